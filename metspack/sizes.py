@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from metspack.errors import ConfigError
@@ -102,6 +102,11 @@ class Histogram:
         number = bisect_right(_BOUNDS, size) - 1
         self._lobs[number] += 1
         self._bytes[number] += size
+
+    def add_all(self, sizes: Iterable[int]) -> None:
+        """Count many sizes."""
+        for size in sizes:
+            self.add(size)
 
     def classes(self) -> Iterator[SizeClass]:
         """Yield the classes from the first that has any to the last one, those between included."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from metspack.inspecting import survey
-from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surveyed
+from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surveyed, SurveyedRun
 from metspack.inspecting.unreferenced import Names, Unreferenced
 from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
+from metspack.model import LobRef, LobRun
 from metspack.progress import Progress, Silent
 from metspack.siard.tables import Tally
 from metspack.sizes import Histogram, counted
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
-from metspack.uris import shown
+from metspack.uris import are_plain, shown
 
 LISTED = 20
 """Number of unresolved LOBs of a column whose errors are kept; all are counted."""
@@ -80,6 +81,29 @@ class LobColumn:
             self._lose(each.cell.place.id, each.error)
         elif each.lob is not None:
             self._have(each, each.lob.size)
+
+    def take_run(self, each: SurveyedRun) -> None:
+        """Count many of its cells as ``take`` does one."""
+        run, number = each.run, len(each.run)
+        if self.found.levels:
+            if are_plain(run.files):
+                self.cells[LevelKind.RELATIVE] += number
+            else:
+                self.cells.update(map(survey.cell_level, run.files))
+        if run.shared.digest is None:
+            self.undigested += number
+        else:
+            self.algorithms[run.shared.digest] += number
+        if run.entries:
+            self.inside += number
+            self.bytes_inside += run.bytes
+        else:
+            self.outside += number
+        self.bytes += run.bytes
+        self.conventions.update(each.conventions)
+        largest = max(run.sizes)
+        if largest > self.largest or not self.largest_lob:
+            self.largest, self.largest_lob = largest, run.id(run.sizes.index(largest))
 
     def _lose(self, lob: str, error: LobUnresolved) -> None:
         if isinstance(error, LobRefused):
@@ -151,9 +175,14 @@ class Inspection:
         return max((each for each in self.columns if each.lobs), key=lambda each: each.largest, default=None)
 
 
-def inspected(source: Source, progress: Progress | None = None) -> Inspection:
+def inspected(
+    source: Source,
+    progress: Progress | None = None,
+    found: Callable[[LobRun | LobRef], object] | None = None,
+) -> Inspection:
     """Return the contents of a source, reading every table's document and no LOB.
 
+    ``found`` is called with the LOBs that were found, in their order, those that are alike together.
     Raises ``SourceError`` where a table cannot be read, or a folder or list is not what it should be.
     """
     progress = progress or Silent()
@@ -163,26 +192,33 @@ def inspected(source: Source, progress: Progress | None = None) -> Inspection:
     with Names(source) as names:
         if archive is not None:
             progress.stage("Reading tables", archive.weight())
-        for batch in survey.batches(source, progress.advance):
+        for batch in survey.run_batches(source, progress.advance):
             for each in batch.lobs:
                 column = columns.get(each.column.id)
                 if column is None:
                     column = columns[each.column.id] = LobColumn(found=each.column)
-                column.take(each)
-                if each.lob is not None:
-                    sizes.add(each.lob.size)
-                    names.take(each.lob)
+                if isinstance(each, SurveyedRun):
+                    column.take_run(each)
+                    sizes.add_all(each.run.sizes)
+                    names.take_run(each.run)
+                else:
+                    column.take(each)
+                    if each.lob is not None:
+                        sizes.add(each.lob.size)
+                        names.take(each.lob)
+                if found is not None and each.lob is not None:
+                    found(each.lob)
             total.rows += batch.tally.rows
             total.inline += batch.tally.inline
             total.datalinks += batch.tally.datalinks
         unreferenced = names.unreferenced()
-    found = Inspection(columns=list(columns.values()), sizes=sizes, unreferenced=unreferenced)
+    summed = Inspection(columns=list(columns.values()), sizes=sizes, unreferenced=unreferenced)
     if archive is None:
-        found.tables = len({(each.found.schema, each.found.table) for each in found.columns})
+        summed.tables = len({(each.found.schema, each.found.table) for each in summed.columns})
     else:
-        _describe(found, archive, total)
-    found.warnings += tuple(_about_files(unreferenced))
-    return found
+        _describe(summed, archive, total)
+    summed.warnings += tuple(_about_files(unreferenced))
+    return summed
 
 
 def _describe(found: Inspection, archive: Archive, total: Tally) -> None:

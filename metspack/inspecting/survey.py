@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
+from typing import Generic, TypeVar
 
+from metspack.locations import Convention
 from metspack.locations.statement import folder_reference
-from metspack.model import FileExtent, LobRef, ZipExtent
+from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sources.archive import Archive, Located, declared_type
@@ -67,28 +69,60 @@ class Surveyed(Located):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LobBatch:
+class SurveyedRun:
+    """LOBs of any source that go together, with their column, and how many of them each convention found.
+
+    ``conventions`` are in the order of the first LOB of each, none for LOBs without an archive.
+    """
+
+    column: ColumnFound
+    run: LobRun
+    conventions: Mapping[Convention, int]
+
+    @property
+    def lob(self) -> LobRun:
+        """The LOBs, all of which were found."""
+        return self.run
+
+
+Found = TypeVar("Found", Surveyed, Surveyed | SurveyedRun)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LobBatch(Generic[Found]):
     """The LOBs of one table, or of a whole source without tables, as an iterator.
 
     ``tally`` is filled in while ``lobs`` is read.
     """
 
     tally: Tally = field(default_factory=Tally)
-    lobs: Iterator[Surveyed]
+    lobs: Iterator[Found]
 
 
-def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterator[LobBatch]:
+def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterator[LobBatch[Surveyed]]:
     """Yield the LOBs of a source table by table, each in its order; take each batch before the next.
 
     ``read`` is called with each number of bytes read of tables, an archive's ``weight`` in all. Raises
     ``SourceError`` where a table cannot be read, or a folder or list of LOBs has faults.
     """
     if isinstance(source, LooseLobs):
-        yield LobBatch(lobs=_loose(source))
+        yield LobBatch(lobs=map(_loose, source.lobs()))
         return
     for table in source.tables:
-        tally = Tally()
-        yield LobBatch(tally=tally, lobs=_surveyed(source, table, tally, read))
+        tally, columns = Tally(), _Columns(source, table)
+        yield LobBatch(tally=tally, lobs=map(columns.surveyed, source.located(table, tally, read)))
+
+
+def run_batches(
+    source: Source, read: Callable[[int], None] | None = None
+) -> Iterator[LobBatch[Surveyed | SurveyedRun]]:
+    """Yield the LOBs of a source as ``batches`` does, those that are alike together."""
+    if isinstance(source, LooseLobs):
+        yield LobBatch(lobs=map(_loose_run, source.lob_runs()))
+        return
+    for table in source.tables:
+        tally, columns = Tally(), _Columns(source, table)
+        yield LobBatch(tally=tally, lobs=map(columns.surveyed_run, source.located_runs(table, tally, read)))
 
 
 def level(text: str | None) -> LevelFound:
@@ -131,33 +165,46 @@ def paths(held: Holdings, lob: LobRef) -> tuple[str, ...]:
     )
 
 
-def _surveyed(
-    archive: Archive, table: Table, tally: Tally, read: Callable[[int], None] | None
-) -> Iterator[Surveyed]:
-    columns: dict[str, ColumnFound] = {}
-    here: dict[str, ColumnFound] = {}
-    for located in archive.located(table, tally, read):
-        path = located.cell.place.cell
-        if path not in here:
-            if len(here) >= _REMEMBERED:  # every element of an array has a path of its own
-                here.clear()
-            here[path] = _of_element(columns, table, path)
-        yield Surveyed(
-            column=here[path],
+class _Columns:
+    """The columns of one table, by the paths of its cells."""
+
+    def __init__(self, archive: Archive, table: Table) -> None:
+        self._archive = archive
+        self._table = table
+        self._columns: dict[str, ColumnFound] = {}
+        self._here: dict[str, ColumnFound] = {}
+
+    def surveyed(self, located: Located) -> Surveyed:
+        """Return a cell with its column."""
+        return Surveyed(
+            column=self._of(located.cell.place.cell),
             cell=located.cell,
             lob=located.lob,
             convention=located.convention,
             error=located.error,
         )
 
+    def surveyed_run(self, found: LobRun | Located) -> Surveyed | SurveyedRun:
+        """Return a cell, or LOBs that go together, with the column."""
+        if isinstance(found, Located):
+            return self.surveyed(found)
+        conventions = self._archive.resolver.conventions(self._table, found)
+        return SurveyedRun(column=self._of(found.shared.cell), run=found, conventions=conventions)
 
-def _of_element(columns: dict[str, ColumnFound], table: Table, path: str) -> ColumnFound:
-    """Return the column of a cell path; all elements of an array are in one unless their levels differ."""
-    common = _ELEMENT.sub(".a", path)
-    found = _column(table, path, common)
-    if columns.setdefault(common, found) == found:
-        return columns[common]
-    return columns.setdefault(path, _column(table, path, path))
+    def _of(self, path: str) -> ColumnFound:
+        if path not in self._here:
+            if len(self._here) >= _REMEMBERED:  # every element of an array has a path of its own
+                self._here.clear()
+            self._here[path] = self._of_element(path)
+        return self._here[path]
+
+    def _of_element(self, path: str) -> ColumnFound:
+        """Return the column of a path; all elements of an array are in one unless their levels differ."""
+        common = _ELEMENT.sub(".a", path)
+        found = _column(self._table, path, common)
+        if self._columns.setdefault(common, found) == found:
+            return self._columns[common]
+        return self._columns.setdefault(path, _column(self._table, path, path))
 
 
 def _column(table: Table, path: str, called: str) -> ColumnFound:
@@ -178,15 +225,22 @@ def _column(table: Table, path: str, called: str) -> ColumnFound:
     )
 
 
-def _loose(source: LooseLobs) -> Iterator[Surveyed]:
-    for lob in source.lobs():
-        place = lob.place
-        column = _loose_column(place.schema, place.table, _ELEMENT.sub(".a", place.cell))
-        yield Surveyed(column=column, cell=lob.cell, lob=lob)
+def _loose(lob: LobRef) -> Surveyed:
+    place = lob.place
+    return Surveyed(column=_loose_column(place.schema, place.table, place.cell), cell=lob.cell, lob=lob)
+
+
+def _loose_run(found: LobRun | LobRef) -> Surveyed | SurveyedRun:
+    if isinstance(found, LobRef):
+        return _loose(found)
+    shared = found.shared
+    column = _loose_column(shared.schema, shared.table, shared.cell)
+    return SurveyedRun(column=column, run=found, conventions={})
 
 
 @lru_cache(maxsize=256)
-def _loose_column(schema: int, table: int, path: str) -> ColumnFound:
+def _loose_column(schema: int, table: int, cell: str) -> ColumnFound:
+    path = _ELEMENT.sub(".a", cell)
     return ColumnFound(
         id=f"s{schema}.t{table}.{path}",
         schema=f"schema{schema}",

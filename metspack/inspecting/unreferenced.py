@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from metspack.errors import SourceError
 from metspack.files import tempdb, walking
 from metspack.files.byteranges import Below
 from metspack.inspecting import survey
-from metspack.model import FileExtent, LobRef, ZipExtent
+from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import Source
@@ -78,19 +78,33 @@ class Names(tempdb.Scratch):
     def take(self, lob: LobRef) -> None:
         """Record the entries or files that a LOB is read from."""
         if lob.entries:
-            for name in lob.entries:
-                self._put("entry", _encoded(name))
+            self._put("entry", map(_encoded, lob.entries))
             return
         self._holdings = survey.holdings(self._source, lob, self._holdings)
         for extent in lob.extents:
             if isinstance(extent, FileExtent):
-                self._put("file", self._below(self._holdings.roots[extent.root], extent.path))
+                self._put("file", [self._below(self._holdings.roots[extent.root], extent.path)])
             else:
-                self._put("file", self._packed(extent, self._holdings))
+                self._put("file", [self._packed(extent, self._holdings)])
 
-    def _put(self, table: str, name: bytes) -> None:
+    def take_run(self, run: LobRun) -> None:
+        """Record the entries or files that LOBs which go together are read from."""
+        folders = run.shared.folders
+        if run.entries:
+            self._put("entry", map(_encoded, run.entries))
+        elif folders is None:
+            for lob in run.lobs():
+                self.take(lob)
+        else:
+            self._holdings = survey.holdings(self._source, run.lob(0), self._holdings)
+            names = run.extents[0]
+            first = self._below(self._holdings.roots[run.shared.holding], (*folders, names[0]))
+            folder = first.removesuffix(_encoded(names[0]))
+            self._put("file", (folder + _encoded(name) for name in names))
+
+    def _put(self, table: str, names: Iterable[bytes]) -> None:
         batch = self._batches[table]
-        batch.append((name,))
+        batch.extend((name,) for name in names)
         if len(batch) >= _BATCH:
             self._flush(table)
 

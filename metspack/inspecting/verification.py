@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
+from itertools import repeat
+from typing import Any
 
+from metspack import processes
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import SourceError
-from metspack.files.tempdb import Closable
+from metspack.files import tempdb
 from metspack.inspecting import survey
-from metspack.model import SMALL, LobRef
+from metspack.model import (
+    SMALL,
+    Digest,
+    FileExtent,
+    LobCell,
+    LobPlace,
+    LobRef,
+    LobRun,
+    RunShared,
+    ZipExtent,
+)
+from metspack.processes import Moved
 from metspack.progress import Progress, Silent
-from metspack.sources.lobstream import OpenHoldings, Passage
+from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 from metspack.sources.opening import Source
+
+_LOBS_AT_ONCE = 2_000
+_BYTES_AT_ONCE = 64_000_000
+_TOLD = 1 << 20  # bytes of small LOBs that are read before it is told
+_SPOOL = "the places of LOBs"
+_KEPT: Mapping[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (LobRun, RunShared, LobRef, LobCell, LobPlace, Digest, ZipExtent, FileExtent)
+}
 
 
 @unique
@@ -70,29 +95,55 @@ class Verification:
         """The LOBs that have a fault."""
         return self.faults.total()
 
+    def add(self, other: Verification) -> None:
+        """Count what another has counted."""
+        self.lobs += other.lobs
+        self.bytes += other.bytes
+        self.algorithms += other.algorithms
+        self.units += other.units
+        self.undigested += other.undigested
+        self.part_digests += other.part_digests
+        self.unmeasured += other.unmeasured
+        self.faults += other.faults
 
-class Verifier(Closable):
-    """Reads the LOBs of one source, in any order; a context manager, for one thread.
+    def take(self, verdict: Verdict, number: int = 1) -> None:
+        """Count LOBs with the same verdict."""
+        self.lobs += number
+        if verdict.fault is not None:
+            self.faults[verdict.fault] += number
+            return
+        if verdict.is_part_digest:
+            self.part_digests += number
+        elif verdict.algorithm is None:
+            self.undigested += number
+        else:
+            self.algorithms[verdict.algorithm] += number
+        if verdict.unit is None:
+            self.unmeasured += number
+        else:
+            self.units[verdict.unit] += number
 
-    ``accepted`` is of ``lobstream.ACCEPTABLE``; ``counts`` is of all that was read so far.
+
+class LobReader(tempdb.Closable):
+    """Reads LOBs of given holdings, in any order; a context manager, for one thread.
+
+    ``accepted`` is of ``lobstream.ACCEPTABLE``; ``moved`` is called with numbers of bytes read; ``counts`` is
+    of all that was read so far.
     """
 
-    def __init__(
-        self, source: Source, accepted: frozenset[str] = frozenset(), progress: Progress | None = None
-    ) -> None:
+    def __init__(self, holdings: Holdings, accepted: frozenset[str], moved: Moved) -> None:
         self.counts = Verification()
-        self._source = source
         self._accepted = accepted
-        self._progress = progress or Silent()
-        self._holdings = source.holdings()
-        self._opened = OpenHoldings(self._holdings)
+        self._moved = moved
+        self._holdings = holdings
+        self._opened = OpenHoldings(holdings)
 
     def verify(self, lob: LobRef) -> Verdict:
         """Read a LOB, count it, and return the verdict."""
         verdict = self._read_at_once(lob)
         if verdict is None:
-            verdict = self._read(lob, Passage(lob, self._opened_for(lob), (), self._accepted))
-        self._count(verdict)
+            verdict = self._read(lob)
+        self.counts.take(verdict)
         return verdict
 
     def _read_at_once(self, lob: LobRef) -> Verdict | None:
@@ -108,7 +159,7 @@ class Verifier(Closable):
             return None
         if data is None or (digest is not None and digest_function(digest.algorithm)(data) != digest.value):
             return None
-        self._progress.advance(len(data))
+        self._moved(len(data))
         self.counts.bytes += len(data)
         return Verdict(
             lob=lob.place.id,
@@ -116,18 +167,58 @@ class Verifier(Closable):
             unit=None if cell.length is None else "bytes",
         )
 
-    def _opened_for(self, lob: LobRef) -> OpenHoldings:
-        held = survey.holdings(self._source, lob, self._holdings)
-        if held is not self._holdings:
-            self._opened.check_unchanged()
-            self._holdings = held
-            self._opened = OpenHoldings(held)
+    def failures(self, found: LobRun | LobRef) -> Iterator[Verdict]:
+        """Read a LOB, or LOBs that go together, count them, and yield the verdicts of those with a fault."""
+        if isinstance(found, LobRef):
+            if (verdict := self.verify(found)).fault is not None:
+                yield verdict
+        elif found.shared.proof is None and found.shared.digest in {None, *OCTETS}:
+            yield from self._run_failures(found)
+        else:
+            for lob in found.lobs():
+                yield from self.failures(lob)
+
+    def _run_failures(self, run: LobRun) -> Iterator[Verdict]:
+        """Read the LOBs of a run; one that is not what it should be goes by itself, which tells why."""
+        shared, sizes, digests = run.shared, run.sizes, run.digests
+        digest = None if shared.digest is None else digest_function(shared.digest)
+        odd = waiting = 0
+        for number, data in zip(range(len(run)), self._contents(run), strict=False):
+            if data is not None and (digest is None or digest(data) == digests[number]):
+                waiting += sizes[number]
+                if waiting >= _TOLD:
+                    self._tell(waiting)
+                    waiting = 0
+                continue
+            odd += 1
+            verdict = self._read(run.lob(number))
+            self.counts.take(verdict)
+            if verdict.fault is not None:
+                yield verdict
+        self._tell(waiting)
+        usual = Verdict(lob="", algorithm=shared.digest, unit="bytes" if shared.is_measured else None)
+        if odd < len(run):
+            self.counts.take(usual, len(run) - odd)
+
+    def _contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
+        """Yield the bytes of each LOB of a run, None for one that goes by itself, and without an end then."""
+        try:
+            yield from self._opened.small_contents(run)
+        except SourceError:  # each by itself tells why
+            yield from repeat(None)
+
+    def _tell(self, number: int) -> None:
+        self._moved(number)
+        self.counts.bytes += number
+
+    def _opened_for(self, lob: LobRef) -> OpenHoldings:  # noqa: ARG002 -- of others
         return self._opened
 
-    def _read(self, lob: LobRef, passage: Passage) -> Verdict:
+    def _read(self, lob: LobRef) -> Verdict:
+        passage = Passage(lob, self._opened_for(lob), (), self._accepted)
         try:
             for block in passage.portion():
-                self._progress.advance(len(block))
+                self._moved(len(block))
                 self.counts.bytes += len(block)
         except SourceError as error:
             return _failed(lob, Fault.UNREADABLE, error)
@@ -145,22 +236,6 @@ class Verifier(Closable):
             is_part_digest=passage.is_part_digest,
         )
 
-    def _count(self, verdict: Verdict) -> None:
-        self.counts.lobs += 1
-        if verdict.fault is not None:
-            self.counts.faults[verdict.fault] += 1
-            return
-        if verdict.is_part_digest:
-            self.counts.part_digests += 1
-        elif verdict.algorithm is None:
-            self.counts.undigested += 1
-        else:
-            self.counts.algorithms[verdict.algorithm] += 1
-        if verdict.unit is None:
-            self.counts.unmeasured += 1
-        else:
-            self.counts.units[verdict.unit] += 1
-
     def check_unchanged(self) -> None:
         """Raise SourceError when the source was changed while it was read."""
         self._opened.check_unchanged()
@@ -170,13 +245,124 @@ class Verifier(Closable):
         self._opened.close()
 
 
+class Verifier(LobReader):
+    """Reads the LOBs of one source, in any order; a context manager, for one thread."""
+
+    def __init__(
+        self, source: Source, accepted: frozenset[str] = frozenset(), progress: Progress | None = None
+    ) -> None:
+        super().__init__(source.holdings(), accepted, (progress or Silent()).advance)
+        self._source = source
+
+    def _opened_for(self, lob: LobRef) -> OpenHoldings:
+        held = survey.holdings(self._source, lob, self._holdings)
+        if held is not self._holdings:
+            self._opened.check_unchanged()
+            self._holdings = held
+            self._opened = OpenHoldings(held)
+        return self._opened
+
+    def verify_spool(self, spool: LobSpool, jobs: int | None = 1) -> Iterator[Verdict]:
+        """Read the LOBs of a spool, and yield the verdicts of those with a fault, in their order.
+
+        ``jobs`` is the number of processes, as many as help when None; the result is the same for any. Raises
+        SourceError when the source was changed meanwhile.
+        """
+        holdings = self._source.holdings()
+        tasks = (_VerifyTask(lobs=each, holdings=holdings, accepted=self._accepted) for each in spool.tasks())
+        useful = min(processes.useful(jobs, files=spool.lobs, size=spool.bytes), max(1, spool.number))
+        for each in processes.results(_verify, tasks, useful, self._moved):
+            self.counts.add(each.counts)
+            yield from each.failures
+        self.check_unchanged()
+
+
+class LobSpool(tempdb.Scratch):
+    """LOBs that were found, kept on disk in their order; a context manager, for one thread.
+
+    First ``add``, then ``tasks``. ``lobs`` and ``bytes`` are of all, ``number`` is that of the tasks. Raises
+    TargetError when the temporary disk is full.
+    """
+
+    __slots__ = ("_lobs", "_size", "_waiting", "bytes", "lobs", "number")
+
+    def __init__(self) -> None:
+        self.lobs = self.bytes = self.number = 0
+        self._waiting: list[str] = []
+        self._lobs = self._size = 0
+        with tempdb.explained(_SPOOL):
+            super().__init__("CREATE TABLE task (lobs BLOB NOT NULL)", "BEGIN")
+
+    def add(self, found: LobRun | LobRef) -> None:
+        """Append a LOB, or LOBs that go together."""
+        self._waiting.append(json.dumps(found, default=_fields, separators=(",", ":")))
+        self.lobs += len(found) if isinstance(found, LobRun) else 1
+        self.bytes += found.bytes
+        if self.lobs - self._lobs >= _LOBS_AT_ONCE or self.bytes - self._size >= _BYTES_AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            lobs = zlib.compress("\n".join(self._waiting).encode(), 1)
+            with tempdb.explained(_SPOOL):
+                self._database.execute("INSERT INTO task VALUES (?)", (lobs,))
+            self.number += 1
+            self._waiting.clear()
+            self._lobs, self._size = self.lobs, self.bytes
+
+    def tasks(self) -> Iterator[bytes]:
+        """Yield the LOBs, so many together that they are worth a task."""
+        self._flush()
+        for (lobs,) in tempdb.rows(self._database, "SELECT lobs FROM task ORDER BY rowid"):
+            yield lobs
+
+
+def _fields(value: Any) -> dict[str, list[Any]]:
+    kind = type(value)
+    return {kind.__name__: [getattr(value, name) for name in kind.__dataclass_fields__]}
+
+
+def _value(written: dict[str, list[Any]]) -> Any:
+    ((name, fields),) = written.items()
+    kind = _KEPT[name]
+    values = (tuple(each) if isinstance(each, list) else each for each in fields)
+    return kind(**dict(zip(kind.__dataclass_fields__, values, strict=True)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _VerifyTask:
+    """LOBs of a spool that are read by one process."""
+
+    lobs: bytes
+    holdings: Holdings
+    accepted: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Verified:
+    """Result of a task: what was counted, and the verdicts of LOBs with a fault."""
+
+    counts: Verification
+    failures: list[Verdict]
+
+
+def _verify(task: _VerifyTask, moved: Moved) -> _Verified:
+    with LobReader(task.holdings, task.accepted, moved) as reader:
+        failures: list[Verdict] = []
+        for line in zlib.decompress(task.lobs).splitlines():
+            failures += reader.failures(json.loads(line, object_hook=_value))
+        reader.check_unchanged()
+        return _Verified(counts=reader.counts, failures=failures)
+
+
 def failures(source: Source, verifier: Verifier) -> Iterator[Verdict]:
     """Read every LOB of a source that was found, and yield the verdicts of those with a fault."""
-    for batch in survey.batches(source):
-        for each in batch.lobs:
-            if each.lob is not None and (verdict := verifier.verify(each.lob)).fault is not None:
-                yield verdict
-    verifier.check_unchanged()
+    with LobSpool() as spool:
+        for batch in survey.run_batches(source):
+            for each in batch.lobs:
+                if each.lob is not None:
+                    spool.add(each.lob)
+        yield from verifier.verify_spool(spool)
 
 
 def _failed(lob: LobRef, fault: Fault, error: SourceError) -> Verdict:

@@ -162,9 +162,10 @@ class Candidates:
         return Convention.F if self.is_content and file.startswith("content/") else Convention.C
 
     def all_named_in_full(self, files: Sequence[str]) -> dict[Convention, int]:
-        """Return how many of some plain names are entries' full names by each convention."""
+        """Return how many plain names are entries' full names by each convention, the first name's first."""
         full = sum(file.startswith("content/") for file in files) if self.is_content else 0
-        counts = {Convention.F: full, Convention.C: len(files) - full}
+        first = self.named_in_full(files[0])
+        counts = {first: 0, Convention.F: full, Convention.C: len(files) - full}
         return {convention: count for convention, count in counts.items() if count}
 
     def of(self, file: str, refusals: list[SourceError]) -> Iterator[Candidate]:

@@ -30,7 +30,7 @@ from metspack.locations.packedsegments import Packed
 from metspack.locations.search import Column, EntrySearch, Hit, Search, Sources
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
-from metspack.model import SMALL, Budgets, CellRun, Extent, ExtentColumns, LobCell, ZipExtent
+from metspack.model import SMALL, Budgets, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.uris import PLAIN, Repair, are_plain
 
@@ -178,6 +178,13 @@ class Resolver(Closable):
         for convention, number in candidates.all_named_in_full(run.files).items():
             column.counts[convention, True] += number
         return found
+
+    def conventions(self, table: Table, run: LobRun) -> Mapping[Convention, int]:
+        """Return how many LOBs of a run were found by each convention, in the order of the first of each."""
+        candidates = self._column_of(table, run.shared.cell).candidates
+        if run.entries:
+            return candidates.all_named_in_full(run.files)
+        return {next(candidates.of(run.files[0], [])).convention: len(run)}
 
     def resolved(self, table: Table, cell: LobCell) -> Resolution:
         """Return where the bytes of a cell's LOB are.

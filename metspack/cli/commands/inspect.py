@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,8 +15,8 @@ from metspack.cli.options.groups import option
 from metspack.errors import ConfigError
 
 if TYPE_CHECKING:
+    from metspack.inspecting.inspection import Inspection
     from metspack.inspecting.verification import Verdict, Verification
-    from metspack.progress import Progress
     from metspack.sources.opening import Source
 
 _FINDINGS = 1
@@ -45,6 +46,15 @@ def inspect(
             choice=choices.accepted,
         ),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        option(
+            "-j --jobs N",
+            "With --verify, number of processes that read LOBs; default: as many as help. The result is "
+            "always the same.",
+            min=1,
+        ),
+    ] = None,
     locations: SourceGroup,
     budget: common.Budget = None,
     json_output: common.Json = False,
@@ -67,6 +77,13 @@ def inspect(
         raise ConfigError(
             "--lobs and --json cannot be combined", hint="--lobs is JSON already; leave one out."
         )
+    if jobs is not None and lobs:
+        raise ConfigError(
+            "--jobs cannot be combined with --lobs",
+            hint="One process reads the LOBs that it lists: leave --jobs out.",
+        )
+    if jobs is not None and not verify:
+        raise ConfigError("--jobs requires --verify", hint="Add --verify, or leave --jobs out.")
     if accept and not verify:
         raise ConfigError("--accept requires --verify", hint="Add --verify, or leave --accept out.")
     takes = choices.accepted.read_all("--accept", accept)
@@ -76,57 +93,64 @@ def inspect(
         if lobs:
             is_bad = _list_lobs(opened, accepted, quiet=quiet)
         else:
-            is_bad = _print_inspection(opened, accepted, json_output=json_output, quiet=quiet)
+            is_bad = _print_inspection(opened, accepted, jobs, json_output=json_output, quiet=quiet)
     if is_bad:
         raise typer.Exit(_FINDINGS)
 
 
 def _print_inspection(
-    source: Source, accepted: frozenset[str] | None, *, json_output: bool, quiet: bool
+    source: Source, accepted: frozenset[str] | None, jobs: int | None, *, json_output: bool, quiet: bool
 ) -> bool:
     """Print an inspection, with what came of verifying unless ``accepted`` is None; tell if it is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
     from metspack.inspecting.inspection import inspected  # noqa: PLC0415
+    from metspack.inspecting.verification import LobSpool, Verifier  # noqa: PLC0415
     from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
     from metspack.sources.archive import Archive  # noqa: PLC0415
 
-    with console.progress(quiet=quiet) as progress:
-        found = inspected(source, progress)
-    if not json_output:
-        if not quiet:
-            inspection.show(source, found, inspection.width())
-        for sentence in found.warnings:
-            console.warning(sentence)
-        for column in found.columns:
-            inspection.print_errors(column)
     verification: Verification | None = None
     faults: list[Verdict] = []
-    if accepted is not None:
-        console.finish()  # what was found is seen while LOBs are read
+    with LobSpool() as spool:
         with console.progress(quiet=quiet) as progress:
-            progress.stage("Verifying", found.bytes)
-            verification = _verify(source, accepted, progress, faults if json_output else None)
-        if not json_output and not quiet:
-            inspection.print_verification(verification)
+            found = inspected(source, progress, None if accepted is None else spool.add)
+        if not json_output:
+            _show(source, found, quiet=quiet)
+        if accepted is not None:
+            console.finish()  # what was found is seen while LOBs are read
+            with (
+                console.progress(quiet=quiet) as progress,
+                Verifier(source, accepted, progress) as verifier,
+            ):
+                progress.stage("Verifying", found.bytes)
+                _tell(verifier.verify_spool(spool, jobs), faults if json_output else None)
+                verification = verifier.counts
+            if not json_output and not quiet:
+                inspection.print_verification(verification)
     if json_output:
         console.document(reporting_inspection.document(source, found, verification, faults))
     is_lacking = isinstance(source, Archive) and bool(source.lacking)
     return is_lacking or found.lost > 0 or (verification is not None and verification.failed > 0)
 
 
-def _verify(
-    source: Source, accepted: frozenset[str], progress: Progress, faults: list[Verdict] | None
-) -> Verification:
-    """Read every LOB; print those with a fault, or keep the first of them in ``faults`` if given."""
-    from metspack.inspecting.verification import Verifier, failures  # noqa: PLC0415
+def _show(source: Source, found: Inspection, *, quiet: bool) -> None:
+    """Print what was found, warnings, and the LOBs that were not found."""
+    from metspack.cli import inspection  # noqa: PLC0415
 
-    with Verifier(source, accepted, progress) as verifier:
-        for verdict in failures(source, verifier):
-            if faults is None:
-                console.error(verdict.message, verdict.hint)
-            elif len(faults) < _KEPT:
-                faults.append(verdict)
-    return verifier.counts
+    if not quiet:
+        inspection.show(source, found, inspection.width())
+    for sentence in found.warnings:
+        console.warning(sentence)
+    for column in found.columns:
+        inspection.print_errors(column)
+
+
+def _tell(verdicts: Iterator[Verdict], faults: list[Verdict] | None) -> None:
+    """Print the verdicts of LOBs with a fault, or keep the first of them in ``faults`` if given."""
+    for verdict in verdicts:
+        if faults is None:
+            console.error(verdict.message, verdict.hint)
+        elif len(faults) < _KEPT:
+            faults.append(verdict)
 
 
 def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
