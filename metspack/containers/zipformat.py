@@ -150,13 +150,14 @@ def refusal(what: str, name: str, problem: str, hint: str) -> SourceError:
 
 def encoded(name: str, flags: int) -> bytes:
     """Return an entry's name as the archive holds it."""
-    return name.encode("utf-8" if flags & UTF8 else "cp437")
+    # ASCII is the same in both, and cp437 takes ten times as long.
+    return name.encode("utf-8" if flags & UTF8 or name.isascii() else "cp437")
 
 
 def decoded(raw: bytes, flags: int, what: str) -> str:
     """Return an entry's name (APPNOTE D.1, D.2); raises SourceError for invalid UTF-8."""
     try:
-        return raw.decode("utf-8" if flags & UTF8 else "cp437")
+        return raw.decode("utf-8" if flags & UTF8 or raw.isascii() else "cp437")
     except UnicodeDecodeError as error:
         name = raw.decode("latin-1")
         problem = f"its name is marked as UTF-8 (flag bit 11), and byte {error.start:,} of it is not"

@@ -11,6 +11,7 @@ from bisect import insort
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from metspack.errors import SourceError
@@ -26,7 +27,9 @@ NAMED = 20
 """Number of files that are named; all are counted."""
 
 _BATCH = 1000
+_ASKED = 500  # SQLite may take no more than 999 values at once
 _WHAT = "the names of LOBs"
+_NAMED_AMONG = "SELECT DISTINCT name FROM entry WHERE name BETWEEN ? AND ?"
 _NO_LOB = re.compile(rb"mets\.xml|manifest(-[^/]*)?\.txt", re.IGNORECASE)
 
 
@@ -168,16 +171,15 @@ class Names(tempdb.Scratch):
             for table in archive.metadata.tables
             for kind in ("xml", "xsd")
         }
-        named = (name for (name,) in self._database.execute("SELECT DISTINCT name FROM entry ORDER BY name"))
-        # Both come sorted by code points, which UTF-8 keeps.
-        current = next(named, None)
-        for name in archive.tree.names("content/"):
-            key = _encoded(name)
-            while current is not None and current < key:
-                current = next(named, None)
-            if key != current and name not in structure and not name.endswith("/"):
-                extent = archive.tree.extent(name)
-                counting.add(name, 0 if extent is None else extent.size)
+        names = archive.tree.names("content/")
+        while some := list(islice(names, _BATCH)):
+            keys = list(map(_encoded, some))
+            found = self._database.execute(_NAMED_AMONG, (min(keys), max(keys)))
+            named = {name for (name,) in found}
+            for name, key in zip(some, keys, strict=True) if not named.issuperset(keys) else ():
+                if key not in named and name not in structure and not name.endswith("/"):
+                    extent = archive.tree.extent(name)
+                    counting.add(name, 0 if extent is None else extent.size)
 
     def _tops(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield the folders to look through, none below another: their real paths, and those given."""
@@ -189,15 +191,26 @@ class Names(tempdb.Scratch):
 
     def _look_through(self, top: bytes, written: bytes, counting: _Counting) -> None:
         own = _own(self._source)
-        with closing(walking.entries(Path(os.fsdecode(written)))) as entries:
-            for entry in entries:
-                below = b"/" + _encoded("/".join(entry.path))
-                if entry.stamp is None or _NO_LOB.fullmatch(below.rpartition(b"/")[2]):
-                    continue
-                path = top + below
-                is_own = any(path == each or path.startswith(each + b"/") for each in own)
-                if not (is_own or self._is_named(path)):
-                    counting.add(_shown(written + below), entry.stamp.size)
+        with closing(walking.listings(Path(os.fsdecode(written)))) as listings:
+            for listing in listings:
+                folder = b"".join(b"/" + _encoded(name) for name in listing.folder) + b"/"
+                files = iter(listing.files)
+                while some := list(islice(files, _ASKED)):
+                    names = [_encoded(name) for name, *_ in some]
+                    named = self._named([top + folder + name for name in names])
+                    for name, (_, size, *_) in zip(names, some, strict=True):
+                        path = top + folder + name
+                        if path in named or _NO_LOB.fullmatch(name):
+                            continue
+                        is_own = any(path == each or path.startswith(each + b"/") for each in own)
+                        if not (is_own or self._is_named(path)):
+                            counting.add(_shown(written + folder + name), size)
+
+    def _named(self, paths: list[bytes]) -> set[bytes]:
+        """Return those of some files that cells name, but for packed segments."""
+        marks = ", ".join("?" * len(paths))
+        found = self._database.execute(f"SELECT DISTINCT name FROM file WHERE name IN ({marks})", paths)  # noqa: S608
+        return {name for (name,) in found}
 
     def _is_named(self, path: bytes) -> bool:
         return (

@@ -6,7 +6,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from itertools import repeat
 from typing import Any
@@ -295,8 +295,13 @@ class LobSpool(tempdb.Scratch):
 
     def add(self, found: LobRun | LobRef) -> None:
         """Append a LOB, or LOBs that go together."""
+        number = 1
+        if isinstance(found, LobRun):
+            number = len(found)
+            # Who reads a LOB asks for its extent and not for what its cell calls it.
+            found = replace(found, files=[""] * number, entries=())
         self._waiting.append(json.dumps(found, default=_fields, separators=(",", ":")))
-        self.lobs += len(found) if isinstance(found, LobRun) else 1
+        self.lobs += number
         self.bytes += found.bytes
         if self.lobs - self._lobs >= _LOBS_AT_ONCE or self.bytes - self._size >= _BYTES_AT_ONCE:
             self._flush()
