@@ -183,7 +183,7 @@ class LobReader(tempdb.Closable):
         shared, sizes, digests = run.shared, run.sizes, run.digests
         digest = None if shared.digest is None else digest_function(shared.digest)
         odd = waiting = 0
-        for number, data in zip(range(len(run)), self._contents(run), strict=False):
+        for data, number in zip(self._contents(run), range(len(run)), strict=False):
             if data is not None and (digest is None or digest(data) == digests[number]):
                 waiting += sizes[number]
                 if waiting >= _TOLD:
@@ -196,8 +196,8 @@ class LobReader(tempdb.Closable):
             if verdict.fault is not None:
                 yield verdict
         self._tell(waiting)
-        usual = Verdict(lob="", algorithm=shared.digest, unit="bytes" if shared.is_measured else None)
         if odd < len(run):
+            usual = Verdict(lob="", algorithm=shared.digest, unit="bytes" if shared.is_measured else None)
             self.counts.take(usual, len(run) - odd)
 
     def _contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
@@ -268,8 +268,8 @@ class Verifier(LobReader):
         ``jobs`` is the number of processes, as many as help when None; the result is the same for any. Raises
         SourceError when the source was changed meanwhile.
         """
-        holdings = self._source.holdings()
-        tasks = (_VerifyTask(lobs=each, holdings=holdings, accepted=self._accepted) for each in spool.tasks())
+        kept, holdings = spool.tasks(), self._source.holdings()
+        tasks = (_VerifyTask(lobs=lobs, holdings=holdings, accepted=self._accepted) for (lobs,) in kept)
         useful = min(processes.useful(jobs, files=spool.lobs, size=spool.bytes), max(1, spool.number))
         for each in processes.results(_verify, tasks, useful, self._moved):
             self.counts.add(each.counts)
@@ -280,7 +280,7 @@ class Verifier(LobReader):
 class LobSpool(tempdb.Scratch):
     """LOBs that were found, kept on disk in their order; a context manager, for one thread.
 
-    First ``add``, then ``tasks``. ``lobs`` and ``bytes`` are of all, ``number`` is that of the tasks. Raises
+    First ``add``, then ``tasks``; then ``lobs`` and ``bytes`` are of all, ``number`` is of the tasks. Raises
     TargetError when the temporary disk is full.
     """
 
@@ -288,7 +288,7 @@ class LobSpool(tempdb.Scratch):
 
     def __init__(self) -> None:
         self.lobs = self.bytes = self.number = 0
-        self._waiting: list[str] = []
+        self._waiting: list[LobRun | LobRef] = []
         self._lobs = self._size = 0
         with tempdb.explained(_SPOOL):
             super().__init__("CREATE TABLE task (lobs BLOB NOT NULL)", "BEGIN")
@@ -300,7 +300,7 @@ class LobSpool(tempdb.Scratch):
             number = len(found)
             # Who reads a LOB asks for its extent and not for what its cell calls it.
             found = replace(found, files=[""] * number, entries=())
-        self._waiting.append(json.dumps(found, default=_fields, separators=(",", ":")))
+        self._waiting.append(found)
         self.lobs += number
         self.bytes += found.bytes
         if self.lobs - self._lobs >= _LOBS_AT_ONCE or self.bytes - self._size >= _BYTES_AT_ONCE:
@@ -308,18 +308,17 @@ class LobSpool(tempdb.Scratch):
 
     def _flush(self) -> None:
         if self._waiting:
-            lobs = zlib.compress("\n".join(self._waiting).encode(), 1)
+            lobs = zlib.compress(json.dumps(self._waiting, default=_fields).encode(), 1)
             with tempdb.explained(_SPOOL):
                 self._database.execute("INSERT INTO task VALUES (?)", (lobs,))
             self.number += 1
             self._waiting.clear()
             self._lobs, self._size = self.lobs, self.bytes
 
-    def tasks(self) -> Iterator[bytes]:
-        """Yield the LOBs, so many together that they are worth a task."""
+    def tasks(self) -> Iterator[tuple[bytes]]:
+        """Return the LOBs, so many together that they are worth a task."""
         self._flush()
-        for (lobs,) in tempdb.rows(self._database, "SELECT lobs FROM task ORDER BY rowid"):
-            yield lobs
+        return tempdb.rows(self._database, "SELECT lobs FROM task ORDER BY rowid")
 
 
 def _fields(value: Any) -> dict[str, list[Any]]:
@@ -354,8 +353,8 @@ class _Verified:
 def _verify(task: _VerifyTask, moved: Moved) -> _Verified:
     with LobReader(task.holdings, task.accepted, moved) as reader:
         failures: list[Verdict] = []
-        for line in zlib.decompress(task.lobs).splitlines():
-            failures += reader.failures(json.loads(line, object_hook=_value))
+        for found in json.loads(zlib.decompress(task.lobs), object_hook=_value):
+            failures += reader.failures(found)
         reader.check_unchanged()
         return _Verified(counts=reader.counts, failures=failures)
 

@@ -310,6 +310,8 @@ def test_segment_folders_are_mapped_by_a_file(metspack: Commands, tmp_path: Path
         (("--lobs", "--json"), "--lobs and --json cannot be combined"),
         (("--accept", "dbptk-part-digest"), "--accept requires --verify"),
         (("--verify", "--accept", "all"), "--accept 'all' is not known"),
+        (("-j", "2"), "--jobs requires --verify"),
+        (("--verify", "--lobs", "-j", "2"), "--jobs cannot be combined with --lobs"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(
@@ -454,6 +456,22 @@ def test_lobs_with_a_fault_are_said_and_counted(metspack: Commands, tmp_path: Pa
     verified = [each["verified"] for each in records(listed.out)]
     assert [each["fault"] for each in verified] == [None, "digest", None]
     assert (verified[0]["digest"], verified[0]["length_unit"]) == ("MD5", "bytes")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "7"])
+def test_any_number_of_processes_says_the_same(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    wrong = f'digestType="MD5" digest="{"0" * 32}"'
+    lobs = [siards.Lob(data=b"%d" % n, attributes=wrong if n % 3 == 0 else None) for n in range(20)]
+    source = siards.packed(tmp_path / "Bad.siard", siards.parts(lobs))
+    alone = metspack("inspect", source, "--verify")
+    document = metspack("inspect", source, "--verify", "--json")
+    assert alone.out.splitlines()[-1] == "failed    7 LOBs (7 digest)"
+    monkeypatch.setattr("metspack.inspecting.verification._LOBS_AT_ONCE", 2)
+    monkeypatch.setattr("metspack.siard.tables.LONGEST", 2)
+    assert metspack("inspect", source, "--verify", "-j", jobs) == alone
+    assert metspack("inspect", source, "--verify", "--json", "-j", jobs) == document
 
 
 def test_json_keeps_so_many_faults_and_no_more(

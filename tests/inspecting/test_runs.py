@@ -1,0 +1,369 @@
+"""LOBs that go together are surveyed and verified as each is by itself, in any number of processes."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack import processes
+from metspack.errors import SourceError
+from metspack.files import reading
+from metspack.inspecting import survey
+from metspack.inspecting.inspection import inspected
+from metspack.inspecting.survey import SurveyedRun
+from metspack.inspecting.verification import Fault, LobSpool, Verdict, Verification, Verifier
+from metspack.model import LobRef, LobRun, one_by_one
+from metspack.reporting import inspection as reporting_inspection
+from metspack.sources import opening
+from metspack.sources.archive import Archive
+from metspack.sources.lobstream import OpenHoldings
+from metspack.sources.opening import LooseLobs, Source
+from tests.inspecting.test_verification import md5, split
+from tests.shared_data import shared
+from tests.siard.convention_archives import PACKED, SAMPLES
+from tests.siard.forging import Packing, Table, column, siard
+
+Known = tuple[list[Verdict], Verification]
+ROWS = 9
+
+
+def lob(row: int) -> bytes:
+    return b"LOB %d " % row * (row + 5)
+
+
+def cell(file: str, data: bytes, *, digest: bytes | None = None, length: int | None = None) -> str:
+    """Return a cell; its digest is that of other bytes, and its length another one, where they are given."""
+    length = len(data) if length is None else length
+    return f"<c1 file='{file}' length='{length}' {md5(data if digest is None else digest)}/>"
+
+
+def inside(path: Path, cells: dict[int, str] | None = None, *, method: int = 0, sql: str = "BLOB") -> Path:
+    """Write an archive with LOBs inside; ``cells`` replaces those of some rows."""
+    found = {row: cell(f"content/{row}.bin", lob(row)) for row in range(ROWS)} | (cells or {})
+    table = Table(columns=(column(sql=sql),), rows=tuple(found.values()))
+    lobs = {f"content/{row}.bin": lob(row) for row in range(ROWS)}
+    return siard(path / "s.siard", tables=[table], lobs=lobs, packing=Packing(method=method))
+
+
+def outside(path: Path) -> Path:
+    """Write an archive with LOBs in a folder beside it."""
+    (path / "lobs").mkdir()
+    for row in range(ROWS):
+        (path / "lobs" / f"{row}.bin").write_bytes(lob(row))
+    rows = tuple(cell(f"{row}.bin", lob(row)) for row in range(ROWS))
+    return siard(
+        path / "s.siard", tables=[Table(columns=(column(lob_folder="./lobs/"),), rows=rows)], lob_folder="./"
+    )
+
+
+def loose(path: Path) -> Path:
+    """Write a folder of LOBs without an archive."""
+    folder = path / "loose" / "content" / "schema0" / "table2" / "lob4"
+    folder.mkdir(parents=True)
+    for row in range(ROWS):
+        (folder / f"record{row}.bin").write_bytes(lob(row))
+    return path / "loose"
+
+
+def one_after_the_other(patch: pytest.MonkeyPatch) -> None:
+    """Let no LOBs go together, and none be read at once."""
+    together = LooseLobs.lob_runs
+    patch.setattr(Archive, "located_runs", Archive.located)
+    patch.setattr(LooseLobs, "lob_runs", lambda self: one_by_one(together(self)))
+    patch.setattr(OpenHoldings, "small", lambda *_: None)
+
+
+def spooled(source: Source) -> LobSpool:
+    spool = LobSpool()
+    for batch in survey.run_batches(source):
+        for each in batch.lobs:
+            if each.lob is not None:
+                spool.add(each.lob)
+    return spool
+
+
+def verified(source: Source, spool: LobSpool, jobs: int = 1) -> Known:
+    with Verifier(source) as verifier:
+        return list(verifier.verify_spool(spool, jobs)), verifier.counts
+
+
+def both_ways(path: Path, damage: Callable[[], object] | None = None) -> Known:
+    """Return what comes of verifying LOBs, damaged after they were found: the same together and apart."""
+    with opening.opened(path) as source, pytest.MonkeyPatch.context() as patch:
+        together = spooled(source)
+        with patch.context() as alone:
+            one_after_the_other(alone)
+            apart = spooled(source)
+        if damage is not None:
+            damage()
+        found = verified(source, together)
+        one_after_the_other(patch)
+        assert found == verified(source, apart)
+        together.close()
+        apart.close()
+    return found
+
+
+def ids(found: Known) -> list[tuple[str, Fault | None]]:
+    return [(each.lob, each.fault) for each in found[0]]
+
+
+def document(path: Path) -> dict[str, Any]:
+    """Return all that an inspection tells of a source."""
+    with opening.opened(path) as source, LobSpool() as spool:
+        summed = inspected(source, found=spool.add)
+        faults, counts = verified(source, spool)
+        return reporting_inspection.document(source, summed, counts, faults)
+
+
+def sources(path: Path) -> Iterator[Path]:
+    for name, sample in {**SAMPLES, **PACKED}.items():
+        folder = path / name.replace(" ", "_")
+        folder.mkdir()
+        yield sample.build(folder)
+    for make in (inside, outside, loose):
+        folder = path / make.__name__
+        folder.mkdir()
+        yield make(folder)
+    (path / "split").mkdir()
+    yield split(path / "split", None)
+    for parts in (("sfdbsakila-2.1.siard",), ("sample-datalink-2.2.siard",), ("sql2008", "sql2008.siard")):
+        yield shared("data", "siard", *parts)
+
+
+def test_sources_are_inspected_alike_together_and_apart(
+    tmp_path: Path, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [northwind_full, *sources(tmp_path)]
+    together = [document(each) for each in paths]
+    one_after_the_other(monkeypatch)
+    assert together == [document(each) for each in paths]
+
+
+@pytest.mark.parametrize("make", [inside, outside, loose])
+def test_plain_lobs_go_together(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    with opening.opened(make(tmp_path)) as source:
+        ((only,),) = (list(batch.lobs) for batch in survey.run_batches(source))
+        assert isinstance(only, SurveyedRun)
+        assert len(only.run) == ROWS
+        found: list[LobRun | LobRef] = []
+        inspected(source, found=found.append)
+        assert found == [only.run]
+
+
+def test_conventions_are_counted_in_the_order_of_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ("other/1.bin", "content/2.bin", "other/3.bin", "content/4.bin")
+    table = Table(rows=tuple(f"<c1 file='{file}'/>" for file in files))
+    lobs = dict.fromkeys((*files, *(f"content/{file}" for file in files)), b"x")
+    path = siard(tmp_path / "s.siard", tables=[table], lobs=lobs, lob_folder="content/")
+    together = document(path)
+    one_after_the_other(monkeypatch)
+    assert together == document(path)
+
+
+# --- Faults in the middle of a run ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_wrong_digest_is_told_of_its_lob_alone(tmp_path: Path, method: int) -> None:
+    wrong = {4: cell("content/4.bin", lob(4), digest=b"other")}
+    found = both_ways(inside(tmp_path, wrong, method=method))
+    assert ids(found) == [("s0.t0.c1.r5", Fault.DIGEST)]
+    assert (found[1].lobs, dict(found[1].algorithms)) == (ROWS, {"MD5": ROWS - 1})
+
+
+def test_a_wrong_length_is_told_of_its_lob_alone(tmp_path: Path) -> None:
+    found = both_ways(inside(tmp_path, {4: cell("content/4.bin", lob(4), length=3)}))
+    assert ids(found) == [("s0.t0.c1.r5", Fault.LENGTH)]
+
+
+def test_lengths_in_characters_are_counted(tmp_path: Path) -> None:
+    text = "é😀".encode()
+    cells = {4: cell("content/t.txt", text, length=2), 5: cell("content/t.txt", text, length=3)}
+    found = {row: cell(f"content/{row}.bin", lob(row)) for row in range(ROWS)} | cells
+    lobs = {f"content/{row}.bin": lob(row) for row in range(ROWS)} | {"content/t.txt": text}
+    table = Table(columns=(column(sql="CLOB"),), rows=tuple(found.values()))
+    faults, counts = both_ways(siard(tmp_path / "s.siard", tables=[table], lobs=lobs))
+    assert faults == []
+    assert dict(counts.units) == {"bytes": ROWS - 2, "characters": 1, "UTF-16 units": 1}
+
+
+def test_two_cells_of_one_lob_are_two_lobs(tmp_path: Path) -> None:
+    wrong = cell("content/3.bin", lob(3), digest=b"other")
+    path = inside(tmp_path, {4: cell("content/3.bin", lob(3)), 5: wrong})
+    assert ids(both_ways(path)) == [("s0.t0.c1.r6", Fault.DIGEST)]
+    assert document(path)["named_twice"] == 1
+
+
+def test_a_lob_that_is_not_there_is_not_read(tmp_path: Path) -> None:
+    faults, counts = both_ways(inside(tmp_path, {4: cell("content/none.bin", b"x")}))
+    assert (faults, counts.lobs) == ([], ROWS - 1)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_changed_byte_inside_is_told_of_its_lob_alone(tmp_path: Path, method: int) -> None:
+    path = inside(tmp_path, method=method)
+    with zipfile.ZipFile(path) as archive:
+        entry = archive.getinfo("content/4.bin")
+    data = bytearray(path.read_bytes())
+    data[entry.header_offset + 30 + len(entry.filename) + 7] ^= 1
+    path.write_bytes(data)
+    found = both_ways(path)
+    assert ids(found) == [("s0.t0.c1.r5", Fault.UNREADABLE)]
+    assert found[1].faults == {Fault.UNREADABLE: 1}
+
+
+def test_a_header_that_says_something_else_is_told_of_its_lob_alone(tmp_path: Path) -> None:
+    path = inside(tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        at = archive.getinfo("content/4.bin").header_offset + 30
+    data = path.read_bytes()
+    path.write_bytes(data[:at] + b"content/x.bin" + data[at + 13 :])
+    assert ids(both_ways(path)) == [("s0.t0.c1.r5", Fault.UNREADABLE)]
+
+
+def _change(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1] + b"!")
+
+
+def _change_unseen(file: Path) -> None:
+    before = file.stat()
+    with file.open("r+b") as opened:
+        opened.write(b"!")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _shorten(file: Path) -> None:
+    os.truncate(file, 3)
+
+
+def _lengthen(file: Path) -> None:
+    with file.open("ab") as opened:
+        opened.write(b"more")
+
+
+def _link(file: Path) -> None:
+    file.rename(file.with_name("elsewhere"))
+    file.symlink_to("elsewhere")
+
+
+def _make_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        (_change, Fault.UNREADABLE),
+        (_change_unseen, Fault.DIGEST),
+        (_shorten, Fault.UNREADABLE),
+        (_lengthen, Fault.UNREADABLE),
+        (Path.unlink, Fault.UNREADABLE),
+        (_link, Fault.UNREADABLE),
+        (_make_folder, Fault.UNREADABLE),
+    ],
+)
+def test_a_file_that_is_not_what_was_found_is_told_of_its_lob_alone(
+    tmp_path: Path, damage: Callable[[Path], object], fault: Fault
+) -> None:
+    path = outside(tmp_path)
+    found = both_ways(path, lambda: damage(tmp_path / "lobs" / "4.bin"))
+    assert ids(found) == [("s0.t0.c1.r5", fault)]
+    assert dict(found[1].algorithms) == {"MD5": ROWS - 1}
+
+
+def test_a_folder_that_is_gone_is_told_of_each_lob(tmp_path: Path) -> None:
+    path = outside(tmp_path)
+    found = both_ways(path, lambda: (tmp_path / "lobs").rename(tmp_path / "gone"))
+    assert [fault for _, fault in ids(found)] == [Fault.UNREADABLE] * ROWS
+
+
+def test_an_archive_that_is_gone_is_told_of_each_lob(tmp_path: Path) -> None:
+    path = inside(tmp_path)
+    found = both_ways(path, lambda: path.rename(tmp_path / "gone"))
+    assert [fault for _, fault in ids(found)] == [Fault.UNREADABLE] * ROWS
+    assert "can no longer be opened" in found[0][0].message
+
+
+def test_an_archive_changed_while_lobs_are_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, whole = inside(tmp_path), OpenHoldings.small_contents
+
+    def contents(self: OpenHoldings, run: LobRun) -> Iterator[bytes | memoryview | None]:
+        for number, data in enumerate(whole(self, run)):
+            if number == 4:
+                with path.open("ab") as file:
+                    file.write(b"more")
+            yield data
+
+    monkeypatch.setattr(OpenHoldings, "small_contents", contents)
+    with (
+        opening.opened(path) as source,
+        spooled(source) as spool,
+        pytest.raises(SourceError, match="was changed while it was read"),
+    ):
+        verified(source, spool)
+
+
+# --- Processes and memory ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 7])
+def test_the_result_is_the_same_for_any_number_of_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    wrong = dict.fromkeys(range(1, 40, 4), b"x")
+    rows = [cell(f"content/{n % ROWS}.bin", lob(n % ROWS), digest=wrong.get(n)) for n in range(40)]
+    table = Table(rows=(*rows[:20], cell("content/0.bin", lob(0), length=3), *rows[20:]))
+    lobs = {f"content/{row}.bin": lob(row) for row in range(ROWS)}
+    path = siard(tmp_path / "s.siard", tables=[table], lobs=lobs)
+    monkeypatch.setattr("metspack.inspecting.verification._LOBS_AT_ONCE", 3)
+    monkeypatch.setattr("metspack.siard.tables.LONGEST", 2)
+    with opening.opened(path) as source, spooled(source) as spool:
+        faults, counts = verified(source, spool, jobs)
+        assert spool.number > 7
+    assert [each.lob for each in faults] == [
+        f"s0.t0.c1.r{row}" for row in sorted([21, *(n + 1 + (n >= 20) for n in wrong)])
+    ]
+    assert (counts.lobs, counts.failed) == (41, 11)
+    assert (faults, counts) == both_ways(path)
+
+
+def test_little_is_read_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_Pool", None)
+    monkeypatch.setattr("metspack.inspecting.verification._LOBS_AT_ONCE", 1)
+    with opening.opened(inside(tmp_path)) as source, spooled(source) as spool, Verifier(source) as verifier:
+        assert list(verifier.verify_spool(spool, None)) == []
+
+
+def test_no_more_lobs_wait_than_are_worth_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metspack.inspecting.verification._BYTES_AT_ONCE", 1)
+    with opening.opened(outside(tmp_path)) as source, spooled(source) as spool:
+        (run,) = [each.lob for batch in survey.run_batches(source) for each in batch.lobs]
+        assert isinstance(run, LobRun)
+        for each in run.lobs():
+            spool.add(each)
+        assert (spool.number, spool.lobs, spool.bytes) == (1 + ROWS, 2 * ROWS, 2 * run.bytes)
+        assert len(list(spool.tasks())) == spool.number
+
+
+def test_files_are_opened_without_following_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    real = reading.small_files
+
+    def small_files(root: Path, *given: Any, **more: Any) -> Iterator[memoryview | None]:
+        opened.append(str(root))
+        return real(root, *given, **more)
+
+    monkeypatch.setattr(reading, "small_files", small_files)
+    assert both_ways(outside(tmp_path))[1].lobs == ROWS
+    assert opened == [str(tmp_path)]
