@@ -13,6 +13,12 @@ def classes(*sizes: int) -> list[SizeClass]:
     return list(histogram.classes())
 
 
+def test_many_sizes_are_counted_as_each() -> None:
+    histogram = Histogram()
+    histogram.add_all([0, 1, 999, 1_000])
+    assert list(histogram.classes()) == classes(0, 1, 999, 1_000)
+
+
 def test_nothing_has_no_classes() -> None:
     assert classes() == []
 

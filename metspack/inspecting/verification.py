@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from itertools import repeat
@@ -262,7 +262,7 @@ class Verifier(LobReader):
             self._opened = OpenHoldings(held)
         return self._opened
 
-    def verify_spool(self, spool: LobSpool, jobs: int | None = 1) -> Iterator[Verdict]:
+    def verify_spool(self, spool: LobSpool, jobs: int | None = 1) -> Generator[Verdict, None, None]:
         """Read the LOBs of a spool, and yield the verdicts of those with a fault, in their order.
 
         ``jobs`` is the number of processes, as many as help when None; the result is the same for any. Raises
@@ -271,10 +271,10 @@ class Verifier(LobReader):
         kept, holdings = spool.tasks(), self._source.holdings()
         tasks = (_VerifyTask(lobs=lobs, holdings=holdings, accepted=self._accepted) for (lobs,) in kept)
         useful = min(processes.useful(jobs, files=spool.lobs, size=spool.bytes), max(1, spool.number))
-        for each in processes.results(_verify, tasks, useful, self._moved):
-            self.counts.add(each.counts)
-            yield from each.failures
-        self.check_unchanged()
+        with processes.Workers(useful) as workers:
+            for each in workers.results(_verify, tasks, self._moved):
+                self.counts.add(each.counts)
+                yield from each.failures
 
 
 class LobSpool(tempdb.Scratch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -120,9 +121,10 @@ def _print_inspection(
             with (
                 console.progress(quiet=quiet) as progress,
                 Verifier(source, accepted, progress) as verifier,
+                closing(verifier.verify_spool(spool, jobs)) as verdicts,
             ):
                 progress.stage("Verifying", found.bytes)
-                _tell(verifier.verify_spool(spool, jobs), faults if json_output else None)
+                _tell(verdicts, faults if json_output else None)
                 verification = verifier.counts
             if not json_output and not quiet:
                 inspection.print_verification(verification)
