@@ -308,7 +308,9 @@ class LobSpool(tempdb.Scratch):
 
     def _flush(self) -> None:
         if self._waiting:
-            lobs = zlib.compress(json.dumps(self._waiting, default=_fields).encode(), 1)
+            lobs = zlib.compress(
+                json.dumps(self._waiting, default=_fields, separators=(",", ":")).encode(), 1
+            )
             with tempdb.explained(_SPOOL):
                 self._database.execute("INSERT INTO task VALUES (?)", (lobs,))
             self.number += 1
