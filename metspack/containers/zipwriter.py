@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -89,27 +89,41 @@ class ZipWriter:
         A tuple of one block is written at once, with the same bytes.
         """
         is_whole = most is not None and isinstance(contents, tuple) and len(contents) == 1
-        if is_whole and self._put_whole(name, b"".join(contents), method, when):
+        if is_whole and max(map(len, contents)) < MAX32 >> 1:
+            self.add_run((name,), contents, method=method, when=when)
             return
         # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
         most = MAX32 if most is None else most + (most >> 10) + 64
         self._put(_Central(_new(name, method, when)), contents, name, most)
 
-    def _put_whole(self, name: str, data: bytes, method: int, when: tuple[int, int]) -> bool:
-        """Append an entry of which all is known; return False where its size or offset needs ZIP64 fields."""
+    def add_run(
+        self,
+        names: Sequence[str],
+        contents: Iterable[bytes],
+        *,
+        method: int = DEFLATED,
+        when: tuple[int, int] = (0, _FIRST_DAY),
+    ) -> None:
+        """Append entries as ``add`` does one after the other: each of one block, far smaller than 4 GiB."""
         offset = self.file.size
-        if max(len(data), offset) >= MAX32 >> 1:
-            return False
-        flags = 0 if name.isascii() else UTF8
-        raw = encoded(name, flags)
-        packed = data if method != DEFLATED else b"".join(_packed((data,), method))
-        common = (flags, method, *when, zlib.crc32(data), len(packed), len(data), len(raw), 0)
-        self.file.write(LOCAL.pack(LOCAL_SIGNATURE, _OLDEST, *common) + raw)
-        self.file.write(packed)
-        attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
-        fields = (_UNIX | _OLDEST, _OLDEST, *common, 0, 0, 0, attributes, offset)
-        self._list(WHOLE_CENTRAL.pack(CENTRAL_SIGNATURE, *fields) + raw)
-        return True
+        entries: list[bytes] = []
+        records: list[bytes] = []
+        for name, data in zip(names, contents, strict=True):
+            flags = 0 if name.isascii() else UTF8
+            raw = encoded(name, flags)
+            packed = data if method != DEFLATED else b"".join(_packed((data,), method))
+            common = (flags, method, *when, zlib.crc32(data), len(packed), len(data), len(raw))
+            entries += LOCAL.pack(LOCAL_SIGNATURE, _OLDEST, *common, 0), raw, packed
+            extra, needed = b"", _OLDEST
+            if offset >= MAX32:
+                extra, needed = struct.pack("<2HQ", ZIP64_EXTRA, 8, offset), ZIP64_VERSION
+            attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
+            fields = (*common, len(extra), 0, 0, 0, attributes, min(offset, MAX32))
+            records += WHOLE_CENTRAL.pack(CENTRAL_SIGNATURE, _UNIX | _OLDEST, needed, *fields), raw, extra
+            offset += LOCAL.size + len(raw) + len(packed)
+        self.file.write(b"".join(entries))
+        self._directory.write(b"".join(records))
+        self._entries += len(names)
 
     def add_folder(self, name: str) -> None:
         """Append a folder, named with ``/`` at the end."""

@@ -260,6 +260,28 @@ def test_an_entry_in_one_block_is_written_as_in_many(method: int, tmp_path: Path
     assert archives[0] == archives[1]
 
 
+@pytest.mark.parametrize("limit", [MAX32, 100])
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_run_of_entries_is_written_as_each_by_itself(
+    method: int, limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zipwriter, "MAX32", limit)  # offsets that need ZIP64 fields come soon
+    files = {f"{name}{number}.bin": b"\x00" * number for number in range(9) for name in ("a", "b\xe4")}
+    archives = []
+    for number in range(2):
+        writer = ZipWriter(tmp_path / f"{number}.zip", tmp_path)
+        writer.add("first", (b"xyz",), method=method, most=3)
+        if number:
+            writer.add_run(list(files), files.values(), method=method)
+        else:
+            for name, data in files.items():
+                writer.add(name, iter((data,)), method=method, most=len(data))
+        writer.finish(b"")
+        writer.file.close()
+        archives.append((tmp_path / f"{number}.zip").read_bytes())
+    assert archives[0] == archives[1]
+
+
 def test_room_for_large_sizes_is_left_where_they_may_come(tmp_path: Path) -> None:
     def needed(data: bytes) -> list[int]:
         """Return the versions that the local headers ask for."""
