@@ -79,14 +79,17 @@ class OpenHoldings(Closable):
     def proven_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
         """Yield the same as ``small_contents``, but None as well for what has not its digests."""
         shared = run.shared
-        stated = [
-            (digest_function(name), values)
-            for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
-            if name in OCTETS
-        ]
-        is_known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
+        stated: dict[str, list[Sequence[str]]] = {}
+        for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs)):
+            if name is not None:
+                stated.setdefault(name, []).append(values)
+        is_known = stated.keys() <= OCTETS.keys()
+        # Cell and METS mostly have digests of one algorithm, which is computed once.
+        proving = [(digest_function(name), columns) for name, columns in stated.items()] if is_known else []
         for number, data in enumerate(self.small_contents(run)):
-            is_proven = data is not None and all(digest(data) == values[number] for digest, values in stated)
+            is_proven = data is not None and all(
+                {digest(data)} == {values[number] for values in columns} for digest, columns in proving
+            )
             yield data if is_known and is_proven else None
 
     def linked_contents(

@@ -144,22 +144,25 @@ def copy(
     container = archive.container
     if container is None or archive.prefix or (seals and container.hollow()[0]):
         return _sealed_copy(archive, target, algorithms, work)
-    hashers, sealed = ThreadedHashers(algorithms), _seals(archive)
+    hashers = ThreadedHashers({*algorithms, *(_seal_algorithms(archive) if seals else ())})
+    is_sealed = True
     with writing.NewFile(target) as file:
         end = sealed_size(archive) if seals else 0
-        for start, stop, hashing in ((0, end, (hashers, sealed)), (end, container.size, (hashers,))):
+        for start, stop in ((0, end), (end, container.size)):
             for block in raw_bytes(container.medium, str(container.path), start, stop):
-                for each in hashing:
-                    each.update(block)
+                hashers.update(block)
                 file.write(block)
-    if seals and any(sealed.digest(each.algorithm) != each for each in archive.metadata.digests):
+            if seals and stop == end:
+                digests = archive.metadata.digests
+                is_sealed = all(hashers.digest(each.algorithm) == each for each in digests)
+    if not is_sealed:
         writing.remove(target)
         return _sealed_copy(archive, target, algorithms, work)
     return hashers
 
 
-def _seals(archive: Archive) -> Hashers:
-    return ThreadedHashers({digest.algorithm for digest in archive.metadata.digests})
+def _seal_algorithms(archive: Archive) -> set[str]:
+    return {digest.algorithm for digest in archive.metadata.digests}
 
 
 def _sealed_copy(archive: Archive, target: Path, algorithms: Iterable[str], work: Path) -> Hashers:
@@ -268,11 +271,10 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
         for name, schema in schemas.items():
             writer.add(name, (schema(),), method=STORED)
         _add(writer, archive, changes)
-        seals = _seals(archive)
-        _hash(seals, writer)
-        _write_header(writer, archive, changes, seals)
+        hashers = ThreadedHashers({*algorithms, *_seal_algorithms(archive)})
+        _hash(hashers, writer)
+        _write_header(writer, archive, changes, hashers.copy())
         writer.finish(b"" if archive.container is None else archive.container.comment)
-        hashers = ThreadedHashers(algorithms)
         _hash(hashers, writer)
         writer.file.close()
     except BaseException:
@@ -311,7 +313,8 @@ def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals:
 
 
 def _hash(hashers: Hashers, writer: ZipWriter) -> None:
-    for block in writer.file.read_back(0, writer.file.size):
+    """Add what was written since the last time."""
+    for block in writer.file.read_back(hashers.size, writer.file.size):
         hashers.update(block)
 
 
@@ -374,7 +377,7 @@ def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tup
     container = archive.container
     if container is None or archive.prefix:
         return
-    hashers = _seals(archive)
+    hashers = ThreadedHashers(_seal_algorithms(archive))
     for block in raw_bytes(container.medium, str(container.path), 0, sealed_size(archive)):
         hashers.update(block)
         read(len(block))
