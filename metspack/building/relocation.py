@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import groupby
 from pathlib import Path
 
 from metspack import uris
@@ -20,7 +19,7 @@ from metspack.siard.edits import NewCell, NewCells
 from metspack.siard.metadata import Table
 from metspack.siard.upgrade import TARGET, Upgrade
 from metspack.sources import rewriting
-from metspack.sources.archive import Archive, extension_of
+from metspack.sources.archive import Archive, by_extension, extension_of
 from metspack.sources.repacking import HEADER, Departures, left_out
 
 _STRUCTURE = ("content/", HEADER)
@@ -127,13 +126,10 @@ class Relocation:
 
     def _files(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> list[str]:
         """Return the new ``file`` of cells whose LOBs are shared by none and keep their digests."""
-        tails = [file[file.rfind(".") :] for file in run.files]
         found: list[str] = []
-        for _, alike in groupby(tails):
-            number = sum(1 for _ in alike)
-            extension = extension_of(run.files[len(found)])
-            while number:
-                segment, taken = segments_of.take(number)
+        for extension, which in by_extension(run.files):
+            while len(found) < which.stop:
+                segment, taken = segments_of.take(which.stop - len(found))
                 own = self._layout.cell_files(
                     self._name,
                     self._course.keys[segment][1],
@@ -142,7 +138,6 @@ class Relocation:
                     extension,
                 )
                 found += [f"{before}{each}" for each in own]
-                number -= taken
         return found
 
     def left_out(self) -> Iterator[str]:

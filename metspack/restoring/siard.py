@@ -8,7 +8,7 @@ that no LOB's place changes is the package's own, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from enum import Enum, unique
@@ -28,7 +28,7 @@ from metspack.layouts.interface import FolderStyle, check_style, folder_use
 from metspack.layouts.names import SIARD
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedFile, Placements
-from metspack.model import LobCell, LobPlace, LobRef, LobRun, ZipExtent
+from metspack.model import CellRun, LobCell, LobPlace, LobRef, LobRun, ZipExtent
 from metspack.packages import source as packages_source
 from metspack.packages.source import PackagedArchive
 from metspack.planning import assignment, slices
@@ -37,15 +37,20 @@ from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
 from metspack.restoring.files import Restored, RestoreOptions, check_restored_space, write_manifests
 from metspack.siard.edits import NewCell, NewCells
+from metspack.siard.entries import is_empty
 from metspack.siard.metadata import Table
 from metspack.sizes import counted
 from metspack.sources import rewriting
-from metspack.sources.archive import extension_of
+from metspack.sources.archive import by_extension
 from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.repacking import Departures, left_out
-from metspack.sources.rewriting import Added, Moved
+from metspack.sources.rewriting import Added, AddedRun, Moved
 
 _ALL = 1 << 62  # no LOB is larger
+_AT_ONCE = 1 << 18  # bytes of LOBs that are written at once
+
+_Named = Callable[[LobPlace, Sequence[int], Sequence[str]], list[str]]
+"""The new ``file`` of cells of a column, by the place of any, the rows, and the ``file`` they have."""
 
 
 @unique
@@ -156,7 +161,7 @@ class _RestoreWork:
         self._find(lambda lob: len(lob.entries) == 1, lambda _place: "")
         with OpenHoldings(self.source.holdings()) as holdings:
             moved = Moved(entries=self.departures, columns={})
-            hashers = self._rewrite(name, moved, self._entry_file, self._added(holdings))
+            hashers = self._rewrite(name, moved, self._entry_files, self._added(holdings))
             holdings.check_unchanged()
         return hashers
 
@@ -188,11 +193,15 @@ class _RestoreWork:
         }
         moved = rewriting.moved(self.source, self.departures, uses)
 
-        def file(cell: LobCell) -> str:
-            before = uses[column_of(cell.place)].before
-            return before + siard22.LAYOUT.cell_file(name, 0, cell.place, extension_of(cell.file))
+        def named(place: LobPlace, rows: Sequence[int], files: Sequence[str]) -> list[str]:
+            before = uses[column_of(place)].before
+            found: list[str] = []
+            for extension, which in by_extension(files):
+                own = siard22.LAYOUT.cell_files(name, 0, place, rows[which], extension)
+                found += [before + each for each in own]
+            return found
 
-        return self._rewrite(siard, moved, file)
+        return self._rewrite(siard, moved, named)
 
     def _find(self, stays: Callable[[LobRef], bool], container: Callable[[LobPlace], str]) -> None:
         """Write the slice of LOBs to be moved of every container, and a slice of those that stay.
@@ -246,28 +255,36 @@ class _RestoreWork:
             yield block
         passage.end()
 
-    def _added(self, holdings: OpenHoldings) -> Iterator[Added]:
+    def _added(self, holdings: OpenHoldings) -> Iterator[Added | AddedRun]:
         self.progress.stage("Writing the archive", self.found.bytes)
         method = self._method()
         for number in self.found.slices.values():
             for each in slices.runs(slices.path(self.staging.work, number)):
-                for lob, blocks in self._contents(each, holdings):
-                    yield Added(name=self._entry(lob.cell), blocks=blocks, size=lob.size, method=method)
+                if isinstance(each, LobRun):
+                    yield from self._added_run(each, holdings, method)
+                else:
+                    yield self._added_one(each[0], holdings, method)
 
-    def _contents(
-        self, each: LobRun | slices.Entry, holdings: OpenHoldings
-    ) -> Iterator[tuple[LobRef, Iterable[bytes]]]:
-        """Yield LOBs with their bytes, which are proven when these have been read."""
-        if not isinstance(each, LobRun):
-            yield each[0], self._proven(each[0], holdings)
-            return
-        for number, data in enumerate(holdings.proven_contents(each)):
-            lob = each.lob(number)
-            if data is None:
-                yield lob, self._proven(lob, holdings)
-            else:
-                self.progress.advance(len(data))
-                yield lob, (bytes(data),)
+    def _added_one(self, lob: LobRef, holdings: OpenHoldings, method: int) -> Added:
+        """Return a LOB as an entry; its bytes are proven when they have been read."""
+        (name,) = self._entries(lob.place, (lob.place.row,), (lob.cell.file,))
+        return Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
+
+    def _added_run(self, run: LobRun, holdings: OpenHoldings, method: int) -> Iterator[Added | AddedRun]:
+        """Yield LOBs as entries, some at once; one that is not what it should be goes by itself."""
+        names = self._entries(run.place, run.rows, run.files)
+        held: list[bytes] = []
+        size = 0
+        for number, data in enumerate(chain(holdings.proven_contents(run), (None,))):
+            if held and (data is None or size >= _AT_ONCE):
+                yield AddedRun(names=names[number - len(held) : number], contents=held, method=method)
+                self.progress.advance(size)
+                held, size = [], 0
+            if data is not None:
+                held.append(bytes(data))
+                size += len(data)
+            elif number < len(run):
+                yield self._added_one(run.lob(number), holdings, method)
 
     def _method(self) -> int:
         """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""
@@ -277,11 +294,19 @@ class _RestoreWork:
         methods = {each.method for each in documents if isinstance(each, ZipExtent)}
         return STORED if methods == {STORED} else DEFLATED
 
-    def _entry(self, cell: LobCell) -> str:
-        """Return the name of the entry that a LOB gets: the usual one, or the next that nothing else has."""
-        place = cell.place
-        below = lobseg.lob_path(place, extension_of(cell.file)).split("/")[3:]
-        usual = "/".join((self.tables[place.schema, place.table].folder_path, *below))
+    def _entries(self, place: LobPlace, rows: Sequence[int], files: Sequence[str]) -> list[str]:
+        """Return the names of the entries that LOBs of a column get, each the usual one if that is free."""
+        usual = lobseg.lob_folder(place)
+        folder = "/".join((self.tables[place.schema, place.table].folder_path, *usual.split("/")[3:]))
+        names = [
+            folder + path.removeprefix(usual)
+            for extension, which in by_extension(files)
+            for path in lobseg.lob_paths(place, rows[which], extension)
+        ]
+        return names if is_empty(self.source.tree, f"{folder}/") else [self._free(name) for name in names]
+
+    def _free(self, usual: str) -> str:
+        """Return the usual name of an entry, or the next that nothing else has."""
         stem, _, extension = usual.rpartition(".")
         # No usual name has such a number, so that two LOBs never get one name.
         names = chain((usual,), (f"{stem}_{number}.{extension}" for number in count(1)))
@@ -294,19 +319,21 @@ class _RestoreWork:
             return False
         return all(below in departures for below in tree.names(f"{name}/"))
 
-    def _entry_file(self, cell: LobCell) -> str:
-        return self._written(self._entry(cell))
+    def _entry_files(self, place: LobPlace, rows: Sequence[int], files: Sequence[str]) -> list[str]:
+        return self._written(self._entries(place, rows, files))
 
-    def _written(self, entry: str) -> str:
-        """Return an entry's name as a cell has it: a string in SIARD 1.0, a URI in later versions."""
-        return entry if self.source.metadata.version == "1.0" else uris.quoted(entry.split("/"))
+    def _written(self, entries: Sequence[str]) -> list[str]:
+        """Return entries' names as cells have them: strings in SIARD 1.0, URIs in later versions."""
+        if self.source.metadata.version == "1.0" or uris.are_plain(entries):
+            return list(entries)
+        return [uris.quoted(entry.split("/")) for entry in entries]
 
     def _rewrite(
         self,
         name: str,
         moved: Moved,
-        file: Callable[[LobCell], str],
-        added: Iterable[Added] = (),
+        named: _Named,
+        added: Iterable[Added | AddedRun] = (),
     ) -> Hashers:
         target, work = self.staging.package / name, self.staging.work
         if not self.found.outside:
@@ -316,37 +343,49 @@ class _RestoreWork:
             moved,
             target,
             work=work,
-            values=lambda table: self._values(table, file),
+            values=lambda table: self._values(table, named),
             algorithms=MANIFEST_ALGORITHMS,
             added=added,
         )
 
-    def _values(self, table: Table, file: Callable[[LobCell], str]) -> NewCells | None:
+    def _values(self, table: Table, named: _Named) -> NewCells | None:
         if not any(
             column[:2] == (table.schema, table.number) for column in self.found.outside | self.found.inside
         ):
             return None
 
-        def value(cell: LobCell) -> NewCell:
-            column = column_of(cell.place)
-            new = given(cell, column)
-            if self.source.metadata.version != "1.0" or new.file != cell.file:
-                self.renamed.add(column)
-            return new
-
-        def given(cell: LobCell, column: Column) -> NewCell:
-            if column in self.found.inside:
-                entries = self.source.entries(table, cell)
-                if len(entries) == 1:
-                    return NewCell(file=self._written(entries[0]))
-            first = self.sharing.first(cell.place.id)
-            if first is not None:
-                return NewCell(file=self.sharing.told(first)[0])
-            new = file(cell)
-            self.sharing.tell(cell.place.id, new, None)
+        def one(cell: LobCell) -> NewCell:
+            new = self._new_file(table, cell, named)
+            self._note(cell.place, (cell.file,), (new,))
             return NewCell(file=new)
 
-        return NewCells(one=value)
+        def many(run: CellRun) -> list[str] | None:
+            place = run.place(0)
+            if column_of(place) in self.found.inside or self.sharing.count:
+                return None
+            new = named(place, run.rows, run.files)
+            self._note(place, run.files, new)
+            return new
+
+        return NewCells(one=one, many=many)
+
+    def _new_file(self, table: Table, cell: LobCell, named: _Named) -> str:
+        """Return the new ``file`` of a cell."""
+        if column_of(cell.place) in self.found.inside:
+            entries = self.source.entries(table, cell)
+            if len(entries) == 1:
+                return self._written(entries)[0]
+        first = self.sharing.first(cell.place.id)
+        if first is not None:
+            return self.sharing.told(first)[0]
+        (new,) = named(cell.place, (cell.place.row,), (cell.file,))
+        self.sharing.tell(cell.place.id, new, None)
+        return new
+
+    def _note(self, place: LobPlace, old: Sequence[str], new: Sequence[str]) -> None:
+        """Note the column of cells that name their LOBs in another way."""
+        if self.source.metadata.version != "1.0" or list(new) != list(old):
+            self.renamed.add(column_of(place))
 
     def _place(self, name: str, placements: Placements) -> None:
         self.progress.stage("Restoring", self.found.bytes)

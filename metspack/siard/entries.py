@@ -9,6 +9,7 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -231,6 +232,11 @@ def _character_fault(name: str) -> str:
     if found[0] >= "\ud800":
         return "its name is not UTF-8"
     return f"its name holds the control character U+{ord(found[0]):04X}"
+
+
+def is_empty(tree: AnyTree, folder: str) -> bool:
+    """Return whether nothing lies in a folder, named with ``/`` at the end; it need not have an entry."""
+    return all(name == folder for name in islice(tree.names(folder), 2))
 
 
 class WrappedTree(Generic[Extent]):

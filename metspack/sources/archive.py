@@ -59,6 +59,7 @@ __all__ = [
     "LobsUnresolved",
     "Located",
     "Tallies",
+    "by_extension",
     "declared_type",
     "extension_of",
     "named",
@@ -494,11 +495,7 @@ def _alike(
     run: CellRun, declared: str | None, where: _Where, sizes: list[int], extents: list[list[Any]]
 ) -> Iterator[LobRun]:
     """Yield cells with their entries or files, those with one extension together."""
-    start = 0
-    for _, alike in groupby([file[file.rfind(".") :] for file in run.files]):
-        which = slice(start, start + sum(1 for _ in alike))
-        start = which.stop
-        extension = extension_of(run.files[which.start])
+    for extension, which in by_extension(run.files):
         yield LobRun(
             shared=RunShared(
                 schema=run.schema,
@@ -544,6 +541,15 @@ def named(table: Table, cell: str) -> str:
 def extension_of(file: str) -> str:
     """Return the extension of a cell's ``file`` without the dot, ``bin`` when it has none."""
     return found[1] if (found := _EXTENSION.search(file.rstrip())) else "bin"
+
+
+def by_extension(files: Sequence[str]) -> Iterator[tuple[str, slice]]:
+    """Yield the extensions of cells' files in their order, each with the stretch of those that have it."""
+    start = 0
+    for _, alike in groupby([file[file.rfind(".") :] for file in files]):
+        which = slice(start, start + sum(1 for _ in alike))
+        start = which.stop
+        yield extension_of(files[which.start]), which
 
 
 def declared_type(table: Table, path: str) -> str | None:

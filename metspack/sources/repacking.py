@@ -49,6 +49,13 @@ class Departures(tempdb.Scratch):
         with tempdb.explained(_WHAT):
             self._database.executemany("INSERT OR IGNORE INTO name VALUES (?)", ((name,) for name in names))
 
+    def add_new(self, names: Sequence[str]) -> bool:
+        """Add many names where all are new; return whether they were."""
+        is_new = len(set(names)) == len(names) == len(self.staying(names))
+        if is_new:
+            self.add_all(names)
+        return is_new
+
     def keep(self, name: str) -> None:
         """Remove a name again: its entry stays."""
         with tempdb.explained(_WHAT):

@@ -26,6 +26,7 @@ from metspack.processes import ThreadedHashers
 from metspack.progress import Progress
 from metspack.siard import metadata
 from metspack.siard.edits import LobFolders, NewCell, NewCells, edited_metadata, spliced_table
+from metspack.siard.entries import is_empty
 from metspack.siard.metadata import Table
 from metspack.siard.schemas import metadata_schema
 from metspack.siard.upgrade import (
@@ -39,6 +40,7 @@ from metspack.siard.upgrade import (
 from metspack.siard.upgradedtables import table_schemas, upgraded_table
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
+from metspack.uris import are_plain
 
 Values = Callable[[Table], NewCells | None]
 """For a table, the new values of its LOB cells; None leaves its document as it is, unread."""
@@ -73,6 +75,20 @@ class Added:
     method: int = DEFLATED
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedRun:
+    """Entries that are added one behind the other: small LOBs, of one folder, with all their bytes."""
+
+    names: Sequence[str]
+    contents: Sequence[bytes]
+    method: int = DEFLATED
+
+    def one_by_one(self) -> Iterator[Added]:
+        """Yield each entry by itself."""
+        for name, data in zip(self.names, self.contents, strict=True):
+            yield Added(name=name, blocks=(data,), size=len(data), method=self.method)
+
+
 def moved(archive: Archive, entries: Departures, uses: Mapping[tuple[int, int, int], FolderUse]) -> Moved:
     """Return what moves: the entries, and the lobFolders of columns given by schema, table and number."""
     paths = {(table.schema, table.number): table.path for table in archive.metadata.tables}
@@ -96,7 +112,7 @@ def rewrite(
     work: Path,
     values: Values,
     algorithms: Iterable[str],
-    added: Iterable[Added] = (),
+    added: Iterable[Added | AddedRun] = (),
     wrote: Callable[[int], None] = lambda _amount: None,
     meanwhile: Callable[[], object] = lambda: None,
     upgrade: Upgrade | None = None,
@@ -179,7 +195,7 @@ class _Changes:
 
     departures: Departures
     splices: Mapping[str, _Splice] = field(default_factory=dict)
-    added: Iterable[Added] = ()
+    added: Iterable[Added | AddedRun] = ()
     folders: LobFolders | None = None
     upgrade: Upgrade | None = None
 
@@ -270,7 +286,8 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
             wrote(writer.file.size - before)
         for name, schema in schemas.items():
             writer.add(name, (schema(),), method=STORED)
-        _add(writer, archive, changes)
+        with closing(Departures()) as given:
+            _Additions(writer, archive, changes, given).add_each()
         hashers = ThreadedHashers({*algorithms, *_seal_algorithms(archive)})
         _hash(hashers, writer)
         _write_header(writer, archive, changes, hashers.copy())
@@ -318,33 +335,68 @@ def _hash(hashers: Hashers, writer: ZipWriter) -> None:
         hashers.update(block)
 
 
-def _add(writer: ZipWriter, archive: Archive, changes: _Changes) -> None:
-    """Append the added entries; their folders too, where the archive has entries for its tables' folders.
+class _Additions:
+    """Entries that are appended; their folders too, where the archive has entries for its tables' folders.
 
     Archives have an entry for each folder or for none, and readers that list by folder rely on either.
+    ``given`` takes the names.
     """
-    listed = any(archive.tree.extent(f"{table.folder_path}/") for table in archive.metadata.tables)
-    with closing(Departures()) as given:
 
-        def is_new(name: str) -> bool:
-            return given.add(name) and (archive.tree.extent(name) is None or name in changes.departures)
+    def __init__(self, writer: ZipWriter, archive: Archive, changes: _Changes, given: Departures) -> None:
+        self._writer = writer
+        self._archive = archive
+        self._changes = changes
+        self._given = given
+        self._lists = any(archive.tree.extent(f"{each.folder_path}/") for each in archive.metadata.tables)
+        self._folder = ""
 
-        before = ""
-        for each in changes.added:
-            if name_fault(each.name) or each.name.endswith("/") or each.name.startswith(HEADER):
-                raise ValueError(f"{each.name!r} is not a name for an entry of the content")
-            if not is_new(each.name):
-                raise SourceError(
-                    f"{archive.name}: a LOB is to become the entry {each.name!r}, which is there already",
-                    hint="Two LOBs cannot have one name: the archive or the list of its LOBs is damaged.",
-                )
-            folder = each.name.rpartition("/")[0]
-            if listed and folder not in {"", before}:
-                for above in accumulate(folder.split("/"), "{}/{}".format):
-                    if is_new(f"{above}/"):
-                        writer.add_folder(f"{above}/")
-            before = folder
-            writer.add(each.name, each.blocks, method=each.method, most=each.size)
+    def add_each(self) -> None:
+        """Append the entries; raises ``SourceError`` for a name that is there already."""
+        for each in self._changes.added:
+            if isinstance(each, Added):
+                self._add(each)
+            elif self._are_new(each.names):
+                self._add_folders(each.names[0])
+                self._writer.add_run(each.names, each.contents, method=each.method)
+            else:
+                for one in each.one_by_one():
+                    self._add(one)
+
+    def _add(self, each: Added) -> None:
+        if name_fault(each.name) or each.name.endswith("/") or each.name.startswith(HEADER):
+            raise ValueError(f"{each.name!r} is not a name for an entry of the content")
+        if not self._is_new(each.name):
+            raise SourceError(
+                f"{self._archive.name}: a LOB is to become the entry {each.name!r}, which is there already",
+                hint="Two LOBs cannot have one name: the archive or the list of its LOBs is damaged.",
+            )
+        self._add_folders(each.name)
+        self._writer.add(each.name, each.blocks, method=each.method, most=each.size)
+
+    def _add_folders(self, name: str) -> None:
+        folder = name.rpartition("/")[0]
+        if self._lists and folder not in {"", self._folder}:
+            for above in accumulate(folder.split("/"), "{}/{}".format):
+                if self._is_new(f"{above}/"):
+                    self._writer.add_folder(f"{above}/")
+        self._folder = folder
+
+    def _is_new(self, name: str) -> bool:
+        return self._given.add(name) and (
+            self._archive.tree.extent(name) is None or name in self._changes.departures
+        )
+
+    def _are_new(self, names: Sequence[str]) -> bool:
+        """Return whether names can be seen at once to be fit and new: plain ones, of an empty folder."""
+        (folder, *others) = {name.rpartition("/")[0] for name in names}
+        return (
+            bool(folder)
+            and not others
+            and are_plain(names)
+            and not f"{folder}/".startswith(HEADER)
+            and is_empty(self._archive.tree, f"{folder}/")
+            and self._given.add_new(names)
+        )
 
 
 def comparable(archive: Archive) -> bool:
