@@ -308,6 +308,11 @@ class LobRun:
         """Return the identifier of one of the LOBs."""
         return f"{self.id_stem}{self.rows[number]}"
 
+    def ids(self) -> list[str]:
+        """Return the identifiers of the LOBs."""
+        stem = self.id_stem
+        return [f"{stem}{row}" for row in self.rows]
+
     def lobs(self) -> Iterator[LobRef]:
         """Yield the LOBs one by one."""
         return map(self.lob, range(len(self.rows)))

@@ -193,17 +193,9 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
     """
     folder = opened_folder(root, folders)
     try:
-        return [name for name in names if _is_there(folder, name)]
+        return [name for name in names if os.access(name, os.F_OK, dir_fd=folder, follow_symlinks=False)]
     finally:
         os.close(folder)
-
-
-def _is_there(folder: int, name: str) -> bool:
-    try:
-        os.lstat(name, dir_fd=folder)
-    except OSError:
-        return False
-    return True
 
 
 def _status(found: os.stat_result) -> Status:

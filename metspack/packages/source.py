@@ -6,6 +6,7 @@ the one pass that copies them.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -134,8 +135,9 @@ class ListedLobs:
             and file.algorithm in OCTETS
         }
         with tempdb.explained(KEEPING):
-            self._asked.executemany(
-                "INSERT OR IGNORE INTO lob VALUES (?)", ((self.prefix + place,) for place in found)
+            asked = [self.prefix + place for place in found]
+            self._asked.execute(
+                "INSERT OR IGNORE INTO lob SELECT value FROM json_each(?)", (json.dumps(asked),)
             )
         return found
 
@@ -400,7 +402,7 @@ class PackagedArchive(Archive):
     def _run_listed(self, run: LobRun) -> Iterator[LobRun | LobRef]:
         """Yield files that go together, with their proofs from METS; together if it says alike of them."""
         first = self._file(run.extent(0))
-        places = [f"{run.id_stem}{row}" for row in run.rows]
+        places = run.ids()
         paths = zip(places, run.extents[0] if first is not None else (), strict=False)
         known = self._lobs.listed_alone({place: (*(first or ())[:-1], name) for place, name in paths})
         files = [file for place in places if (file := known.get(place)) is not None]

@@ -47,7 +47,7 @@ from metspack.sources.repacking import Departures, left_out
 from metspack.sources.rewriting import Added, AddedRun, Moved
 
 _ALL = 1 << 62  # no LOB is larger
-_AT_ONCE = 1 << 18  # bytes of LOBs that are written at once
+_AT_ONCE = 1 << 20  # bytes of LOBs that are written at once
 
 _Named = Callable[[LobPlace, Sequence[int], Sequence[str]], list[str]]
 """The new ``file`` of cells of a column, by the place of any, the rows, and the ``file`` they have."""
@@ -155,13 +155,14 @@ class _RestoreWork:
         self.renamed: set[Column] = set()
         self.tables = {(table.schema, table.number): table for table in source.metadata.tables}
 
-    def write_inside(self, name: str, _placements: Placements | None = None) -> Hashers:
-        """Write the archive with all LOBs inside."""
+    def write_inside(self, name: str, placements: Placements | None = None) -> Hashers:
+        """Write the archive with all LOBs inside; without ``placements`` no manifest lists it."""
         self.source.prove(self.progress)
         self._find(lambda lob: len(lob.entries) == 1, lambda _place: "")
         with OpenHoldings(self.source.holdings()) as holdings:
             moved = Moved(entries=self.departures, columns={})
-            hashers = self._rewrite(name, moved, self._entry_files, self._added(holdings))
+            algorithms = ("SHA-256",) if placements is None else MANIFEST_ALGORITHMS
+            hashers = self._rewrite(name, moved, self._entry_files, self._added(holdings), algorithms)
             holdings.check_unchanged()
         return hashers
 
@@ -334,17 +335,18 @@ class _RestoreWork:
         moved: Moved,
         named: _Named,
         added: Iterable[Added | AddedRun] = (),
+        algorithms: Iterable[str] = MANIFEST_ALGORITHMS,
     ) -> Hashers:
         target, work = self.staging.package / name, self.staging.work
         if not self.found.outside:
-            return rewriting.copy(self.source, target, MANIFEST_ALGORITHMS, work=work)
+            return rewriting.copy(self.source, target, algorithms, work=work)
         return rewriting.rewrite(
             self.source,
             moved,
             target,
             work=work,
             values=lambda table: self._values(table, named),
-            algorithms=MANIFEST_ALGORITHMS,
+            algorithms=algorithms,
             added=added,
         )
 
