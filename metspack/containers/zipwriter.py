@@ -109,8 +109,8 @@ class ZipWriter:
         entries: list[bytes] = []
         records: list[bytes] = []
         for name, data in zip(names, contents, strict=True):
-            flags = 0 if name.isascii() else UTF8
-            raw = encoded(name, flags)
+            raw = name.encode()
+            flags = 0 if len(raw) == len(name) else UTF8
             packed = data if method != DEFLATED else b"".join(_packed((data,), method))
             common = (flags, method, *when, zlib.crc32(data), len(packed), len(data), len(raw))
             entries += LOCAL.pack(LOCAL_SIGNATURE, _OLDEST, *common, 0), raw, packed

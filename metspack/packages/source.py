@@ -150,11 +150,10 @@ class ListedLobs:
         places = self.ids()
         while batch := list(islice(places, _AT_ONCE)):
             ids = [self.prefix + place for place in batch]
-            sql = f"SELECT id FROM lob WHERE id IN ({', '.join('?' * len(ids))})"  # noqa: S608 -- marks
-            asked = {lob for (lob,) in self._asked.execute(sql, ids)}
-            for place, lob in zip(batch, ids, strict=True):
-                if lob not in asked and selection.takes(place):
-                    yield lob
+            sql = "SELECT key FROM json_each(?) WHERE value NOT IN (SELECT id FROM lob)"
+            for (number,) in self._asked.execute(sql, (json.dumps(ids),)).fetchall():
+                if selection.takes(batch[number]):
+                    yield ids[number]
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists, without their prefix."""
