@@ -66,6 +66,7 @@ LONG: Mapping[str, str] = {
     "metspack.packages.package": "what can be asked of an opened package",
     "metspack.packages.source": "a package as a source: cells paired with METS",
     "metspack.processes": "work done beside other work: worker processes, threads for large files",
+    "metspack.restoring.siard": "one restore of an archive: LOBs inside or beside it, and its cells",
     "metspack.siard.schemas": "the facts of all versions' schemas: elements, their order, types of SQL",
     "metspack.siard.tables": "one parser of table documents: cells, runs of them, and the form",
     "metspack.sources.archive": "an archive as a source: tables, cells, LOBs, and what is wrong with them",

@@ -18,7 +18,16 @@ from metspack.siard.edits import NewCell, NewCells
 from metspack.siard.metadata import Table as Described
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import Departures
-from metspack.sources.rewriting import Added, Moved, Values, copy, rewrite, sealed_size, stale_digests
+from metspack.sources.rewriting import (
+    Added,
+    AddedRun,
+    Moved,
+    Values,
+    copy,
+    rewrite,
+    sealed_size,
+    stale_digests,
+)
 from tests.containers.test_zipwriter import unzip_agrees
 from tests.laws import spread
 from tests.shared_data import ARCHIVES, shared
@@ -658,6 +667,55 @@ def test_a_name_that_leaves_may_come_in_again(tmp_path: Path) -> None:
     source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
     come_in(source, [LOB_1], leaving=[LOB_1])
     assert read(tmp_path / "t.siard", LOB_1) == b"new"
+
+
+MORE = "content/schema0/table0/lob2/more"
+
+
+@pytest.mark.parametrize(
+    "names_",
+    [
+        [f"{MORE}/a.bin", f"{MORE}/b"],
+        ["content/schema0/table0/lob2/a", "content/schema0/table0/lob2/b"],
+        [f"{MORE}/a", "content/schema0/table0/lob2/b", "content/c", "d"],
+        ["d", "e"],
+        [f"{MORE}/a b", f"{MORE}/\u00e9"],
+        [f"{MORE}/a", f"{MORE}/b", f"{MORE}/a"],
+        [f"{MORE}/a", LOB_1],
+        [LOB_2, f"{MORE}/a"],
+        [f"{MORE}/first"],
+        [f"{MORE}/a", "header/x"],
+        ["header/x", "header/y"],
+        [f"{MORE}/a", f"{MORE}/../b"],
+    ],
+)
+@pytest.mark.parametrize("folders", [(), ("content/", "content/schema0/table0/")])
+def test_what_comes_in_together_comes_in_as_each_by_itself(
+    tmp_path: Path, names_: list[str], folders: tuple[str, ...]
+) -> None:
+    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, folders=folders)
+    data = [name.encode() for name in names_]
+    first = Added(name=f"{MORE}/first", blocks=[b"first"])
+    found = []
+    for number, run in enumerate((True, False)):
+        together = AddedRun(names=names_, contents=data)
+        with Archive(source) as archive, closing(Departures()) as departures:
+            departures.add(LOB_2)
+            target = tmp_path / f"{number}.siard"
+            try:
+                rewrite(
+                    archive,
+                    Moved(entries=departures, columns={}),
+                    target,
+                    work=tmp_path,
+                    values=lambda _table: None,
+                    algorithms=(),
+                    added=[first, *([together] if run else together.one_by_one())],
+                )
+                found.append(target.read_bytes())
+            except (SourceError, ValueError) as error:
+                found.append(str(error).encode())
+    assert found[0] == found[1]
 
 
 def come_in(source: Path, added: Iterable[str], leaving: Iterable[str] = ()) -> None:
