@@ -16,7 +16,7 @@ from metspack.files.byteranges import Below, Stretch
 from metspack.model import Budgets, ZipExtent
 
 SUFFIXES = (b".zip", b".tar")
-_OPEN = 8
+_OPEN = 32  # a check looks through all packs of a package several times: those that stay open are read once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ order in which they are put, one time for all, no owners.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading, writing
 from metspack.files.tempdb import Closable
+from metspack.model import LONGEST, SMALL
 from metspack.processes import ThreadedHashers
 
 ZIP, TAR = "zip", "tar"
@@ -136,6 +137,8 @@ class _Form(Protocol):
 
     def add(self, name: str, blocks: Iterable[bytes], size: int) -> None: ...
 
+    def add_run(self, files: Sequence[tuple[str, bytes]]) -> None: ...
+
     def finish(self) -> None: ...
 
     def abandon(self) -> None: ...
@@ -151,6 +154,10 @@ class _Zip:
 
     def add(self, name: str, blocks: Iterable[bytes], size: int) -> None:
         self._writer.add(name, blocks, method=STORED, most=size, when=self._when)
+
+    def add_run(self, files: Sequence[tuple[str, bytes]]) -> None:
+        names, contents = [name for name, _ in files], (data for _, data in files)
+        self._writer.add_run(names, contents, method=STORED, when=self._when)
 
     def finish(self) -> None:
         self._writer.finish(b"")
@@ -176,6 +183,10 @@ class _TarWriter:
         if came != size:
             raise AssertionError(f"{name} has {came:,} bytes; expected {size:,}")
         self.file.write(bytes(-size % BLOCKSIZE))
+
+    def add_run(self, files: Sequence[tuple[str, bytes]]) -> None:
+        for name, data in files:
+            self.add(name, (data,), len(data))
 
     def finish(self) -> None:
         self.file.write(bytes(2 * BLOCKSIZE))
@@ -206,14 +217,25 @@ class Pack:
         self._form = form
         self._folder = folder
         self._algorithms = algorithms
+        self._waiting: list[tuple[str, bytes]] = []
+        self._held = 0
 
     def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
         """Add a file of ``size`` bytes."""
+        self._flush()
         self._form.add(f"{self._folder}/{path}", blocks, size)
 
     def put_small(self, path: str, data: bytes | memoryview) -> None:
-        """Add a file of these bytes."""
-        self.put(path, (bytes(data),), len(data))
+        """Add a file of these bytes, which is written with those that follow it."""
+        self._waiting.append((f"{self._folder}/{path}", bytes(data)))
+        self._held += len(data)
+        if self._held >= SMALL or len(self._waiting) == LONGEST:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._form.add_run(self._waiting)
+        self._waiting.clear()
+        self._held = 0
 
     def below(self, folder: str) -> Destination:
         """Return a destination for files below a folder of the IP ("" is its own)."""
@@ -229,6 +251,7 @@ class Pack:
 
         It is read back for them: a zip file's local headers are only complete once the data are written.
         """
+        self._flush()
         self._form.finish()
         hashers = ThreadedHashers(self._algorithms)
         for block in self._form.file.read_back(0, self._form.file.size):

@@ -126,11 +126,17 @@ class PackedTree:
     def walk(self) -> Generator[Item, None, None]:
         """Yield all files and folders, also those that only the names of files tell of; also links."""
         above: list[bytes] = []
+        before = b""  # the folder of the last file
         for item in self._packs.opened(self.file).items(self._prefix):
             name = item.name[len(self._prefix) :]
             if not name:
                 continue
+            folder = name.rpartition(b"/")[0]
+            if folder and folder == before and item.kind != "d":
+                yield Item(name=name, kind=item.kind, size=item.size)
+                continue
             names = name.split(b"/")
+            before = b"" if item.kind == "d" else folder
             common = 0
             while common < min(len(above), len(names) - 1) and above[common] == names[common]:
                 common += 1

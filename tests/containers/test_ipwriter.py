@@ -204,6 +204,26 @@ def test_tar_names_of_any_length_and_script(tmp_path: Path) -> None:
     assert found == {f"ip/{name}": data for name, data in files}
 
 
+@pytest.mark.parametrize("form", ipwriter.FORMS)
+@pytest.mark.parametrize("most", [1, 3, 100])
+def test_small_files_are_packed_as_each_by_itself(
+    form: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ipwriter, "LONGEST", most)
+    monkeypatch.setattr(ipwriter, "SMALL", 10 * most)
+    files = [(f"{number}ö" if number % 3 else f"{number}", b"x" * number) for number in range(20)]
+    (tmp_path / "alone").mkdir()
+    alone = pack_of(tmp_path / "alone", form, files)
+    with Packing(form=form, created=CREATED).open_pack(tmp_path, "ip", tmp_path, ("MD5",)) as pack:
+        for number, (name, data) in enumerate(files):
+            if number in {4, 5, 11}:
+                pack.put(name, iter([data]), len(data))
+            else:
+                pack.put_small(name, memoryview(bytearray(data)))
+        pack.finish()
+    assert (tmp_path / f"ip.{form}").read_bytes() == alone.read_bytes()
+
+
 def test_what_cannot_be_finished_leaves_no_file(tmp_path: Path) -> None:
     def fails() -> Iterator[bytes]:
         yield b"1"

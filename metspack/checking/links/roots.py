@@ -125,7 +125,7 @@ class Roots:
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
         try:
-            for item in PackedTree(self._packs, self._below(root, path)).walk():
+            for item in self._packs.opened(self._below(root, path)).items(b""):
                 if item.kind == "f" and is_mets_name(item.name):
                     yield from self._document(root, path, item.name)
         except PackedError as error:
