@@ -117,7 +117,7 @@ class Relocation:
 
         def files(run: CellRun) -> list[str] | None:
             column = column_of(run.place(0))
-            if column not in self._course.columns or self._sharing.count or self._digests.tasks:
+            if column not in self._course.columns or self._digests.tasks or self._sharing.concerns(run):
                 return None
             self._renamed.add(column)
             return self._files(run, self._uses[column].before, following(column))

@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import NamedTuple
 
 from metspack.files import tempdb
-from metspack.model import Digest, LobRef, LobRun, ZipExtent
+from metspack.model import CellRun, Digest, LobRef, LobRun, ZipExtent
 from metspack.sizes import counted
 
 _ENTRY = struct.Struct(">cIQ")
@@ -23,6 +23,10 @@ _AT_ONCE = 1_000
 _NAMES = ("utf-8", "surrogateescape")
 _HOLDERS = 10_000  # zip files and folders of which is remembered how far they were named
 _BEFORE, _BEHIND = (-1, ""), (1 << 64, "")
+_CONCERNED = """
+SELECT 1 FROM json_each(?) AS given
+WHERE given.value IN (SELECT cell FROM again) OR given.value IN (SELECT cell FROM value) LIMIT 1
+"""
 _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
@@ -200,6 +204,14 @@ class Sharing(tempdb.Scratch):
             return None
         row = self._database.execute("SELECT first FROM again WHERE cell = ?", (cell,)).fetchone()
         return None if row is None else str(row[0])
+
+    def concerns(self, run: CellRun) -> bool:
+        """Return whether one of some cells shares a file, or has the file that others share."""
+        if not self.count:
+            return False
+        stem = run.place(0).id.removesuffix(str(run.rows[0]))
+        cells = json.dumps([f"{stem}{row}" for row in run.rows])
+        return self._database.execute(_CONCERNED, (cells,)).fetchone() is not None
 
     def tell(self, cell: str, file: str, digest: Digest | None) -> None:
         """Store the new ``file`` and digest of a cell, for those that share it."""

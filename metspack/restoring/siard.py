@@ -363,7 +363,7 @@ class _RestoreWork:
 
         def many(run: CellRun) -> list[str] | None:
             place = run.place(0)
-            if column_of(place) in self.found.inside or self.sharing.count:
+            if column_of(place) in self.found.inside or self.sharing.concerns(run):
                 return None
             new = named(place, run.rows, run.files)
             self._note(place, run.files, new)
