@@ -200,15 +200,15 @@ def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | No
 
 
 def roundtrip(
-    path: Path, *, budgets: Budgets | None = None, progress: Progress | None = None
+    path: Path, *, budgets: Budgets | None = None, jobs: int | None = None, progress: Progress | None = None
 ) -> Iterator[Disagreement]:
     """Yield what prevents the LOBs of the package at ``path`` from being restored as they were.
 
-    Every LOB is joined and hashed; nothing is written. Raises ``SourceError`` when the parent METS cannot
-    be read.
+    Every LOB is joined and hashed by ``jobs`` processes, as many as help when None; nothing is written.
+    Raises ``SourceError`` when the parent METS cannot be read.
     """
     with Package(path, budgets) as package:
-        yield from proven(package, progress, budgets)
+        yield from proven(package, progress, budgets, jobs)
 
 
 def _stated(options: _Options) -> _Options:

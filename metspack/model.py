@@ -102,6 +102,11 @@ class CellRun:
             starts=self.starts[which],
         )
 
+    @property
+    def id_stem(self) -> str:
+        """The identifiers of the LOBs without their rows: ``s0.t2.c4.r``."""
+        return f"s{self.schema}.t{self.table}.{self.cell}.r"
+
     def place(self, number: int) -> LobPlace:
         """Return the place of one of the cells, by its place in the run from 0."""
         return LobPlace(schema=self.schema, table=self.table, cell=self.cell, row=self.rows[number])

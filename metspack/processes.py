@@ -59,7 +59,7 @@ def of_large(jobs: int) -> int:
 
 def results(
     work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Yield what ``work`` makes of the tasks, in their order, with up to ``jobs`` processes.
 
     ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;

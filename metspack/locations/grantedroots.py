@@ -224,6 +224,18 @@ class Granted:
             return found if len(found) == len(names) and not beside else None
         return None
 
+    def may_hold(self, spot: Spot, suffixes: tuple[str, ...]) -> bool:
+        """Return whether any name in the folder of a spot has one of these suffixes, in lower case.
+
+        True as well when the folder is divided or cannot be listed.
+        """
+        if len(list(self.places(spot))) > 1:
+            return True
+        folder = self._folder(spot.root, spot.path[:-1])
+        with suppress(OSError), folder as descriptor, os.scandir(descriptor) as entries:
+            return any(folded(entry.name).endswith(suffixes) for entry in entries)
+        return True
+
     def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
         """Return those of the names that exist in the folder of a spot."""
         found: list[str] = []

@@ -43,6 +43,7 @@ __all__ = [
     "Resolution",
     "Resolver",
     "Tallied",
+    "names_together",
     "read_mapping",
 ]
 
@@ -225,19 +226,11 @@ class Resolver(Closable):
         None unless each has as many bytes as its cell says, and ``SMALL`` at most.
         """
         column = self._column_of(table, path)
-        folder, _, name = files[0].rpartition("/")
-        before = f"{folder}/" if folder else ""
-        names = [file[len(before) :] for file in files]
-        # Some conventions look for a folder called like the last name of a cell, if that has no dot.
-        are_alike = all("." in each and "/" not in each for each in names)
-        if not are_alike or not are_plain(files) or files != [before + each for each in names]:
+        names = names_together(files)
+        stated = self._stated(column, files[0]) if names else None
+        if stated is None:
             return None
-        first = next(column.candidates.of(files[0], []), None)
-        if first is None or not first.stated or first.place.inside or first.repairs:
-            return None
-        spot = self._only_spot(first)
-        if spot is None or spot.path[-1] != name:
-            return None
+        first, spot = stated
         found = self._sources.granted.files(spot, names, FIRST_SUFFIXES)
         fits = column.candidates.fits
         if found is None or not all(map(fits, (each[0] for each in found), lengths)):
@@ -248,6 +241,25 @@ class Resolver(Closable):
             return None
         column.counts[first.convention, False] += len(files)
         return FilesTogether(root=spot.root, folders=spot.path[:-1], names=names, statuses=found)
+
+    def stated_spot(self, table: Table, path: str, file: str) -> Spot | None:
+        """Return where ``stated_files`` finds the file of a cell, if it is one that has the cell's length.
+
+        It is in the same folder for all that have ``names_together``. The file is not looked at, and nothing
+        counted. None as well where a name in its folder may be that of a first part.
+        """
+        stated = self._stated(self._column_of(table, path), file)
+        if stated is None or self._sources.granted.may_hold(stated[1], FIRST_SUFFIXES):
+            return None
+        return stated[1]
+
+    def _stated(self, column: Column, file: str) -> tuple[Candidate, Spot] | None:
+        """Return the place of a cell that is as stated, and where it is; None where others may be meant."""
+        first = next(column.candidates.of(file, []), None)
+        if first is None or not first.stated or first.place.inside or first.repairs:
+            return None
+        spot = self._only_spot(first)
+        return None if spot is None or spot.path[-1] != file.rpartition("/")[2] else (first, spot)
 
     def _only_spot(self, candidate: Candidate) -> Spot | None:
         """Return the spot of a candidate's place, None when mappings or packed segments give it others."""
@@ -327,6 +339,17 @@ class Resolver(Closable):
         return Column(
             candidates=Candidates.of_field(chain, self._lob_folder, table.folder_path), counts=counts
         )
+
+
+def names_together(files: Sequence[str]) -> list[str]:
+    """Return the last names of the files of cells that lie in one folder; none when one is odd."""
+    folder, slash, _ = files[0].rpartition("/")
+    before = folder + slash
+    names = [file[len(before) :] for file in files]
+    # Some conventions look for a folder called like the last name of a cell, if that has no dot.
+    are_alike = all("." in each and "/" not in each for each in names)
+    are_there = are_alike and are_plain(files) and list(files) == [before + each for each in names]
+    return names if are_there else []
 
 
 class _Advisor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -17,11 +18,12 @@ from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.tempdb import Closable
+from metspack.locations.resolver import names_together
 from metspack.mets import links
-from metspack.model import Budgets, Digest, Extent, FileExtent, LobCell, LobPlace
+from metspack.model import SMALL, Budgets, CellRun, Digest, Extent, FileExtent, LobCell, LobPlace
 from metspack.packages import package as packages_package
 from metspack.packages.files import uncompressed
-from metspack.packages.lobs import ListedFile, together
+from metspack.packages.lobs import ListedColumns, together
 from metspack.packages.package import Package
 from metspack.processes import ThreadedHashers
 from metspack.progress import Progress
@@ -121,8 +123,13 @@ def altered(package: Package, path: tuple[str, ...], progress: Progress) -> Iter
 
 def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
     """Yield a table's LOB cells, in the order of its rows; raises ``SourceError`` naming the archive."""
+    for run in _cell_runs(archive, table):
+        yield from run.cells()
+
+
+def _cell_runs(archive: Archive, table: Table) -> Iterator[CellRun]:
     try:
-        yield from tables.cells(archive.tree.contents(archive.document(table)), table, archive.budgets)
+        yield from tables.cell_runs(archive.tree.contents(archive.document(table)), table, archive.budgets)
     except SourceError as error:
         told = error.message.startswith(str(archive.path))
         message = error.message if told else f"{archive.path}: {error.message}"
@@ -208,32 +215,50 @@ def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Tabl
 
 
 _PLACE_COLUMNS = "schema, place_table, cell, place_row, length, algorithm, digest"
+# Numbers count the cells in the order in which they were read.
 _SCHEMA = """
+CREATE TABLE run (
+    first INTEGER PRIMARY KEY, last INTEGER, number INTEGER, archive INTEGER, place_table INTEGER,
+    folder TEXT, is_measured INTEGER, algorithm TEXT, digests TEXT
+);
 CREATE TABLE cell (
-    lob TEXT, schema INTEGER, place_table INTEGER, cell TEXT, place_row INTEGER, length INTEGER,
-    algorithm TEXT, digest TEXT
+    number INTEGER, lob TEXT, schema INTEGER, place_table INTEGER, cell TEXT, place_row INTEGER,
+    length INTEGER, algorithm TEXT, digest TEXT
 );
 CREATE TABLE inside (
-    schema INTEGER, place_table INTEGER, cell TEXT, place_row INTEGER, length INTEGER, algorithm TEXT,
-    digest TEXT, archive TEXT, start INTEGER, entries TEXT
+    number INTEGER, schema INTEGER, place_table INTEGER, cell TEXT, place_row INTEGER, length INTEGER,
+    algorithm TEXT, digest TEXT, archive TEXT, start INTEGER, entries TEXT
 );
 CREATE TABLE wanted (lob TEXT);
 CREATE TABLE nowhere (lob TEXT, archive TEXT, reason TEXT);
-CREATE TABLE astray (lob TEXT, archive TEXT, reason TEXT)
+CREATE TABLE astray (number INTEGER, lob TEXT, archive TEXT, reason TEXT)
 """
 _ALONE = """
-SELECT w.lob, c.length, c.algorithm, c.digest FROM wanted w CROSS JOIN cell c ON c.lob = w.lob
+SELECT w.rowid - 1, c.length, c.algorithm, c.digest FROM wanted w JOIN cell c ON c.lob = w.lob
 WHERE NOT EXISTS (SELECT 1 FROM astray a WHERE a.lob = w.lob) GROUP BY w.rowid HAVING count(*) = 1
 """
+_ODD = """
+SELECT rowid - 1 FROM wanted w WHERE EXISTS (SELECT 1 FROM cell c WHERE c.lob = w.lob)
+OR EXISTS (SELECT 1 FROM astray a WHERE a.lob = w.lob)
+"""
+_RUNS = """
+SELECT * FROM run WHERE first BETWEEN coalesce((SELECT max(first) FROM run WHERE first <= ?1), ?1) AND ?2
+AND last >= ?1 ORDER BY first
+"""
+_PUT_RUN = "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _BATCH = 2_000
+_FOLDERS = 1_000
 
 
-class CellFacts(NamedTuple):
-    """Length and digest that a cell gives its LOB, None where it gives none."""
+class CellKind(NamedTuple):
+    """What cells say of LOBs in the same way: whether they have digests, and their files' sizes as lengths.
 
-    length: int | None
+    ``algorithm`` is that of the digests, None where they are those that METS has.
+    """
+
     algorithm: str | None
-    digest: str | None
+    has_digest: bool
+    is_measured: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,11 +269,61 @@ class InsideLob:
     entries: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TableOf:
+    """A table of the archive at ``path``, names from the package's root."""
+
+    archive: Archive
+    path: tuple[str, ...]
+    table: Table
+
+
+class _KeptRun(NamedTuple):
+    """Cells of LOBs that METS lists one after the other, by its numbers, in the order of the cells.
+
+    ``number`` is that of the first cell, ``archive`` and ``table`` count those of package and archive.
+    ``folder`` is what stands before the names in the cells. ``digests`` stand one behind the other, "" where
+    the cells have none or those of METS.
+    """
+
+    first: int
+    last: int
+    number: int
+    archive: int
+    table: int
+    folder: str
+    is_measured: bool
+    algorithm: str | None
+    digests: str
+
+    @property
+    def kind(self) -> CellKind:
+        """What all the cells say in the same way."""
+        algorithm = self.algorithm if self.digests else None
+        return CellKind(algorithm, self.algorithm is not None, bool(self.is_measured))
+
+    def digest(self, number: int) -> str:
+        """Return the digest in the cell of the LOB with a number in METS."""
+        return self._digests(number, number)
+
+    def without(self, number: int) -> Iterator[_KeptRun]:
+        """Yield the cells before the one of the LOB with a number in METS, and those after it."""
+        for first, last in ((self.first, number - 1), (number + 1, self.last)):
+            if first <= last:
+                own = self.number + first - self.first
+                yield self._replace(first=first, last=last, number=own, digests=self._digests(first, last))
+
+    def _digests(self, first: int, last: int) -> str:
+        width = len(self.digests) // (self.last - self.first + 1)
+        return self.digests[(first - self.first) * width : (last - self.first + 1) * width]
+
+
 class CellTable(Closable):
     """LOB cells of archives by the LOB that they name, on disk; a context manager, for one thread.
 
     A cell means the LOB whose files it names, or a LOB in the archive; where it names something else than
-    METS lists under its own id, it means that one and is ``astray``. Raises
+    METS lists under its own id, it means that one and is ``astray``. Cells whose files are in METS what they
+    are stated to be are kept as runs, and looked at by themselves when they are asked for. Raises
     ``TargetError`` when the temporary disk is full.
     """
 
@@ -256,66 +331,122 @@ class CellTable(Closable):
         self._package = package
         self._budgets = budgets
         self._waiting: dict[str, list[tuple[object, ...]]] = {}
+        self._count = 0
+        self._is_any_odd = False
+        self._folders: dict[tuple[str, str], str | None] = {}
+        self._opened: tuple[int, Archive] | None = None
         self._database = tempdb.create()
         indexes = [f"CREATE INDEX {table}_lob ON {table} (lob)" for table in ("cell", "astray")]
         for statement in (*_SCHEMA.split(";"), *indexes, "BEGIN"):
             self._do(statement)
 
-    def _do(self, statement: str) -> None:
+    def _do(self, statement: str, *values: object) -> None:
         with tempdb.explained("the cells of the archive"):
-            self._database.execute(statement)
+            self._database.execute(statement, values)
 
     def take(self, path: tuple[str, ...]) -> None:
         """Read the cells of one archive, by its names from the root; raises ``SourceError``."""
         with opened_archive(self._package, path, self._budgets) as archive:
             for table in _read_tables(self._package, archive, path):
-                for batch in together(cells(archive, table)):
-                    for lob, cell in self._meant_by(archive, path, table, batch):
-                        self._put("cell", lob, *_values(cell))
-        for name in tuple(self._waiting):
-            self._flush(name)
+                self._folders.clear()
+                for runs in together(_cell_runs(archive, table), len):
+                    self._take_runs(_TableOf(archive=archive, path=path, table=table), runs)
+        self._flush_all()
 
-    def _meant_by(
-        self, archive: Archive, path: tuple[str, ...], table: Table, batch: Sequence[LobCell]
-    ) -> Iterator[tuple[str, LobCell]]:
-        """Yield the LOB that each of many cells names; those whose LOB is not found are left out."""
-        prefix = self._package.index.prefix(path)
-        lobs = [f"{prefix}{cell.place.id}" for cell in batch]
-        listed = {} if self._is_listed_twice else self._package.listed_files(lobs)
-        each_with = zip(lobs, batch, map(listed.get, lobs), strict=True)
-        for _, alike in groupby(each_with, lambda each: _folder_of(*each[1:])):
-            group = list(alike)
-            found = _named_together(archive, path, table, [(cell, file) for _, cell, file in group])
-            for (lob, cell, file), is_found in zip(group, found, strict=True):
-                if is_found or (file is not None and _names(archive, path, table, cell, file)):
-                    yield lob, cell
-                elif (other := self._meant(archive, path, table, cell)) is not None:
-                    yield other, cell
+    def _take_runs(self, source: _TableOf, runs: Sequence[CellRun]) -> None:
+        stems = [self._package.index.prefix(source.path) + run.id_stem for run in runs]
+        lobs = [f"{stem}{row}" for stem, run in zip(stems, runs, strict=True) for row in run.rows]
+        listed = self._package.listed_columns(lobs)
+        start = 0
+        for run in runs:
+            for which, is_plain in _stretches(run, listed[start : start + len(run)]):
+                own, files = run[which], listed[start + which.start : start + which.stop]
+                if not (is_plain and self._take_run(source, own, files)):
+                    for number, cell in enumerate(own.cells(), self._count):
+                        self._take_one(number, source, cell, files.paths[number - self._count])
+                self._count += len(own)
+            start += len(run)
+
+    def _take_run(self, source: _TableOf, run: CellRun, listed: ListedColumns) -> bool:
+        """Take cells that are stated to be the files of their LOBs in METS; return False for any others.
+
+        The files are looked at when their LOBs are read: what is not as METS lists it is looked for then.
+        """
+        names = names_together(run.files)
+        if source.archive.container is None or self._is_listed_twice or not names:
+            return False
+        folder = run.files[0][: -len(names[0])]
+        above = self._folder(source, run, folder)
+        if above is None or list(listed.paths) != [above + name for name in names]:
+            return False
+        is_other = run.algorithm is not None and run.algorithm != listed.algorithms[0]
+        if is_other and set(map(len, run.digests)) != {2 * OCTETS[run.algorithm or ""]}:
+            return False
+        kept = _KeptRun(
+            first=listed.numbers[0],
+            last=listed.numbers[-1],
+            number=self._count,
+            archive=self._package.archives.index(source.path),
+            table=source.archive.metadata.tables.index(source.table),
+            folder=folder,
+            is_measured=bool(run.lengths),
+            algorithm=run.algorithm,
+            digests="".join(run.digests) if is_other else "",
+        )
+        if self._runs(kept.first, kept.last):
+            return False
+        self._do(_PUT_RUN, *kept)
+        return True
+
+    def _folder(self, source: _TableOf, run: CellRun, folder: str) -> str | None:
+        """Return where the folder in the attributes of a column's cells is stated to be in the package."""
+        key = run.cell, folder
+        if key not in self._folders:
+            if len(self._folders) >= _FOLDERS:
+                self._folders.clear()
+            spot = source.archive.resolver.stated_spot(source.table, run.cell, run.files[0])
+            above = [] if spot is None else [*(() if spot.root else source.path[:-1]), *spot.path[:-1], ""]
+            self._folders[key] = "/".join(above) if above else None
+        return self._folders[key]
+
+    def _runs(self, first: int, last: int) -> list[_KeptRun]:
+        return [_KeptRun(*row) for row in self._database.execute(_RUNS, (first, last))]
+
+    def _take_one(self, number: int, source: _TableOf, cell: LobCell, listed: str | None) -> None:
+        """Take a cell by itself; ``listed`` is the path of the one file that METS lists of its LOB."""
+        lob: str | None = self._package.index.prefix(source.path) + cell.place.id
+        if listed is None or self._is_listed_twice or not _names(source, cell, listed):
+            lob = self._meant(number, source, cell)
+        if lob is not None:
+            self._put("cell", number, lob, *_values(cell))
 
     @cached_property
     def _is_listed_twice(self) -> bool:
         return self._package.index.is_listed_twice()
 
-    def _meant(self, archive: Archive, path: tuple[str, ...], table: Table, cell: LobCell) -> str | None:
+    def _meant(self, number: int, source: _TableOf, cell: LobCell) -> str | None:
         """Return the LOB that a cell names; None for one in the archive, and for one that was not found."""
-        name, lob = "/".join(path), self._package.index.prefix(path) + cell.place.id
+        name, lob = "/".join(source.path), self._package.index.prefix(source.path) + cell.place.id
         is_listed = self._package.index.holds(lob)
         try:
-            found = meant(self._package, path, archive, table, cell)
+            found = meant(self._package, source.path, source.archive, source.table, cell)
         except MetspackError as error:
-            self._put("astray" if is_listed else "nowhere", lob, name, error.message)
-            return lob if is_listed else None
+            if not is_listed:
+                self._put("nowhere", lob, name, error.message)
+                return None
+            self._put("astray", number, lob, name, error.message)
+            return lob
         if found.lob is None:
             first = found.extents[0]
             start = 0 if isinstance(first, FileExtent) else first.offset
-            self._put("inside", *_values(cell), name, start, json.dumps(found.entries))
+            self._put("inside", number, *_values(cell), name, start, json.dumps(found.entries))
             return None
         if found.lob != lob and is_listed:
             reason = f"{_first(found)}, which METS lists as {found.lob}, and {lob} elsewhere"
-            self._put("astray", lob, name, reason)
+            self._put("astray", number, lob, name, reason)
             return lob
         if reason := self._unlike(found.lob, found):
-            self._put("astray", found.lob, name, reason)
+            self._put("astray", number, found.lob, name, reason)
         return found.lob
 
     def _unlike(self, lob: str, found: Meant) -> str:
@@ -332,6 +463,7 @@ class CellTable(Closable):
         )
 
     def _put(self, name: str, *values: object) -> None:
+        self._is_any_odd = self._is_any_odd or name in {"cell", "astray"}
         waiting = self._waiting.setdefault(name, [])
         waiting.append(values)
         if len(waiting) >= _BATCH:
@@ -343,21 +475,95 @@ class CellTable(Closable):
         with tempdb.explained("the cells of the archive"):
             self._database.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608 -- our tables
 
-    def alone(self, lobs: Iterable[str]) -> dict[str, CellFacts]:
-        """Return what cells say of those of many LOBs that one cell names, the one with their id or not."""
+    def _flush_all(self) -> None:
+        for name in tuple(self._waiting):
+            self._flush(name)
+
+    def said(self, listed: ListedColumns) -> tuple[list[CellKind | None], list[str]]:
+        """Return what cells say of LOBs that METS lists, and the digests where these are no digests of METS.
+
+        None of all but small LOBs that one cell means and METS lists as one file with a digest, of which
+        the cell says nothing that METS does not, but for a digest that can be computed.
+        ``listed`` are in the order of METS; of others ``of_lob`` tells all.
+        """
+        kinds: list[CellKind | None] = [None] * len(listed)
+        digests = [""] * len(listed)
+        numbers = [each for each, path in zip(listed.numbers, listed.paths, strict=True) if path is not None]
+        for run in self._runs(numbers[0], numbers[-1]) if numbers else ():
+            start, stop = bisect_left(numbers, run.first), bisect_right(numbers, run.last)
+            kinds[start:stop] = [run.kind] * (stop - start)
+            if run.digests:
+                digests[start:stop] = [run.digest(number) for number in numbers[start:stop]]
+        if self._is_any_odd:
+            self._say_odd(listed, kinds, digests)
+        return kinds, digests
+
+    def _say_odd(self, listed: ListedColumns, kinds: list[CellKind | None], digests: list[str]) -> None:
+        """Correct what runs of cells say by the cells that are kept by themselves."""
+        self._flush_all()
         with tempdb.explained("the cells of the archive"):
             self._database.execute("DELETE FROM wanted")
-            self._database.executemany("INSERT INTO wanted VALUES (?)", zip(lobs))
-        return {lob: CellFacts(*said) for lob, *said in self._database.execute(_ALONE)}
+            self._database.executemany("INSERT INTO wanted VALUES (?)", zip(listed.lobs))
+        alone = {at: said for at, *said in self._database.execute(_ALONE)}
+        for (at,) in self._database.execute(_ODD).fetchall():
+            is_in_run, kinds[at] = kinds[at] is not None, None
+            if at not in alone or is_in_run or listed.paths[at] is None:
+                continue
+            length, algorithm, digest = alone[at]
+            if listed.sizes[at] > SMALL or length not in {None, listed.sizes[at]}:
+                continue
+            is_same = algorithm == listed.algorithms[at] and digest == listed.digests[at]
+            is_other = algorithm != listed.algorithms[at] and algorithm in OCTETS
+            if listed.algorithms[at] in OCTETS and (algorithm is None or is_same or is_other):
+                kinds[at] = CellKind(algorithm if is_other else None, digest is not None, length is not None)
+                digests[at] = digest or ""
 
     def of_lob(self, lob: str) -> list[LobCell]:
-        """Return the cells that name a LOB; usually one."""
-        sql = f"SELECT {_PLACE_COLUMNS} FROM cell WHERE lob = ?"  # noqa: S608 -- a constant
+        """Return the cells that name a LOB; usually one. It may be found then that its cell is ``astray``."""
+        self._take_out(lob)
+        self._flush_all()
+        sql = f"SELECT {_PLACE_COLUMNS} FROM cell WHERE lob = ? ORDER BY number"  # noqa: S608 -- a constant
         return [_cell(row) for row in self._database.execute(sql, (lob,))]
+
+    def _take_out(self, lob: str) -> None:
+        """Take the cell of a LOB out of its run, if it is in one, and look at it by itself."""
+        listed = self._package.listed_columns([lob])
+        path, size, number = listed.paths[0], listed.sizes[0], listed.numbers[0]
+        for run in () if path is None else self._runs(number, number):
+            self._do("DELETE FROM run WHERE first = ?", run.first)
+            for part in run.without(number):
+                self._do(_PUT_RUN, *part)
+            names = self._package.archives[run.archive]
+            digest = None
+            if run.algorithm is not None:
+                value = run.digest(number) if run.digests else listed.digests[0] or ""
+                digest = Digest(algorithm=run.algorithm, value=value)
+            cell = LobCell(
+                place=_place(lob.removeprefix(self._package.index.prefix(names))),
+                file=run.folder + (path or "").rpartition("/")[2],
+                length=size if run.is_measured else None,
+                digest=digest,
+            )
+            archive = self._archive(run.archive)
+            source = _TableOf(archive=archive, path=names, table=archive.metadata.tables[run.table])
+            self._take_one(run.number + number - run.first, source, cell, path)
+
+    def _archive(self, number: int) -> Archive:
+        """Return the archive with a number, which remains open."""
+        if self._opened is None or self._opened[0] != number:
+            self._close_archive()
+            path = self._package.archives[number]
+            self._opened = number, opened_archive(self._package, path, self._budgets)
+        return self._opened[1]
+
+    def _close_archive(self) -> None:
+        if self._opened is not None:
+            self._opened[1].close()
+            self._opened = None
 
     def inside(self, path: tuple[str, ...]) -> Iterator[InsideLob]:
         """Yield the LOBs that stayed in an archive, as they lie in it."""
-        sql = f"SELECT {_PLACE_COLUMNS}, entries FROM inside WHERE archive = ? ORDER BY start"  # noqa: S608
+        sql = f"SELECT {_PLACE_COLUMNS}, entries FROM inside WHERE archive = ? ORDER BY start, number"  # noqa: S608
         for row in self._database.execute(sql, ("/".join(path),)):
             yield InsideLob(cell=_cell(row[:7]), entries=tuple(json.loads(row[7])))
 
@@ -367,46 +573,55 @@ class CellTable(Closable):
 
     def astray(self, lob: str) -> Iterator[tuple[str, str]]:
         """Yield archive and reason for each cell of a LOB that does not name what METS lists."""
-        yield from self._database.execute("SELECT archive, reason FROM astray WHERE lob = ?", (lob,))
+        sql = "SELECT archive, reason FROM astray WHERE lob = ? ORDER BY number"
+        yield from self._database.execute(sql, (lob,))
 
     def close(self) -> None:
         """Drop the database."""
+        self._close_archive()
         self._database.close()
 
 
-def _folder_of(cell: LobCell, file: ListedFile | None) -> tuple[str, str] | None:
-    """Return column and folder of a cell whose LOB METS lists as one file, None for others."""
-    return None if file is None else (cell.place.cell, cell.file.rpartition("/")[0])
+def _stretches(run: CellRun, listed: ListedColumns) -> Iterator[tuple[slice, bool]]:
+    """Yield stretches of cells, and whether all are of LOBs that may go together as METS lists them."""
+
+    def likeness(at: int) -> tuple[int, str | None, str] | None:
+        size, algorithm, file = listed.sizes[at], listed.algorithms[at], run.files[at]
+        if listed.paths[at] is None or size > SMALL or algorithm not in OCTETS:
+            return None
+        if run.lengths and run.lengths[at] != size:
+            return None
+        if run.algorithm == algorithm and run.digests[at] != listed.digests[at]:
+            return None
+        return listed.numbers[at] - at, algorithm, file[: file.rfind("/") + 1]
+
+    is_known = run.algorithm is None or run.algorithm in OCTETS
+    start = 0
+    for alike, own in groupby(map(likeness, range(len(run)))):
+        stop = start + sum(1 for _ in own)
+        yield slice(start, stop), is_known and alike is not None
+        start = stop
 
 
-def _named_together(
-    archive: Archive, path: tuple[str, ...], table: Table, group: Sequence[tuple[LobCell, ListedFile | None]]
-) -> list[bool]:
-    """Return for each cell of a column whether it is seen at once to name the file of its LOB in METS."""
-    cell, file = group[0]
-    if file is None or archive.container is None:
-        return [False] * len(group)
-    files = [each.file for each, _ in group]
-    found = archive.resolver.stated_files(table, cell.place.cell, files, [each.length for each, _ in group])
-    if found is None:
-        return [False] * len(group)
-    above = "/".join([*(() if found.root else path[:-1]), *found.folders, ""])
-    return [
-        file is not None and file.path == above + name
-        for name, (_, file) in zip(found.names, group, strict=True)
-    ]
+def _place(lob: str) -> LobPlace:
+    place = _PLACE.fullmatch(lob)
+    if place is None:
+        raise AssertionError(f"{lob} is no place in a database")
+    return LobPlace(schema=int(place[1]), table=int(place[2]), cell=place[3], row=int(place[4]))
 
 
-def _names(archive: Archive, path: tuple[str, ...], table: Table, cell: LobCell, file: ListedFile) -> bool:
-    """Return whether a cell names the file of its LOB in METS, and no other; False also for what is odd."""
-    if archive.container is None:
+def _names(source: _TableOf, cell: LobCell, file: str) -> bool:
+    """Return whether a cell names this file of the package, and no other; False also for what is odd."""
+    if source.archive.container is None:
         return False
     try:
-        found = archive.resolver.resolved(table, cell)
+        found = source.archive.resolver.resolved(source.table, cell)
     except MetspackError:
         return False
-    names = [from_root(path, archive, each) for each in found.extents if isinstance(each, FileExtent)]
-    return len(found.extents) == 1 and names == [tuple(file.path.split("/"))]
+    names = [
+        from_root(source.path, source.archive, each) for each in found.extents if isinstance(each, FileExtent)
+    ]
+    return len(found.extents) == 1 and names == [tuple(file.split("/"))]
 
 
 def _first(found: Meant) -> str:

@@ -92,6 +92,11 @@ CREATE TABLE mapped (
 );
 CREATE INDEX mapped_part ON mapped (part)
 """
+# The LOBs of which more is said than what one entry says.
+_SEVERAL = """
+INSERT INTO several SELECT lob FROM entry WHERE lob IS NOT NULL GROUP BY lob HAVING count(*) > 1
+UNION SELECT lob FROM whole WHERE lob IS NOT NULL
+"""
 _PUT_ENTRY = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, format, path, refused,
     child, line, alone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -373,6 +378,8 @@ class Index(MetsTables):
             self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
             self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
             self.execute("CREATE TABLE wanted (lob TEXT)")
+            self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
+            self.execute(_SEVERAL)
         except BaseException:
             self.close()
             raise
@@ -451,10 +458,10 @@ class Index(MetsTables):
         row = self.row("SELECT lob FROM entry WHERE path = ? AND lob IS NOT NULL", "/".join(path))
         return None if row is None else str(row[0])
 
-    def weight(self) -> int:
-        """Return the sum of the sizes that the METS documents state of LOBs, in bytes."""
-        row = self.row("SELECT coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
-        return 0 if row is None else int(row[0])
+    def weight(self) -> tuple[int, int]:
+        """Return the number of the files of LOBs that the METS documents list, and their bytes."""
+        row = self.row("SELECT count(*), coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
+        return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
     def close(self) -> None:
         """Drop the database."""

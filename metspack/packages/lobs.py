@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
@@ -70,6 +70,44 @@ class ListedFile(NamedTuple):
     algorithm: str | None
     digest: str | None
     media_type: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedColumns:
+    """LOBs as METS lists them, as columns of one length: id, and what a ``ListedFile`` has of one.
+
+    ``paths`` are None of LOBs that are not one file of their own, of which the other columns mean nothing.
+    ``numbers`` count what METS lists, in the order of the METS documents.
+    """
+
+    lobs: Sequence[str]
+    numbers: Sequence[int]
+    paths: Sequence[str | None]
+    sizes: Sequence[int]
+    algorithms: Sequence[str | None]
+    digests: Sequence[str | None]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[Any, ...]]) -> Self:
+        """Return the columns of rows, in the order of the fields."""
+        lobs, numbers, paths, sizes, algorithms, digests = zip(*rows, strict=True) if rows else [()] * 6
+        return cls(
+            lobs=lobs, numbers=numbers, paths=paths, sizes=sizes, algorithms=algorithms, digests=digests
+        )
+
+    def __len__(self) -> int:
+        return len(self.lobs)
+
+    def __getitem__(self, which: slice) -> ListedColumns:
+        """Return some of the LOBs."""
+        return ListedColumns(
+            lobs=self.lobs[which],
+            numbers=self.numbers[which],
+            paths=self.paths[which],
+            sizes=self.sizes[which],
+            algorithms=self.algorithms[which],
+            digests=self.digests[which],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,15 +276,21 @@ def _holds(start: str, lob: str) -> bool:
 Item = TypeVar("Item")
 
 
-def together(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield cells or LOBs many at a time; those before a ``SourceError`` come before it is raised."""
+def together(items: Iterable[Item], weight: Callable[[Item], int] = lambda _: 1) -> Iterator[list[Item]]:
+    """Yield cells or LOBs many at a time; those before a ``SourceError`` come before it is raised.
+
+    ``weight`` tells how many an item is, which may be a run of them.
+    """
     batch: list[Item] = []
+    count = 0
     try:
         for each in items:
             batch.append(each)
-            if len(batch) == LONGEST:
+            count += weight(each)
+            if count >= LONGEST:
                 yield batch
                 batch = []
+                count = 0
     except SourceError:
         if batch:
             yield batch

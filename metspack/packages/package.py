@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from metspack.containers.ipreader import SUFFIXES, OpenPacks
@@ -15,20 +16,36 @@ from metspack.errors import SourceError
 from metspack.files.tempdb import Closable
 from metspack.layouts.names import SIARD, is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
-from metspack.model import Budgets, Digest
+from metspack.model import LONGEST, Budgets, Digest
 from metspack.packages.files import open_part
 from metspack.packages.index import Index, Row
-from metspack.packages.lobs import HeldLob, HeldPart, HeldSegment, HeldWhole, Inside, ListedFile, Mapped
+from metspack.packages.lobs import (
+    HeldLob,
+    HeldPart,
+    HeldSegment,
+    HeldWhole,
+    Inside,
+    ListedColumns,
+    ListedFile,
+    Mapped,
+)
 from metspack.packages.metsfiles import format_in, is_representation
 from metspack.packages.splitlobs import chained
 
 _NEAR = 200
 _CLOSE = 0.6
 
-_IDS = """
-SELECT lob FROM entry e WHERE lob IS NOT NULL
-AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.lob = e.lob AND o.id < e.id) ORDER BY id
+# What is true of the entry of a LOB that is one file, of which nothing else is said anywhere.
+_IS_ALONE = """
+NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob) AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
+AND e.path IS NOT NULL AND e.size IS NOT NULL AND e.format IS NULL
 """
+_IS_FIRST = """
+e.lob IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM several s JOIN entry o ON o.lob = s.lob WHERE s.lob = e.lob AND o.id < e.id
+)
+"""
+_IDS = f"SELECT lob FROM entry e WHERE {_IS_FIRST} ORDER BY id"  # noqa: S608 -- constants
 _BARE = """
 SELECT lob FROM whole w WHERE lob IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.lob = w.lob)
 AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) ORDER BY id
@@ -46,13 +63,19 @@ _MAPPED = """
 SELECT p.part, p.child, p.place, m.path, p.line FROM mapped p JOIN mets m ON m.id = p.mets
 WHERE p.lob = ? ORDER BY p.id
 """
-# One row for each LOB that is asked for and is one file, of which nothing else is said anywhere.
-_ALONE = """
+_ALONE = f"""
 SELECT e.lob, e.path, e.size, e.algorithm, e.digest, e.media FROM wanted w CROSS JOIN entry e ON e.lob = w.lob
-WHERE NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob)
-GROUP BY w.rowid HAVING count(*) = 1 AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
-AND e.path IS NOT NULL AND e.size IS NOT NULL AND e.format IS NULL
-"""
+WHERE {_IS_ALONE} ORDER BY w.rowid
+"""  # noqa: S608 -- constants
+_COLUMNS = "e.id, e.path, e.size, e.algorithm, e.digest"
+_WANTED = f"""
+SELECT w.lob, {_COLUMNS} FROM wanted w LEFT JOIN entry e ON e.lob = w.lob AND ? AND {_IS_ALONE}
+ORDER BY w.rowid
+"""  # noqa: S608 -- constants
+_LISTED = f"""
+SELECT e.lob, e.id, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, e.size, e.algorithm, e.digest
+FROM entry e WHERE {_IS_FIRST} ORDER BY e.id
+"""  # noqa: S608 -- constants
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
 
 
@@ -160,6 +183,28 @@ class Package(Closable):
             return {}
         self.index.want(lobs)
         return {row[0]: ListedFile(*row) for row in self.index.rows(_ALONE)}
+
+    def listed_columns(self, lobs: Iterable[str]) -> ListedColumns:
+        """Return what METS lists of many LOBs as columns, in their order; see ``listed_files``."""
+        self.index.want(lobs)
+        return ListedColumns.of(list(self.index.rows(_WANTED, self.index.files.are_unpacked)))
+
+    def listed(self, size: int) -> Iterator[ListedColumns]:
+        """Yield every LOB as ``ids`` does, many at a time, but none behind ``size`` bytes."""
+        rows = chain(
+            self.index.rows(_LISTED, self.index.files.are_unpacked),
+            ((lob, None, None, None, None, None) for (lob,) in self.index.rows(_BARE)),
+        )
+        found: list[Row] = []
+        bytes_ = 0
+        for row in rows:
+            found.append(row)
+            bytes_ += row[3] or 0
+            if len(found) == LONGEST or bytes_ >= size:
+                yield ListedColumns.of(found)
+                found, bytes_ = [], 0
+        if found:
+            yield ListedColumns.of(found)
 
     def _split(self, lob: str, parts: list[HeldPart], said: list[Row]) -> HeldLob:
         named = [_mapped(row) for row in self.index.rows(_MAPPED, lob)]

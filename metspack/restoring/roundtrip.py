@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby, islice, repeat
+from itertools import repeat
+from pathlib import Path
 from typing import Self
 
-from metspack.digests import OCTETS, digest_function
+from metspack import processes
+from metspack.digests import digest_function
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
-from metspack.model import LONGEST, SMALL, Budgets
-from metspack.packages.cells import CellFacts, CellTable, InsideLob, altered, opened_archive
-from metspack.packages.lobs import Disagreement, HeldLob, ListedFile
+from metspack.model import SMALL, Budgets, LobCell
+from metspack.packages.cells import CellKind, CellTable, InsideLob, altered, opened_archive
+from metspack.packages.lobs import Disagreement, HeldLob, ListedColumns
 from metspack.packages.package import Package
 from metspack.packages.proofs import CellProving, Evidence, Proving
 from metspack.progress import Progress, Silent
 from metspack.restoring.joining import opened_part, part_blocks
 from metspack.restoring.shards.writing import unrelated
 from metspack.sources.archive import Archive
+
+_BYTES_AT_ONCE = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +55,17 @@ class Roundtrip(Iterator[Disagreement]):
     the temporary disk is full.
     """
 
-    def __init__(self, package: Package, progress: Progress | None, budgets: Budgets | None) -> None:
+    def __init__(
+        self, package: Package, progress: Progress | None, budgets: Budgets | None, jobs: int | None
+    ) -> None:
         self._package = package
         self._progress = progress or Silent()
         self._budgets = budgets
         self._lobs = self._split = self._inside = self._bytes = self._count = self._unproven = 0
         self._evidence: Counter[Evidence] = Counter()
         self._archives: list[tuple[str, ...]] = []
-        self._buffer = memoryview(bytearray(SMALL + 1))
+        self._jobs = jobs
+        self._begun: deque[_Begun] = deque()
         self._found = self._proven()
 
     def __iter__(self) -> Self:
@@ -97,10 +105,13 @@ class Roundtrip(Iterator[Disagreement]):
                 else:
                     self._archives.append(path)
                     yield from self._changed(path)
-            self._progress.stage("Joining LOBs", self._package.index.weight())
-            ids = self._package.ids()
-            while batch := list(islice(ids, LONGEST)):
-                yield from self._many(batch, cells)
+            files, size = self._package.index.weight()
+            self._progress.stage("Joining LOBs", size)
+            jobs = processes.useful(self._jobs, files=files, size=size)
+            proven = processes.results(_prove, self._tasks(cells), jobs, self._progress.advance)
+            with closing(proven):
+                for each in proven:
+                    yield from self._told(each, self._begun.popleft(), cells)
             for path in self._archives:
                 yield from self._entries(path, cells)
             for lob, archive, reason in cells.nowhere():
@@ -117,77 +128,88 @@ class Roundtrip(Iterator[Disagreement]):
             what = f"{each.name} has another {each.said.algorithm} than METS says"
             yield Disagreement(lob="", part="", what=what, expected=each.said.value, found=each.found.value)
 
-    def _advance(self, block: bytes) -> None:
-        self._bytes += len(block)
-        self._progress.advance(len(block))
-
-    def _many(self, lobs: Sequence[str], cells: CellTable) -> Iterator[Disagreement]:
-        """Prove many LOBs: those of one folder that are alike in one loop, all others by themselves."""
-        files, named = self._package.listed_files(lobs), cells.alone(lobs)
-        each_with = [(lob, _provable(files.get(lob), named.get(lob))) for lob in lobs]
-        for likeness, alike in groupby(each_with, lambda pair: _likeness(pair[1])):
-            if likeness is None:
-                for lob, _ in alike:
-                    yield from self._lob(lob, cells)
-            else:
-                yield from self._alike(*likeness, [each for _, each in alike if each is not None], cells)
-
-    def _alike(
-        self, folder: str, algorithms: tuple[str, str | None], lobs: Sequence[_Provable], cells: CellTable
-    ) -> Iterator[Disagreement]:
-        """Prove LOBs of one folder; what is wrong with one is told by proving it again by itself."""
-        _, said = algorithms
-        functions = [digest_function(each) for each in dict.fromkeys(algorithms) if each is not None]
-        names = [file.path.rpartition("/")[2] for file, _ in lobs]
-        folders = folder.split("/") if folder else []
-        contents = reading.small_files(self._package.root, folders, names, repeat(None), self._buffer)
-        for data, (file, cell) in zip(contents, lobs, strict=True):
-            if data is not None and len(data) == file.size:
-                found = [digest(data) for digest in functions]
-                if found[0] == file.digest and (said is None or found[-1] == cell.digest):
-                    self._bytes += file.size
-                    self._progress.advance(file.size)
-                    self._lobs += 1
-                    self._evidence[Evidence.METS_DIGEST] += 1
-                    self._evidence[Evidence.CELL_DIGEST] += said is not None
-                    self._evidence[Evidence.CELL_LENGTH] += cell.length is not None
-                    continue
-            yield from self._lob(file.lob, cells)
-
-    def _lob(self, lob: str, cells: CellTable) -> Iterator[Disagreement]:
-        named = cells.of_lob(lob)
-        # Without all cells nobody knows that none names it.
-        if not named and len(self._archives) == len(self._package.archives):
-            found = "none" if self._archives else "no archive in the package"
-            what = "a METS lists it"
-            yield Disagreement(lob=lob, part="", what=what, expected="a cell that names it", found=found)
-        try:
-            held = self._package.lob(lob)
-            proving = Proving(held, named)
-            before = self._count
-            yield from self._joined(held, proving)
-        except SourceError as error:
-            yield _lost(lob, error)
-            return
-        self._lobs += 1
-        self._split += held.is_split
-        self._take(proving.evidence)
-        # A wrong length or digest may be why the cell's files were not found: that is told already.
-        for archive, reason in cells.astray(lob) if self._count == before else ():
-            what = f"its cell in {archive} means something else than METS lists"
-            yield Disagreement(
-                lob=lob, part="", what=what, expected="the files that METS lists", found=reason
+    def _tasks(self, cells: CellTable) -> Iterator[_ProofTask]:
+        """Yield the LOBs many at a time: those of one folder that are alike together, others alone."""
+        for listed in self._package.listed(_BYTES_AT_ONCE):
+            kinds, digests = cells.said(listed)
+            alike: dict[tuple[str, str | None, CellKind], list[int]] = {}
+            names: list[str] = []
+            alone: dict[int, _LobAlone] = {}
+            for at, (path, algorithm, kind) in enumerate(
+                zip(listed.paths, listed.algorithms, kinds, strict=True)
+            ):
+                folder, _, name = (path or "").rpartition("/")
+                names.append(name)
+                if kind is None:
+                    alone[at] = self._alone(listed.lobs[at], cells)
+                else:
+                    alike.setdefault((folder, algorithm, kind), []).append(at)
+            self._begun.append(_Begun(listed=listed, alike=alike, alone=alone))
+            yield _ProofTask(
+                root=self._package.root,
+                runs=[
+                    _AlikeLobs(
+                        folders=folder.split("/") if folder else [],
+                        names=[names[at] for at in own],
+                        sizes=[listed.sizes[at] for at in own],
+                        stated=[
+                            (each, [values[at] for at in own])
+                            for each, values in ((algorithm, listed.digests), (kind.algorithm, digests))
+                            if each is not None
+                        ],
+                    )
+                    for (folder, algorithm, kind), own in alike.items()
+                ],
+                alone=list(alone.values()),
             )
 
-    def _joined(self, lob: HeldLob, proving: Proving) -> Iterator[Disagreement]:
-        yield from proving.begin()
-        for part in lob.parts:
-            with opened_part(self._package.root, lob.id, part) as medium:
-                for block in part_blocks(lob.id, part, medium):
-                    proving.update(block)
-                    self._advance(block)
-            yield from proving.end_part(part)
-        yield from proving.end()
+    def _told(self, proof: _Proof, begun: _Begun, cells: CellTable) -> Iterator[Disagreement]:
+        """Count what was proven; yield what is wrong, in the order of the LOBs."""
+        odd: list[int] = []
+        for ((_, _, kind), own), found in zip(begun.alike.items(), proof.odd, strict=True):
+            odd += [own[number] for number in found]
+            count = len(own) - len(found)
+            self._lobs += count
+            self._bytes += sum(begun.listed.sizes[at] for at in own)
+            self._bytes -= sum(begun.listed.sizes[own[number]] for number in found)
+            self._evidence[Evidence.METS_DIGEST] += count
+            self._evidence[Evidence.CELL_DIGEST] += count * kind.has_digest
+            self._evidence[Evidence.CELL_LENGTH] += count * kind.is_measured
+        alone = dict(zip(begun.alone, proof.alone, strict=True))
+        for at in sorted((*odd, *alone)):
+            if at in alone:
+                yield from self._told_alone(begun.alone[at], alone[at], cells)
+            else:  # what is wrong is told by proving it again by itself
+                lob = self._alone(begun.listed.lobs[at], cells)
+                again = _prove_alone(self._package.root, lob, self._progress.advance)
+                yield from self._told_alone(lob, again, cells)
+
+    def _alone(self, lob: str, cells: CellTable) -> _LobAlone:
+        named = cells.of_lob(lob)
+        try:
+            return _LobAlone(lob=lob, held=self._package.lob(lob), cells=named)
+        except SourceError as error:
+            return _LobAlone(lob=lob, held=None, cells=named, lost=_lost(lob, error))
+
+    def _told_alone(self, lob: _LobAlone, proof: _ProofAlone, cells: CellTable) -> Iterator[Disagreement]:
+        # Without all cells nobody knows that none names it.
+        if not lob.cells and len(self._archives) == len(self._package.archives):
+            found = "none" if self._archives else "no archive in the package"
+            what = "a METS lists it"
+            yield Disagreement(lob=lob.lob, part="", what=what, expected="a cell that names it", found=found)
+        self._bytes += proof.bytes
+        yield from proof.found
+        if proof.is_lost or lob.held is None:
+            return
+        self._lobs += 1
+        self._split += lob.held.is_split
+        self._take(proof.evidence)
+        # A wrong length or digest may be why the cell's files were not found: that is told already.
+        for archive, reason in () if proof.found else cells.astray(lob.lob):
+            what = f"its cell in {archive} means something else than METS lists"
+            yield Disagreement(
+                lob=lob.lob, part="", what=what, expected="the files that METS lists", found=reason
+            )
 
     def _entries(self, path: tuple[str, ...], cells: CellTable) -> Iterator[Disagreement]:
         """Read the LOBs that stayed in an archive."""
@@ -206,7 +228,8 @@ class Roundtrip(Iterator[Disagreement]):
         for extent in map(archive.tree.extent, lob.entries):
             for block in () if extent is None else archive.tree.contents(extent):
                 proving.update(block)
-                self._advance(block)
+                self._bytes += len(block)
+                self._progress.advance(len(block))
         yield from proving.end()
         crc = {Evidence.CRC} if archive.container is not None else set()
         self._take(proving.evidence | crc)
@@ -216,24 +239,113 @@ class Roundtrip(Iterator[Disagreement]):
         self._unproven += not evidence
 
 
-_Provable = tuple[ListedFile, CellFacts]
-"""A LOB that is one file, and what its one cell says of it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LobAlone:
+    """A LOB that is proven by itself, and the cells that name it; ``lost`` says why there is no ``held``."""
+
+    lob: str
+    held: HeldLob | None
+    cells: Sequence[LobCell]
+    lost: Disagreement | None = None
 
 
-def _provable(file: ListedFile | None, cell: CellFacts | None) -> _Provable | None:
-    """Return a small LOB with digests that can be computed, and with the length of its file if any."""
-    if file is None or cell is None or file.size > SMALL or cell.length not in {None, file.size}:
-        return None
-    is_known = file.algorithm in OCTETS and (cell.algorithm is None or cell.algorithm in OCTETS)
-    return (file, cell) if is_known else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AlikeLobs:
+    """Small LOBs of one folder, as columns: names, sizes, and digests by each algorithm that is stated."""
+
+    folders: Sequence[str]
+    names: Sequence[str]
+    sizes: Sequence[int]
+    stated: Sequence[tuple[str, Sequence[str | None]]]
 
 
-def _likeness(lob: _Provable | None) -> tuple[str, tuple[str, str | None]] | None:
-    """Return folder and algorithms, which LOBs that are proven together have in common."""
-    if lob is None:
-        return None
-    file, cell = lob
-    return file.path.rpartition("/")[0], (file.algorithm or "", cell.algorithm)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ProofTask:
+    """LOBs that are proven by one process at a time."""
+
+    root: Path
+    runs: Sequence[_AlikeLobs]
+    alone: Sequence[_LobAlone]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """LOBs that are being proven: the places in ``listed`` of those in each run, and those by themselves."""
+
+    listed: ListedColumns
+    alike: Mapping[tuple[str, str | None, CellKind], Sequence[int]]
+    alone: Mapping[int, _LobAlone]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ProofAlone:
+    """What was found of a LOB by itself: its bytes, what is wrong with it, and what proved it."""
+
+    bytes: int
+    found: Sequence[Disagreement]
+    evidence: frozenset[Evidence]
+    is_lost: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proof:
+    """What was found of the LOBs of a task: the odd ones of each run by their place in it, and the others."""
+
+    odd: Sequence[Sequence[int]]
+    alone: Sequence[_ProofAlone]
+
+
+def _prove(task: _ProofTask, moved: Callable[[int], None]) -> _Proof:
+    """Prove LOBs, in any process."""
+    buffer = memoryview(bytearray(SMALL + 1 if task.runs else 0))
+    return _Proof(
+        odd=[_odd(task.root, run, buffer, moved) for run in task.runs],
+        alone=[_prove_alone(task.root, lob, moved) for lob in task.alone],
+    )
+
+
+def _odd(root: Path, run: _AlikeLobs, buffer: memoryview, moved: Callable[[int], None]) -> list[int]:
+    """Return the LOBs that have not the sizes and digests that are stated, or cannot be read."""
+    (first, *others) = [(digest_function(algorithm), digests) for algorithm, digests in run.stated]
+    digest, digests = first
+    odd: list[int] = []
+    untold = 0
+    contents = reading.small_files(root, run.folders, run.names, repeat(None), buffer)
+    for number, (data, size, value) in enumerate(zip(contents, run.sizes, digests, strict=True)):
+        is_right = data is not None and len(data) == size and digest(data) == value
+        if data is None or not (is_right and all(other(data) == values[number] for other, values in others)):
+            odd.append(number)
+            continue
+        untold += size
+        if untold >= reading.CHUNK:
+            moved(untold)
+            untold = 0
+    moved(untold)
+    return odd
+
+
+def _prove_alone(root: Path, lob: _LobAlone, moved: Callable[[int], None]) -> _ProofAlone:
+    """Join a LOB from its parts, and compare all that is known of it."""
+    if lob.held is None:
+        found = [] if lob.lost is None else [lob.lost]
+        return _ProofAlone(bytes=0, found=found, evidence=frozenset(), is_lost=True)
+    proving = Proving(lob.held, lob.cells)
+    found = [*proving.begin()]
+    size = 0
+    is_lost = False
+    try:
+        for part in lob.held.parts:
+            with opened_part(root, lob.lob, part) as medium:
+                for block in part_blocks(lob.lob, part, medium):
+                    proving.update(block)
+                    size += len(block)
+                    moved(len(block))
+            found += proving.end_part(part)
+        found += proving.end()
+    except SourceError as error:
+        found.append(_lost(lob.lob, error))
+        is_lost = True
+    return _ProofAlone(bytes=size, found=found, evidence=proving.evidence, is_lost=is_lost)
 
 
 def _lost(lob: str, error: SourceError) -> Disagreement:
@@ -252,6 +364,14 @@ def _incomplete(error: SourceError) -> Disagreement:
     )
 
 
-def proven(package: Package, progress: Progress | None = None, budgets: Budgets | None = None) -> Roundtrip:
-    """Return an iterator of the disagreements that keep a package's LOBs from being restored as they were."""
-    return Roundtrip(package, progress, budgets)
+def proven(
+    package: Package,
+    progress: Progress | None = None,
+    budgets: Budgets | None = None,
+    jobs: int | None = None,
+) -> Roundtrip:
+    """Return an iterator of the disagreements that keep a package's LOBs from being restored as they were.
+
+    ``jobs`` is the number of processes that read LOBs, as many as help when None.
+    """
+    return Roundtrip(package, progress, budgets, jobs)

@@ -11,6 +11,7 @@ import typer
 
 from metspack.cli import console
 from metspack.cli.options import common
+from metspack.cli.options.package import Jobs
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _SHOWN = 20
 
 def roundtrip(
     package: common.Package,
+    jobs: Jobs = None,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -44,7 +46,7 @@ def roundtrip(
 
     budgets = common.budgets(budget)
     with Package(package, budgets) as opened, console.progress(quiet=quiet) as progress:
-        proof = proven(opened, progress, budgets)
+        proof = proven(opened, progress, budgets, jobs)
         if json_output:
             _document(package, proof)
         else:
