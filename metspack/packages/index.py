@@ -76,7 +76,7 @@ CREATE TABLE entry (
     child INTEGER, line INTEGER, alone TEXT
 );
 CREATE INDEX entry_id ON entry (xml_id, mets);
-CREATE INDEX entry_mets ON entry (mets);
+CREATE INDEX entry_child ON entry (mets) WHERE child;
 CREATE TABLE whole (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT,
     line INTEGER, format TEXT
@@ -100,11 +100,13 @@ UNION SELECT lob FROM whole WHERE lob IS NOT NULL
 _PUT_ENTRY = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, format, path, refused,
     child, line, alone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_FILE = """INSERT INTO entry
+    (mets, kind, xml_id, lob, part, size, algorithm, digest, path, child, line, alone, media, seq)
+    VALUES ({mets}, 'file', ?1, {lob}, 0, ?2, '{algorithm}', ?3, ?4, {child}, ?5, {alone}, ?6, ?7)"""
 _PUT_WHOLE = """INSERT INTO whole
     (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, div, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
-_TABLES = ("entry", "whole", "mptr", "mapped")
 _DOWN = (
     "SELECT m.href, m.url, m.objid, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets "
     "AND o.div = m.div AND o.url <> m.url), e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
@@ -142,6 +144,7 @@ class MetsTables(tempdb.Closable):
         self._database = tempdb.create()
         self._database.create_function("bare", 1, _bare, deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
+        self._before = 0
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._archive_digests: dict[tuple[str, ...], Digest] = {}
         for statement in (*_SCHEMA.split(";"), "BEGIN"):
@@ -157,6 +160,7 @@ class MetsTables(tempdb.Closable):
         Raises what ``blocks`` does, and as ``reader.read``: then ``forget`` what came before.
         """
         document = _Document(number, path[:-1])
+        self._before = (self.row("SELECT coalesce(max(id), 0) FROM entry") or (0,))[0]
         for each in condensed(blocks, self.budgets):
             if not isinstance(each, Run):
                 self._take(document, each)
@@ -169,9 +173,10 @@ class MetsTables(tempdb.Closable):
         return document.objid
 
     def forget(self, number: int) -> None:
-        """Remove all that a document said, but not that it was entered."""
+        """Remove all that the document read last said, but not that it was entered."""
         self._waiting.clear()
-        for table in _TABLES:
+        self.execute("DELETE FROM entry WHERE mets = ? AND id > ?", number, self._before)
+        for table in ("whole", "mptr", "mapped"):
             self.execute(f"DELETE FROM {table} WHERE mets = ?", number)  # noqa: S608 -- a constant
         self.execute("UPDATE mets SET objid = NULL WHERE id = ?", number)
 
@@ -236,30 +241,20 @@ class MetsTables(tempdb.Closable):
         is_below = document.number > 1
         folder = "".join(f"{each}/" for each in document.folder)
         media = run.columns.get("mimetype") or repeat(fact.mimetype)
+        # What all have in common is bound once: most of the time of an insertion is that of its values.
+        sql = _PUT_FILE.format(
+            mets=document.number,
+            lob="?1" if is_lob and is_below else "NULL",
+            alone="?1" if is_lob and not is_below else "NULL",
+            algorithm=files.algorithm,
+            child=int(is_child),
+        )
         self._flush(_PUT_ENTRY)
         with tempdb.explained("the index of the package"):
             self._database.executemany(
-                _PUT_ENTRY,
+                sql,
                 (
-                    (
-                        document.number,
-                        "file",
-                        xml_id,
-                        xml_id if is_lob and is_below else None,
-                        False,
-                        None,
-                        seq,
-                        size,
-                        files.algorithm,
-                        digest,
-                        kind,
-                        None,
-                        folder + href,
-                        None,
-                        is_child,
-                        line,
-                        xml_id if is_lob and not is_below else None,
-                    )
+                    (xml_id, size, digest, folder + href, line, kind, seq)
                     for (xml_id, _, line, size, digest, href, seq), kind in zip(
                         files.rows, media, strict=False
                     )
