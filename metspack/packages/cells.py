@@ -230,7 +230,7 @@ CREATE TABLE inside (
     algorithm TEXT, digest TEXT, archive TEXT, start INTEGER, entries TEXT
 );
 CREATE TABLE wanted (lob TEXT);
-CREATE TABLE nowhere (lob TEXT, archive TEXT, reason TEXT);
+CREATE TABLE nowhere (number INTEGER, lob TEXT, archive TEXT, reason TEXT);
 CREATE TABLE astray (number INTEGER, lob TEXT, archive TEXT, reason TEXT)
 """
 _ALONE = """
@@ -345,12 +345,22 @@ class CellTable(Closable):
             self._database.execute(statement, values)
 
     def take(self, path: tuple[str, ...]) -> None:
-        """Read the cells of one archive, by its names from the root; raises ``SourceError``."""
-        with opened_archive(self._package, path, self._budgets) as archive:
-            for table in _read_tables(self._package, archive, path):
-                self._folders.clear()
-                for runs in together(_cell_runs(archive, table), len):
-                    self._take_runs(_TableOf(archive=archive, path=path, table=table), runs)
+        """Read the cells of one archive, by its names from the root.
+
+        Raises ``SourceError`` when it cannot be read to the end: then none of its cells are taken.
+        """
+        start = self._count
+        try:
+            with opened_archive(self._package, path, self._budgets) as archive:
+                for table in _read_tables(self._package, archive, path):
+                    self._folders.clear()
+                    for runs in together(_cell_runs(archive, table), len):
+                        self._take_runs(_TableOf(archive=archive, path=path, table=table), runs)
+        except SourceError:
+            self._flush_all()
+            for name in ("run", "cell", "inside", "nowhere", "astray"):
+                self._do(f"DELETE FROM {name} WHERE number >= ?", start)  # noqa: S608 -- a constant
+            raise
         self._flush_all()
 
     def _take_runs(self, source: _TableOf, runs: Sequence[CellRun]) -> None:
@@ -432,7 +442,7 @@ class CellTable(Closable):
             found = meant(self._package, source.path, source.archive, source.table, cell)
         except MetspackError as error:
             if not is_listed:
-                self._put("nowhere", lob, name, error.message)
+                self._put("nowhere", number, lob, name, error.message)
                 return None
             self._put("astray", number, lob, name, error.message)
             return lob

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from bench.data import make_stored
+from metspack import processes
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import SourceError
@@ -23,14 +24,17 @@ from metspack.locations.resolver import Resolver
 from metspack.mets.dialects.interface import Software
 from metspack.model import LONGEST, FileExtent, Limits, LobRef, LobRun
 from metspack.packages import source as packages_source
+from metspack.packages.cells import CellTable
 from metspack.packages.index import Index, MetsTables
 from metspack.packages.lobs import together
 from metspack.packages.package import Package
+from metspack.packages.proofs import Evidence
 from metspack.packages.source import PackagedLobs
 from metspack.restoring import roundtrip
 from metspack.siard import tables
 from metspack.sources.archive import Archive
 from tests.conftest import CHECKOUT
+from tests.packages import forge
 from tests.packages.forge import md5
 
 GOLDEN = sorted((CHECKOUT / "samples" / "northwind" / "golden").iterdir())
@@ -101,6 +105,7 @@ DAMAGES: Mapping[str, Callable[[Path], None]] = {
     "folder": _as_folder,
     "gone": lambda package: _path(package).unlink(),
     "shorter": lambda package: os.truncate(_path(package), 3),
+    "longer": lambda package: os.truncate(_path(package), 7),
     "no folder": lambda package: shutil.rmtree(_path(package).parent),
 }
 
@@ -138,6 +143,10 @@ def _part_beside(package: Path) -> None:
     shutil.copy(_path(package), _path(package).with_name("record19.bin.0"))
 
 
+def _part_beside_another(package: Path) -> None:
+    _path(package).with_name("other.bin.0").write_bytes(b"part")
+
+
 def _another_byte(package: Path) -> None:
     _path(package).write_bytes(b"wrong!")
 
@@ -163,6 +172,17 @@ def _in_cells(old: str, new: str) -> Callable[[Path], None]:
     return damage
 
 
+def _unlisted(package: Path) -> None:
+    """Let no METS list the LOB, and its cell name the file of the one before it."""
+    mets = package / _CHILD
+    text, count = re.subn(
+        f'<mets:file ID="{_TENTH}".*?</mets:file>', "", mets.read_text("utf-8"), flags=re.DOTALL
+    )
+    assert count == 1
+    mets.write_text(text, encoding="utf-8")
+    _in_cells("record19.bin", "record18.bin")(package)
+
+
 OF_ARCHIVES: Mapping[str, Callable[[Path], None]] = {
     **DAMAGES,
     "part beside": _part_beside,
@@ -175,10 +195,24 @@ OF_ARCHIVES: Mapping[str, Callable[[Path], None]] = {
     ),
     "another LOB": _in_cells("record19.bin", "record20.bin"),
     "no LOB": _in_cells("record19.bin", "record99.bin"),
+    "two cells": _unlisted,
+    "part beside another": _part_beside_another,
     "another folder": _in_cells(
         "loose_lobseg_1/(content/schema0/table0/lob2/record19)", r"./loose_lobseg_1/\1"
     ),
 }
+
+
+@pytest.fixture(scope="module")
+def told_twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with other digests in METS than in the cells."""
+    folder = tmp_path_factory.mktemp("twice")
+    make_stored(folder / "loose.siard", 36, 6)
+    options = BuildOptions(
+        created="2020-01-01T00:00:00Z", software=SOFTWARE, limits=Limits(files=18), checksum="SHA-256"
+    )
+    build.build(folder / "loose.siard", folder / "package", options)
+    return folder / "package"
 
 
 @pytest.fixture(params=OF_ARCHIVES)
@@ -249,9 +283,9 @@ def test_lobs_are_found_alike(damaged: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert together == apart
 
 
-def _proof(path: Path) -> tuple[list[str], object]:
+def _proof(path: Path, jobs: int | None = None) -> tuple[list[str], object]:
     with Package(path) as package:
-        proof = roundtrip.proven(package)
+        proof = roundtrip.proven(package, jobs=jobs)
         return [each.message for each in proof], proof.summary
 
 
@@ -261,6 +295,77 @@ def test_lobs_are_proven_alike(damaged_archived: Path, monkeypatch: pytest.Monke
     named_alone = _proof(damaged_archived)
     monkeypatch.setattr(Package, "listed_files", lambda *_: {})
     assert together == named_alone == _proof(damaged_archived)
+
+
+def _proofs_both_ways(package: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], object]:
+    """Return what is proven of a package, after it was seen to be the same with each cell by itself."""
+    together = _proof(package)
+    with monkeypatch.context() as patch:
+        patch.setattr(CellTable, "_take_run", lambda *_: False)
+        apart = _proof(package)
+        patch.setattr(CellTable, "said", lambda _, listed: ([None] * len(listed), [""] * len(listed)))
+        assert _proof(package) == apart
+    assert together == apart
+    return together
+
+
+def test_cells_are_taken_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _proofs_both_ways(damaged_archived, monkeypatch)
+
+
+@pytest.mark.parametrize("package", GOLDEN, ids=lambda path: path.name)
+def test_cells_are_taken_alike_in_golden_packages(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _proofs_both_ways(package, monkeypatch)[0] == []
+
+
+@pytest.mark.parametrize("damage", ["nothing", "another byte", "another digest", "no length", "gone"])
+def test_digests_of_two_kinds_are_both_compared(
+    told_twice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    messages, _ = _proofs_both_ways(_damaged(told_twice, tmp_path / "package", damage), monkeypatch)
+    told = [f"LOB {_TENTH}" in each for each in messages if "loose.siard has another" not in each]
+    assert told == [True] * {"nothing": 0, "another byte": 2, "no length": 0}.get(damage, 1)
+
+
+def test_a_text_is_as_long_as_its_characters_in_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [("größer" if row == 7 else "graver").encode() for row in range(1, 12)]
+    lobs = [forge.Lob(0, row, text, "txt", characters=True) for row, text in enumerate(texts, 1)]
+    forge.forge(tmp_path / "package", lobs)
+    _proofs_both_ways(tmp_path / "package", monkeypatch)
+
+
+def test_no_cell_is_taken_of_an_archive_that_cannot_be_read_to_the_end(
+    archived: Path, tmp_path: Path
+) -> None:
+    package = _damaged(archived, tmp_path / "package", "nothing")
+    _in_cells("(record30.bin[^>]*>)</row>", r"\1</wor>")(package)
+    with Package(package) as opened:
+        proof = roundtrip.proven(opened)
+        assert [each.what for each in proof] == ["the package is incomplete"]
+    assert proof.summary.evidence[Evidence.METS_DIGEST] == 36
+    assert proof.summary.evidence[Evidence.CELL_DIGEST] == 0
+
+
+def test_what_is_proven_is_the_same_whoever_read_it(
+    archived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = _damaged(archived, tmp_path / "package", "another LOB")
+    for number, damage in enumerate((b"", b"wrong!", b"longer than it was", None)):
+        path = _path(package).with_name(f"record{2 * number + 21}.bin")
+        path.unlink() if damage is None else path.write_bytes(damage)
+    monkeypatch.setattr(roundtrip, "_BYTES_AT_ONCE", 20)
+    at_once = _proof(package, 1)
+    assert len(at_once[0]) > 5
+    for jobs in (2, 7):
+        assert _proof(package, jobs) == at_once
+
+
+def test_a_small_package_is_proven_without_a_process(archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_Pool", None)
+    monkeypatch.setattr(roundtrip, "_BYTES_AT_ONCE", 20)
+    assert _proof(archived)[0] == []
 
 
 def _extent(root: int, path: tuple[str, ...], status: reading.Status) -> FileExtent:
