@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +24,7 @@ from metspack.processes import BlockThread
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _BUFFER = 1 << 18
+_ENTRIES = 1_000
 
 
 @contextmanager
@@ -245,27 +247,40 @@ def sync_directory(path: Path) -> None:
 
 def sync_tree(path: Path) -> None:
     """Put the entries of a directory and of all below it on disk, the deepest first."""
-    for folder, _folders, _files in os.walk(path, topdown=False):
+    for folder in _directories(path):
         sync_directory(Path(folder))
+
+
+def _directories(path: str | Path) -> Iterator[str | Path]:
+    """Yield a directory and all below it that can be read, the deepest first, whose files may be millions."""
+    try:
+        with os.scandir(path) as found:
+            below = [each.path for each in found if each.is_dir(follow_symlinks=False)]
+    except OSError:
+        return
+    for each in below:
+        yield from _directories(each)
+    yield path
 
 
 def remove(path: Path) -> None:
     """Remove a file or a whole directory that this run made; what is already gone is fine."""
-    # The path itself may be a link, which os.walk would follow.
-    for folder, folders, files in () if path.is_symlink() else os.walk(path, topdown=False):
-        for name in files:
-            os.unlink(os.path.join(folder, name))
-        for name in folders:
-            below = os.path.join(folder, name)
-            if os.path.islink(below):
-                os.unlink(below)
-            else:
-                os.rmdir(below)
+    # The path itself may be a link, which would be followed.
+    for folder in () if path.is_symlink() else _directories(path):
+        while some := _some_entries(folder):
+            for each in some:
+                (os.rmdir if each.is_dir(follow_symlinks=False) else os.unlink)(each.path)
     with suppress(FileNotFoundError):
         if path.is_dir() and not path.is_symlink():
             path.rmdir()
         else:
             path.unlink()
+
+
+def _some_entries(folder: str | Path) -> list[os.DirEntry[str]]:
+    # While a directory is read nothing is removed of it, which some file systems answer by leaving names out.
+    with os.scandir(folder) as found:
+        return list(islice(found, _ENTRIES))
 
 
 def sync_file(descriptor: int) -> None:

@@ -4,6 +4,7 @@ import os
 import posix
 import resource
 import stat
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -289,6 +290,27 @@ def test_everything_below_is_removed_and_no_link_followed(tmp_path: Path) -> Non
     writing.remove(gone)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["kept"]
     assert (kept / "file").exists()
+
+
+def test_many_files_are_removed_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "_ENTRIES", 2)
+    for number in range(7):
+        (tmp_path / f"gone/{number % 3}").mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"gone/{number % 3}/{number}").write_bytes(b"")
+        (tmp_path / f"gone/{number}.bin").write_bytes(b"")
+    writing.remove(tmp_path / "gone")
+    assert not list(tmp_path.iterdir())
+
+
+def test_of_files_in_a_directory_nothing_is_held(tmp_path: Path) -> None:
+    for number in range(3_000):
+        (tmp_path / f"a name that takes some memory {number}").write_bytes(b"")
+    tracemalloc.start()
+    try:
+        writing.sync_tree(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
