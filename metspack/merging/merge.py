@@ -63,6 +63,7 @@ def merge_ips(
     progress.stage("Reading METS", None)
     with closing(OpenPacks(options.budgets)) as packs, MetsTables(options.budgets) as tables:
         tables.execute("CREATE INDEX entry_mets ON entry (mets)")
+        tables.execute("CREATE INDEX entry_id ON entry (xml_id, mets)")
         containers = read_ips(paths, packs, tables)
         with tempdb.explained("the files of the containers"):
             found = DataFiles(containers, tables)

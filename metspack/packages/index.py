@@ -75,8 +75,8 @@ CREATE TABLE entry (
     seq TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT, format TEXT, path TEXT, refused TEXT,
     child INTEGER, line INTEGER, alone TEXT
 );
-CREATE INDEX entry_id ON entry (xml_id, mets);
 CREATE INDEX entry_child ON entry (mets) WHERE child;
+CREATE TABLE here (xml_id TEXT PRIMARY KEY, entry INTEGER) WITHOUT ROWID;
 CREATE TABLE whole (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT,
     line INTEGER, format TEXT
@@ -110,9 +110,12 @@ _PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (
 _DOWN = (
     "SELECT m.href, m.url, m.objid, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets "
     "AND o.div = m.div AND o.url <> m.url), e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
-    "FROM mptr m LEFT JOIN entry e ON e.id = "
-    "(SELECT min(id) FROM entry WHERE xml_id = m.href AND mets = m.mets AND kind = 'file') "
+    "FROM mptr m LEFT JOIN here h ON h.xml_id = m.href LEFT JOIN entry e ON e.id = h.entry "
     "WHERE m.mets = ? AND NOT m.up ORDER BY m.id"
+)
+_HERE = (
+    "INSERT INTO here SELECT xml_id, min(id) FROM entry "
+    "WHERE id > ? AND mets = ? AND kind = 'file' AND xml_id IS NOT NULL GROUP BY xml_id"
 )
 _AT = (
     "SELECT size, algorithm, digest, line FROM entry "
@@ -372,6 +375,8 @@ class Index(MetsTables):
             self._follow(name)
             self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
             self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
+            if self.row("SELECT 1 FROM mapped") is not None:  # parts are looked for by their IDs
+                self.execute("CREATE INDEX entry_id ON entry (xml_id)")
             self.execute("CREATE TABLE wanted (lob TEXT)")
             self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
             self.execute(_SEVERAL)
@@ -522,6 +527,9 @@ class Index(MetsTables):
         """Yield the METS of each child that a METS names."""
         name = "/".join(path)
         down = False
+        self.execute("DELETE FROM here")
+        if self.row("SELECT 1 FROM mptr WHERE mets = ? AND NOT up", number) is not None:
+            self.execute(_HERE, self._before, number)
         for href, url, by_objid, line, beside, listed, why, entry, *said in list(self.rows(_DOWN, number)):
             child: NamedMets | None = None
             refused = why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -67,15 +67,15 @@ _ALONE = f"""
 SELECT e.lob, e.path, e.size, e.algorithm, e.digest, e.media FROM wanted w CROSS JOIN entry e ON e.lob = w.lob
 WHERE {_IS_ALONE} ORDER BY w.rowid
 """  # noqa: S608 -- constants
-_COLUMNS = "e.id, e.path, e.size, e.algorithm, e.digest"
 _WANTED = f"""
-SELECT w.lob, {_COLUMNS} FROM wanted w LEFT JOIN entry e ON e.lob = w.lob AND ? AND {_IS_ALONE}
-ORDER BY w.rowid
+SELECT w.lob, e.id, e.path, e.size, e.algorithm, e.digest
+FROM wanted w LEFT JOIN entry e ON e.lob = w.lob AND ? AND {_IS_ALONE} ORDER BY w.rowid
 """  # noqa: S608 -- constants
 _LISTED = f"""
 SELECT e.lob, e.id, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, e.size, e.algorithm, e.digest
-FROM entry e WHERE {_IS_FIRST} ORDER BY e.id
+FROM entry e WHERE {_IS_FIRST}
 """  # noqa: S608 -- constants
+_FROM = _LISTED + "AND e.id >= (SELECT min(id) FROM entry WHERE lob = ?) ORDER BY e.id LIMIT ?"  # noqa: S608 -- constants
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
 
 
@@ -184,15 +184,19 @@ class Package(Closable):
         self.index.want(lobs)
         return {row[0]: ListedFile(*row) for row in self.index.rows(_ALONE)}
 
-    def listed_columns(self, lobs: Iterable[str]) -> ListedColumns:
-        """Return what METS lists of many LOBs as columns, in their order; see ``listed_files``."""
-        self.index.want(lobs)
-        return ListedColumns.of(list(self.index.rows(_WANTED, self.index.files.are_unpacked)))
+    def listed_columns(self, lobs: Sequence[str]) -> ListedColumns:
+        """Return what METS lists of many LOBs, of one at least, as columns; see ``listed_files``."""
+        are_unpacked = self.index.files.are_unpacked
+        found = ListedColumns.of(list(self.index.rows(_FROM, are_unpacked, lobs[0], len(lobs))))
+        if list(found.lobs) != lobs:  # METS has them in another order
+            self.index.want(lobs)
+            found = ListedColumns.of(list(self.index.rows(_WANTED, are_unpacked)))
+        return found
 
     def listed(self, size: int) -> Iterator[ListedColumns]:
         """Yield every LOB as ``ids`` does, many at a time, but none behind ``size`` bytes."""
         rows = chain(
-            self.index.rows(_LISTED, self.index.files.are_unpacked),
+            self.index.rows(_LISTED + "ORDER BY e.id", self.index.files.are_unpacked),
             ((lob, None, None, None, None, None) for (lob,) in self.index.rows(_BARE)),
         )
         found: list[Row] = []
