@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -594,21 +594,31 @@ class CellTable(Closable):
 
 def _stretches(run: CellRun, listed: ListedColumns) -> Iterator[tuple[slice, bool]]:
     """Yield stretches of cells, and whether all are of LOBs that may go together as METS lists them."""
-
-    def likeness(at: int) -> tuple[int, str | None, str] | None:
-        size, algorithm, file = listed.sizes[at], listed.algorithms[at], run.files[at]
-        if listed.paths[at] is None or size > SMALL or algorithm not in OCTETS:
-            return None
-        if run.lengths and run.lengths[at] != size:
-            return None
-        if run.algorithm == algorithm and run.digests[at] != listed.digests[at]:
-            return None
-        return listed.numbers[at] - at, algorithm, file[: file.rfind("/") + 1]
-
     is_known = run.algorithm is None or run.algorithm in OCTETS
+    columns = zip(
+        listed.paths,
+        listed.sizes,
+        run.lengths or listed.sizes,
+        listed.algorithms,
+        listed.digests,
+        run.digests or repeat(None),
+        listed.numbers,
+        run.files,
+        strict=False,
+    )
+    likenesses = [
+        (number - at, algorithm, file[: file.rfind("/") + 1])
+        if path is not None
+        and size == length
+        and size <= SMALL
+        and algorithm in OCTETS
+        and (digest == own or algorithm != run.algorithm)
+        else None
+        for at, (path, size, length, algorithm, digest, own, number, file) in enumerate(columns)
+    ]
     start = 0
-    for alike, own in groupby(map(likeness, range(len(run)))):
-        stop = start + sum(1 for _ in own)
+    for alike, group in groupby(likenesses):
+        stop = start + len(list(group))
         yield slice(start, stop), is_known and alike is not None
         start = stop
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from metspack.containers.ipreader import SUFFIXES, OpenPacks
@@ -199,16 +199,16 @@ class Package(Closable):
             self.index.rows(_LISTED + "ORDER BY e.id", self.index.files.are_unpacked),
             ((lob, None, None, None, None, None) for (lob,) in self.index.rows(_BARE)),
         )
-        found: list[Row] = []
-        bytes_ = 0
-        for row in rows:
-            found.append(row)
-            bytes_ += row[3] or 0
-            if len(found) == LONGEST or bytes_ >= size:
-                yield ListedColumns.of(found)
-                found, bytes_ = [], 0
-        if found:
-            yield ListedColumns.of(found)
+        while some := list(islice(rows, LONGEST)):
+            found = ListedColumns.of(some)
+            start = bytes_ = 0
+            for stop, own in enumerate(found.sizes, 1) if sum(filter(None, found.sizes)) > size else ():
+                bytes_ += own or 0
+                if bytes_ >= size:
+                    yield found[start:stop]
+                    start, bytes_ = stop, 0
+            if start < len(found):
+                yield found[start:]
 
     def _split(self, lob: str, parts: list[HeldPart], said: list[Row]) -> HeldLob:
         named = [_mapped(row) for row in self.index.rows(_MAPPED, lob)]
