@@ -14,7 +14,7 @@ from metspack import processes
 from metspack.digests import digest_function
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
-from metspack.model import SMALL, Budgets, LobCell
+from metspack.model import LONGEST, SMALL, Budgets, LobCell
 from metspack.packages.cells import CellKind, CellTable, InsideLob, altered, opened_archive
 from metspack.packages.lobs import Disagreement, HeldLob, ListedColumns
 from metspack.packages.package import Package
@@ -95,7 +95,14 @@ class Roundtrip(Iterator[Disagreement]):
         for fault in self._package.faults:
             yield _incomplete(fault)
         yield from unrelated(self._package)
-        with CellTable(self._package, self._budgets) as cells:
+        files, size = self._package.index.weight()
+        jobs = processes.useful(self._jobs, files=files, size=size)
+        is_much = files > LONGEST or size > _BYTES_AT_ONCE
+        with processes.Workers(jobs) as workers, CellTable(self._package, self._budgets) as cells:
+            # The processes start while tables are read.
+            nothing = [_ProofTask(root=self._package.root, runs=(), alone=())] * (jobs if is_much else 0)
+            starting = workers.begin(_prove, nothing, self._progress.advance)
+            starting.look()
             self._progress.stage("Reading tables", None)
             for path in self._package.archives:
                 try:
@@ -105,11 +112,9 @@ class Roundtrip(Iterator[Disagreement]):
                 else:
                     self._archives.append(path)
                     yield from self._changed(path)
-            files, size = self._package.index.weight()
             self._progress.stage("Joining LOBs", size)
-            jobs = processes.useful(self._jobs, files=files, size=size)
-            proven = processes.results(_prove, self._tasks(cells), jobs, self._progress.advance)
-            with closing(proven):
+            deque(starting.results(), maxlen=0)
+            with closing(workers.results(_prove, self._tasks(cells), self._progress.advance)) as proven:
                 for each in proven:
                     yield from self._told(each, self._begun.popleft(), cells)
             for path in self._archives:
