@@ -6,12 +6,11 @@ import json
 import os
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, repeat
 from pathlib import Path
-from typing import NamedTuple
 
 from metspack.digests import OCTETS
 from metspack.errors import MetspackError, SourceError
@@ -23,7 +22,7 @@ from metspack.mets import links
 from metspack.model import SMALL, Budgets, CellRun, Digest, Extent, FileExtent, LobCell, LobPlace
 from metspack.packages import package as packages_package
 from metspack.packages.files import uncompressed
-from metspack.packages.lobs import ListedColumns, together
+from metspack.packages.lobs import CellKind, KeptRun, ListedColumns, together
 from metspack.packages.package import Package
 from metspack.processes import ThreadedHashers
 from metspack.progress import Progress
@@ -250,17 +249,6 @@ _BATCH = 2_000
 _FOLDERS = 1_000
 
 
-class CellKind(NamedTuple):
-    """What cells say of LOBs in the same way: whether they have digests, and their files' sizes as lengths.
-
-    ``algorithm`` is that of the digests, None where they are those that METS has.
-    """
-
-    algorithm: str | None
-    has_digest: bool
-    is_measured: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsideLob:
     """A LOB that stayed in an archive: its cell, and the entries that are its bytes."""
@@ -277,45 +265,9 @@ class _TableOf:
     path: tuple[str, ...]
     table: Table
 
-
-class _KeptRun(NamedTuple):
-    """Cells of LOBs that METS lists one after the other, by its numbers, in the order of the cells.
-
-    ``number`` is that of the first cell, ``archive`` and ``table`` count those of package and archive.
-    ``folder`` is what stands before the names in the cells. ``digests`` stand one behind the other, "" where
-    the cells have none or those of METS.
-    """
-
-    first: int
-    last: int
-    number: int
-    archive: int
-    table: int
-    folder: str
-    is_measured: bool
-    algorithm: str | None
-    digests: str
-
-    @property
-    def kind(self) -> CellKind:
-        """What all the cells say in the same way."""
-        algorithm = self.algorithm if self.digests else None
-        return CellKind(algorithm, self.algorithm is not None, bool(self.is_measured))
-
-    def digest(self, number: int) -> str:
-        """Return the digest in the cell of the LOB with a number in METS."""
-        return self._digests(number, number)
-
-    def without(self, number: int) -> Iterator[_KeptRun]:
-        """Yield the cells before the one of the LOB with a number in METS, and those after it."""
-        for first, last in ((self.first, number - 1), (number + 1, self.last)):
-            if first <= last:
-                own = self.number + first - self.first
-                yield self._replace(first=first, last=last, number=own, digests=self._digests(first, last))
-
-    def _digests(self, first: int, last: int) -> str:
-        width = len(self.digests) // (self.last - self.first + 1)
-        return self.digests[(first - self.first) * width : (last - self.first + 1) * width]
+    def above(self, root: int, folders: Sequence[str]) -> str:
+        """Return the path in the package of a folder below a granted root of the archive, with a slash."""
+        return "/".join((*(() if root else self.path[:-1]), *folders, ""))
 
 
 class CellTable(Closable):
@@ -369,15 +321,39 @@ class CellTable(Closable):
         listed = self._package.listed_columns(lobs)
         start = 0
         for run in runs:
-            for which, is_plain in _stretches(run, listed[start : start + len(run)]):
-                own, files = run[which], listed[start + which.start : start + which.stop]
-                if not (is_plain and self._take_run(source, own, files)):
-                    for number, cell in enumerate(own.cells(), self._count):
-                        self._take_one(number, source, cell, files.paths[number - self._count])
-                self._count += len(own)
+            files = listed[start : start + len(run)]
             start += len(run)
+            odd: list[int] = []
+            for which, is_plain in _stretches(run, files):
+                number = self._count + which.start
+                if not (is_plain and self._take_run(number, source, run[which], files[which])):
+                    odd += range(which.start, which.stop)
+            named = self._named(source, run, files, odd) if odd else frozenset()
+            for at in odd:
+                number, path = self._count + at, files.paths[at]
+                self._take_one(number, source, run.at(at), path, is_named=at in named)
+            self._count += len(run)
 
-    def _take_run(self, source: _TableOf, run: CellRun, listed: ListedColumns) -> bool:
+    def _named(
+        self, source: _TableOf, run: CellRun, listed: ListedColumns, odd: Sequence[int]
+    ) -> Collection[int]:
+        """Return which of some cells are seen at once to name the files of their LOBs in METS."""
+        named: set[int] = set()
+        if source.archive.container is None or self._is_listed_twice:
+            return named
+        known = [at for at in odd if listed.paths[at] is not None]
+        for _, alike in groupby(known, lambda at: run.files[at].rpartition("/")[0]):
+            own = list(alike)
+            files = [run.files[at] for at in own]
+            lengths = [run.lengths[at] if run.lengths else None for at in own]
+            found = source.archive.resolver.stated_files(source.table, run.cell, files, lengths)
+            if found is not None:
+                above = source.above(found.root, found.folders)
+                paths = [above + name for name in found.names]
+                named.update(at for at, path in zip(own, paths, strict=True) if listed.paths[at] == path)
+        return named
+
+    def _take_run(self, number: int, source: _TableOf, run: CellRun, listed: ListedColumns) -> bool:
         """Take cells that are stated to be the files of their LOBs in METS; return False for any others.
 
         The files are looked at when their LOBs are read: what is not as METS lists it is looked for then.
@@ -392,10 +368,10 @@ class CellTable(Closable):
         is_other = run.algorithm is not None and run.algorithm != listed.algorithms[0]
         if is_other and set(map(len, run.digests)) != {2 * OCTETS[run.algorithm or ""]}:
             return False
-        kept = _KeptRun(
+        kept = KeptRun(
             first=listed.numbers[0],
             last=listed.numbers[-1],
-            number=self._count,
+            number=number,
             archive=self._package.archives.index(source.path),
             table=source.archive.metadata.tables.index(source.table),
             folder=folder,
@@ -415,17 +391,21 @@ class CellTable(Closable):
             if len(self._folders) >= _FOLDERS:
                 self._folders.clear()
             spot = source.archive.resolver.stated_spot(source.table, run.cell, run.files[0])
-            above = [] if spot is None else [*(() if spot.root else source.path[:-1]), *spot.path[:-1], ""]
-            self._folders[key] = "/".join(above) if above else None
+            self._folders[key] = None if spot is None else source.above(spot.root, spot.path[:-1])
         return self._folders[key]
 
-    def _runs(self, first: int, last: int) -> list[_KeptRun]:
-        return [_KeptRun(*row) for row in self._database.execute(_RUNS, (first, last))]
+    def _runs(self, first: int, last: int) -> list[KeptRun]:
+        return [KeptRun(*row) for row in self._database.execute(_RUNS, (first, last))]
 
-    def _take_one(self, number: int, source: _TableOf, cell: LobCell, listed: str | None) -> None:
-        """Take a cell by itself; ``listed`` is the path of the one file that METS lists of its LOB."""
+    def _take_one(
+        self, number: int, source: _TableOf, cell: LobCell, listed: str | None, *, is_named: bool = False
+    ) -> None:
+        """Take a cell by itself; ``listed`` is the path of the one file that METS lists of its LOB.
+
+        ``is_named``: it was seen to name that file.
+        """
         lob: str | None = self._package.index.prefix(source.path) + cell.place.id
-        if listed is None or self._is_listed_twice or not _names(source, cell, listed):
+        if not is_named and (listed is None or self._is_listed_twice or not _names(source, cell, listed)):
             lob = self._meant(number, source, cell)
         if lob is not None:
             self._put("cell", number, lob, *_values(cell))

@@ -110,6 +110,57 @@ class ListedColumns:
         )
 
 
+class CellKind(NamedTuple):
+    """What cells say of LOBs in the same way: whether they have digests, and their files' sizes as lengths.
+
+    ``algorithm`` is that of the digests, None where they are those that METS has.
+    """
+
+    algorithm: str | None
+    has_digest: bool
+    is_measured: bool
+
+
+class KeptRun(NamedTuple):
+    """Cells of LOBs that METS lists one after the other, by its numbers, in the order of the cells.
+
+    ``number`` is that of the first cell, ``archive`` and ``table`` count those of package and archive.
+    ``folder`` is what stands before the names in the cells. ``digests`` stand one behind the other, "" where
+    the cells have none or those of METS.
+    """
+
+    first: int
+    last: int
+    number: int
+    archive: int
+    table: int
+    folder: str
+    is_measured: bool
+    algorithm: str | None
+    digests: str
+
+    @property
+    def kind(self) -> CellKind:
+        """What all the cells say in the same way."""
+        algorithm = self.algorithm if self.digests else None
+        return CellKind(algorithm, self.algorithm is not None, bool(self.is_measured))
+
+    def digest(self, number: int) -> str:
+        """Return the digest in the cell of the LOB with a number in METS."""
+        return self._digests(number, number)
+
+    def without(self, number: int) -> Iterator[KeptRun]:
+        """Yield the cells before the one of the LOB with a number in METS, and those after it."""
+        for first, last in ((self.first, number - 1), (number + 1, self.last)):
+            if first <= last:
+                own = self.number + first - self.first
+                yield self._replace(first=first, last=last, number=own, digests=self._digests(first, last))
+
+    def _digests(self, first: int, last: int) -> str:
+        width = len(self.digests) // (self.last - self.first + 1)
+        return self.digests[(first - self.first) * width : (last - self.first + 1) * width]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldLob:
     """A LOB of a package: its parts in order (one: it is not split), its size in bytes and its digest.

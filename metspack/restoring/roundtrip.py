@@ -15,8 +15,8 @@ from metspack.digests import digest_function
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.model import LONGEST, SMALL, Budgets, LobCell
-from metspack.packages.cells import CellKind, CellTable, InsideLob, altered, opened_archive
-from metspack.packages.lobs import Disagreement, HeldLob, ListedColumns
+from metspack.packages.cells import CellTable, InsideLob, altered, opened_archive
+from metspack.packages.lobs import CellKind, Disagreement, HeldLob, ListedColumns
 from metspack.packages.package import Package
 from metspack.packages.proofs import CellProving, Evidence, Proving
 from metspack.progress import Progress, Silent
