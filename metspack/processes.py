@@ -80,6 +80,12 @@ class Workers:
         self._pool: _Pool | None = None
         self._is_busy = False
 
+    def start(self, work: Callable[..., object]) -> None:
+        """Start processes that are soon to do some work."""
+        if self.jobs > 1:
+            self._pool = self._pool or _taken(self.jobs) or _Pool(self.jobs)
+            self._pool.start(work)
+
     def begin(
         self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
     ) -> Underway[Task, Result]:

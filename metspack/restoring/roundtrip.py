@@ -99,10 +99,8 @@ class Roundtrip(Iterator[Disagreement]):
         jobs = processes.useful(self._jobs, files=files, size=size)
         is_much = files > LONGEST or size > _BYTES_AT_ONCE
         with processes.Workers(jobs) as workers, CellTable(self._package, self._budgets) as cells:
-            # The processes start while tables are read.
-            nothing = [_ProofTask(root=self._package.root, runs=(), alone=())] * (jobs if is_much else 0)
-            starting = workers.begin(_prove, nothing, self._progress.advance)
-            starting.look()
+            if is_much:
+                workers.start(_prove)
             self._progress.stage("Reading tables", None)
             for path in self._package.archives:
                 try:
@@ -113,7 +111,6 @@ class Roundtrip(Iterator[Disagreement]):
                     self._archives.append(path)
                     yield from self._changed(path)
             self._progress.stage("Joining LOBs", size)
-            deque(starting.results(), maxlen=0)
             with closing(workers.results(_prove, self._tasks(cells), self._progress.advance)) as proven:
                 for each in proven:
                     yield from self._told(each, self._begun.popleft(), cells)
