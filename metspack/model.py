@@ -75,7 +75,8 @@ class CellRun:
     """LOB cells of one column in consecutive rows, alike in their attributes: columns of one length.
 
     ``lengths`` and ``digests`` are empty where the cells have none; ``algorithm`` is that of the digests.
-    ``starts`` are the offsets of the cells' start tags in the table's document.
+    ``starts`` are the offsets of the cells' start tags in the table's document, ``values`` those of the files
+    where these stand there as they are, in UTF-8; empty where they may be written in another way.
     """
 
     schema: int
@@ -87,6 +88,7 @@ class CellRun:
     lengths: Sequence[int]
     digests: Sequence[str]
     starts: Sequence[int]
+    values: Sequence[int] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -100,6 +102,7 @@ class CellRun:
             lengths=self.lengths[which],
             digests=self.digests[which],
             starts=self.starts[which],
+            values=self.values[which],
         )
 
     @property

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from markupsafe import escape
@@ -22,6 +23,7 @@ from metspack.siard.tables import CellReader, Tally, pieces
 _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 # Nearly all tags are written so; in an 8-bit page that extends ASCII no byte of it is part of a longer one.
 _USUAL = re.compile(rb"""<[A-Za-z0-9_:.-]+(?: [A-Za-z]+="[^"]*")*? file="([^"]*)\"""")
+_AS_THEY_ARE = re.compile(r"[ !#-%(-;=?-~]*")
 _HEAD = 1024  # bytes in which the declaration stands
 _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
 
@@ -98,32 +100,57 @@ def spliced_table(
         if runs:
             # Not sooner: a first block may be shorter than the declaration.
             encoding = encoding or detected(head, table.path)
-            given: list[bytes] = []
-            for edit in _edits(held, base, encoding, runs, value, version=version):
-                given += held[at : edit.start], encoding.encoded(edit.text)
-                at = edit.stop
-            yield b"".join(given)
+            splicing = _Splicing(held, base, encoding, version)
+            for run in runs:
+                splicing.give(run, value)
+            at = splicing.at
+            yield b"".join(splicing.pieces)
         done = len(held) if final else max(at, reader.position - base)
         yield held[at:done]
         held = held[done:]
         base += done
 
 
-def _edits(
-    data: bytes, base: int, encoding: Encoding, runs: Iterable[CellRun], value: NewCells, *, version: str
-) -> Iterator[Edit]:
-    """Yield the edits that give cells their new values; ``base`` is the offset of the data."""
-    for run in runs:
+class _Splicing:
+    """Bytes of a table that begin at the offset ``base``, spliced up to ``at`` into ``pieces``."""
+
+    def __init__(self, data: bytes, base: int, encoding: Encoding, version: str) -> None:
+        self._data = data
+        self._base = base
+        self._encoding = encoding
+        self._version = version
+        self.pieces: list[bytes] = []
+        self.at = 0
+
+    def give(self, run: CellRun, value: NewCells) -> None:
+        """Give cells their new values."""
         files = value.many(run)
         if files is None:
             for cell, start in zip(run.cells(), run.starts, strict=True):
                 new = value.one(cell)
                 if new is not None:
-                    yield from _cell_edits(data, start - base, encoding, cell, new, version=version)
-            continue
-        for old, file, start in zip(run.files, files, run.starts, strict=True):
-            if file != old:
-                yield _file_edit(data, start - base, encoding, file)
+                    found = (self._data, start - self._base, self._encoding, cell, new)
+                    self._take(*_cell_edits(*found, version=self._version))
+        elif run.values and _AS_THEY_ARE.fullmatch("".join(files)):
+            self._take_all(run, files)
+        else:
+            for old, file, start in zip(run.files, files, run.starts, strict=True):
+                if file != old:
+                    self._take(_file_edit(self._data, start - self._base, self._encoding, file))
+
+    def _take(self, *edits: Edit) -> None:
+        for edit in edits:
+            self.pieces += self._data[self.at : edit.start], self._encoding.encoded(edit.text)
+            self.at = edit.stop
+
+    def _take_all(self, run: CellRun, files: Sequence[str]) -> None:
+        """Put files that are written as they are in the place of those of a run."""
+        starts = [each - self._base for each in run.values]
+        stops = [start + len(file.encode()) for start, file in zip(starts, run.files, strict=True)]
+        between = map(slice, (self.at, *stops), starts)
+        new = (file.encode() for file in files)
+        self.pieces += chain.from_iterable(zip(map(self._data.__getitem__, between), new, strict=True))
+        self.at = stops[-1]
 
 
 def _file_edit(data: bytes, start: int, encoding: Encoding, file: str) -> Edit:

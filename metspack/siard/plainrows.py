@@ -41,7 +41,8 @@ class RowsTaken:
     """Plain rows that follow each other, up to the offset ``stop`` in the block; ``inline`` values in cells.
 
     ``rows`` are the numbers, from 0, of those that name a file, and the other columns are of these: offsets
-    of the tags in the block, and what the attributes say. ``lengths`` and ``digests`` are empty without any.
+    of the tags in the block, and of the values of ``file`` in them, and what the attributes say. ``lengths``
+    and ``digests`` are empty without any.
     """
 
     stop: int
@@ -49,6 +50,7 @@ class RowsTaken:
     inline: int
     rows: Sequence[int]
     starts: Sequence[int]
+    values: Sequence[int]
     files: Sequence[str]
     lengths: Sequence[int]
     digests: Sequence[str]
@@ -88,6 +90,7 @@ class PlainRows:
             inline=sum(each[name] is not None for name in self._inline for each in found),
             rows=rows,
             starts=[each.start("tag") for each in named],
+            values=[each.start("file") for each in named],
             files=_texts([each["file"] for each in named]),
             lengths=[int(each["length"]) for each in named] if "length" in self._names else (),
             digests=[each["digest"].lower() for each in named] if self.algorithm else (),

@@ -179,7 +179,7 @@ class CellReader:
 
     def _put(self, plain: PlainRows, taken: RowsTaken) -> None:
         """Put the cells of plain rows behind those found before."""
-        before = self._tally.rows + 1
+        before, base = self._tally.rows + 1, self._shortcut.base
         self._found += self._tagged()
         for start in range(0, len(taken.rows), LONGEST):
             which = slice(start, start + LONGEST)
@@ -193,7 +193,8 @@ class CellReader:
                     files=taken.files[which],
                     lengths=taken.lengths[which],
                     digests=taken.digests[which],
-                    starts=[self._shortcut.base + each for each in taken.starts[which]],
+                    starts=[base + each for each in taken.starts[which]],
+                    values=[base + each for each in taken.values[which]],
                 )
             )
         self._pass_rows(taken.count, taken.inline)

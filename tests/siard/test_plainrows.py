@@ -177,12 +177,20 @@ def test_plain_rows_say_what_a_parser_says(
 
 @pytest.mark.usefixtures("eager")
 @law(50)
-@given(rows=st.lists(ROWS, max_size=6), size=st.sampled_from([100, 1 << 18]))
-def test_plain_rows_are_spliced_as_others_are(rows: list[str], size: int) -> None:
+@given(
+    rows=st.lists(ROWS, max_size=6),
+    size=st.sampled_from([100, 1 << 18]),
+    new=st.sampled_from(["new/{}", "{}", "n&w/{}", "n\u00e9w/{}", 'n"w/{}', "", "x"]),
+    together=st.booleans(),
+)
+def test_plain_rows_are_spliced_as_others_are(
+    rows: list[str], size: int, new: str, *, together: bool
+) -> None:
     data = (HEAD + PLAIN * 50 + "".join(rows) + PLAIN * 20 + "</table>").encode()
-    value = NewCells(one=lambda cell: NewCell(file=f"new/{cell.file}"))
+    one = NewCells(one=lambda cell: NewCell(file=new.format(cell.file)))
+    many = replace(one, many=lambda run: [new.format(each) for each in run.files])
 
-    def spliced() -> tuple[bytes, str]:
+    def spliced(value: NewCells) -> tuple[bytes, str]:
         given: list[bytes] = []
         blocks = (data[at : at + size] for at in range(0, len(data), size))
         try:
@@ -192,10 +200,10 @@ def test_plain_rows_are_spliced_as_others_are(rows: list[str], size: int) -> Non
             return b"", error.message
         return b"".join(given), ""
 
-    found = spliced()
+    found = spliced(many if together else one)
     with pytest.MonkeyPatch.context() as context:
         context.setattr(tables, "_SHAPES", 0)
-        assert spliced() == found
+        assert spliced(one) == found
 
 
 def test_most_rows_of_a_table_never_meet_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
