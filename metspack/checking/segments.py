@@ -441,8 +441,7 @@ class _SegmentReader:
         ids, stems = self._distinct_ids()
         self._check_folder(size)
         digests = {_only(self._algorithms): "".join(self._digests)}
-        order = sorted(range(len(self._names)), key=self._names.__getitem__)
-        stretches = tuple(self._stretch(each, order, digests) for each in self._look.manifests)
+        stretches = tuple(self._stretches(digests))
         segment = AgreedSegment(
             folder=self._look.folder,
             size=size,
@@ -567,41 +566,42 @@ class _SegmentReader:
 
     # --- Manifests --------------------------------------------------------------------------------------
 
-    def _stretch(self, algorithm: str, order: Sequence[int], digests: dict[str, str]) -> ManifestStretch:
-        """Return the lines of the files in a manifest, which are as we write them; keeps their digests."""
-        width = 2 * OCTETS[algorithm]
+    def _stretches(self, digests: dict[str, str]) -> Iterator[ManifestStretch]:
+        """Yield the lines of the files in each manifest, which are as we write them; keeps their digests."""
+        order = sorted(range(len(self._names)), key=self._names.__getitem__)
         own = bisect_left(order, PLAIN_METS, key=self._names.__getitem__)
-        places = [*order[:own], -1, *order[own:]]
-        found = bytearray(width * len(places))  # in the order of METS, its own as the last
-        with reading.opening(self._look.root, (MANIFESTS[algorithm],)) as descriptor:
-            stop = start = _line_of(descriptor, self._path_of(places[0]), width)
-            for first in range(0, len(places), _LINES_AT_ONCE):
-                some = places[first : first + _LINES_AT_ONCE]
-                paths = list(map(self._path_of, some))
-                length = sum(map(len, paths)) + len(paths) * (width + 3)
-                lines = b"".join(reading.chunks(descriptor, stop, stop + length))
-                for place, value in zip(some, _values(lines, paths, width), strict=True):
-                    at = width * (place % len(places))
-                    found[at : at + width] = value
-                stop += length
-        text = found.decode()
-        stated, own_digest = text[:-width], text[-width:]
-        if digests.setdefault(algorithm, stated) != stated:
-            raise _OddError
-        return ManifestStretch(
-            algorithm=algorithm,
-            start=start,
-            stop=stop,
-            lines=len(places),
-            first=self._path_of(places[0]),
-            last=self._path_of(places[-1]),
-            mets=own,
-            digest=own_digest,
-        )
-
-    def _path_of(self, number: int) -> bytes:
-        """Return the path of a file by its number in METS, that of the METS for -1."""
-        return self._path if number < 0 else self._look.folder + b"/" + self._names[number].encode()
+        above = self._look.folder + b"/"
+        paths = [above + self._names[number].encode() for number in order]
+        places, paths = [*order[:own], -1, *order[own:]], [*paths[:own], self._path, *paths[own:]]
+        ends = [b"  " + path for path in paths]
+        for algorithm in self._look.manifests:
+            width = 2 * OCTETS[algorithm]
+            found = bytearray(width * len(places))  # in the order of METS, its own as the last
+            with reading.opening(self._look.root, (MANIFESTS[algorithm],)) as descriptor:
+                stop = start = _line_of(descriptor, paths[0], width)
+                for first in range(0, len(places), _LINES_AT_ONCE):
+                    some = ends[first : first + _LINES_AT_ONCE]
+                    length = sum(map(len, some)) + len(some) * (width + 1)
+                    lines = b"".join(reading.chunks(descriptor, stop, stop + length))
+                    values = _values(lines, some, width)
+                    for place, value in zip(places[first : first + _LINES_AT_ONCE], values, strict=True):
+                        at = width * (place % len(places))
+                        found[at : at + width] = value
+                    stop += length
+            text = found.decode()
+            stated, own_digest = text[:-width], text[-width:]
+            if digests.setdefault(algorithm, stated) != stated:
+                raise _OddError
+            yield ManifestStretch(
+                algorithm=algorithm,
+                start=start,
+                stop=stop,
+                lines=len(places),
+                first=paths[0],
+                last=paths[-1],
+                mets=own,
+                digest=own_digest,
+            )
 
 
 def _line_of(descriptor: int, path: bytes, width: int) -> int:
@@ -630,10 +630,10 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
     return begin + skipped, line
 
 
-def _values(lines: bytes, paths: Sequence[bytes], width: int) -> list[bytes]:
+def _values(lines: bytes, ends: Sequence[bytes], width: int) -> list[bytes]:
     """Return the digests of lines; refuses lines that are not a digest each, two spaces and a path."""
     *found, rest = lines.split(b"\n")
-    if rest or [line[width:] for line in found] != [b"  " + path for path in paths]:
+    if rest or [line[width:] for line in found] != ends:
         raise _OddError
     values = [line[:width] for line in found]
     if set(map(len, values)) != {width} or b"".join(values).translate(None, _HEXADECIMAL):

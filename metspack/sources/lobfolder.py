@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice, pairwise, repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +40,7 @@ _FOLDERS = re.compile(
 _FILE = re.compile(
     rf"(record{NUMBER}\.[^./\\\x00-\x1f\x7f-\x9f\ud800-\udfff]+?)(?:{LOB_PART_SUFFIX})?", re.ASCII
 )
+_PLAIN = re.compile(rf"^record{NUMBER}\.[A-Za-z][A-Za-z0-9]{{0,9}}$", re.ASCII | re.MULTILINE)
 _LAST = 1 << 60
 """The number of part ``z``, which comes after every other."""
 _EXPECTED = "content/schema<i>/table<j>/lob<k>/record<r>.<ext>"
@@ -310,6 +311,10 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
         for listing in listings:
             column = _column(listing.folder, above)
             path = "/".join(listing.folder)
+            if column is not None and (plain := _plain_rows(column, path, listing.files)):
+                finds.put_all(plain)
+                seen(len(plain))
+                continue
             rows: list[_Row] = []
             for name, size, modified, inode, device in listing.files:
                 numbers = None if column is None else _row_and_part(name)
@@ -326,6 +331,34 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
     finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
     if not finds.count:
         raise SourceError(f"{folder}: holds no files; expected {_EXPECTED}", hint=_HINT)
+
+
+def _plain_rows(
+    column: tuple[int, int, bytes], path: str, files: Sequence[tuple[str, int, int, int, int]]
+) -> list[_Row]:
+    """Return files as rows, when all are named as whole LOBs usually are; none otherwise."""
+    text = "\n".join(file[0] for file in files)
+    numbers = _PLAIN.findall(text)
+    if not files or len(numbers) != len(files) or text.count("\n") >= len(files):
+        return []
+    names, sizes, modified, inodes, devices = zip(*files, strict=True)
+    schema, table, cell = column
+    return list(
+        zip(
+            repeat(schema),
+            repeat(table),
+            [int(each) + 1 for each in numbers],
+            repeat(cell),
+            repeat(-1),
+            repeat(path),
+            names,
+            repeat(0),
+            sizes,
+            modified,
+            map(str, inodes),
+            map(str, devices),
+        )
+    )
 
 
 def _has_content(folder: Path) -> bool:
