@@ -375,17 +375,23 @@ def write_manifest_fragments(
     ``files`` are others of the segment, by their paths below the root.
     """
     others = sorted(
-        (path, *(each.digest(name).value for name in MANIFEST_ALGORITHMS)) for path, each in files.items()
+        (path, each.digest("MD5").value, each.digest("SHA-256").value) for path, each in files.items()
     )
     with (
         closing(placements.manifest_rows()) as rows,
         writing.NewFile(fragment(work, number, "MD5")) as md5,
         writing.NewFile(fragment(work, number, "SHA-256")) as sha256,
     ):
-        merged = heapq.merge(((f"{folder}{path}", *digests) for path, *digests in rows), others)
-        while batch := list(islice(merged, LONGEST)):
-            md5.write(b"".join([manifest_line(value, path) for path, value, _ in batch]))
-            sha256.write(b"".join([manifest_line(value, path) for path, _, value in batch]))
+        placed = ((f"{folder}{path}", value, other) for path, value, other in rows)
+        write_lines(heapq.merge(placed, others), md5, sha256)
+
+
+def write_lines(rows: Iterable[tuple[str, str, str]], md5: writing.NewFile, sha256: writing.NewFile) -> None:
+    """Write lines of both manifests for files that are given by path, MD5 and SHA-256."""
+    found = iter(rows)
+    while batch := list(islice(found, LONGEST)):
+        md5.write(b"".join([manifest_line(value, path) for path, value, _ in batch]))
+        sha256.write(b"".join([manifest_line(value, path) for path, _, value in batch]))
 
 
 def write_pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from metspack import processes
 from metspack.building import manifests
-from metspack.building.placing import Placing, fragment, manifest_line, write_manifest_fragments
+from metspack.building.placing import Placing, fragment, write_lines, write_manifest_fragments
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
 from metspack.errors import SourceError
@@ -85,9 +85,7 @@ def write_manifests(package: Path, rows: Generator[tuple[str, str, str], None, N
         writing.NewFile(package / manifests.NAMES["MD5"]) as md5,
         writing.NewFile(package / manifests.NAMES["SHA-256"]) as sha256,
     ):
-        for path, md5_value, sha256_value in rows:
-            md5.write(manifest_line(md5_value, path))
-            sha256.write(manifest_line(sha256_value, path))
+        write_lines(rows, md5, sha256)
 
 
 _CONTENT = "content"
@@ -139,10 +137,12 @@ def restore_files(
         packages_source.opened(path, options.budgets, options.only, archive=options.archive) as source,
         Sharing() as sharing,
         stage(target) as staging,
+        processes.keeping(),
     ):
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
-        number = _write_slices(_find_lobs(source, sharing, progress, tally), tally, staging.work)
+        found = _find_lobs(source, sharing, progress, tally)
+        number = _write_slices(found, tally, staging.work, options.jobs)
         check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
         progress.stage("Restoring", tally.bytes)
@@ -235,8 +235,11 @@ def _columns(source: Packaged, depth: int) -> dict[str, None]:
     return known
 
 
-def _write_slices(lobs: Iterable[LobRun | LobRef], tally: _RestoreTally, work: Path) -> int:
-    """Write LOBs into slices, each for one process at a time; return the number of slices."""
+def _write_slices(lobs: Iterable[LobRun | LobRef], tally: _RestoreTally, work: Path, jobs: int | None) -> int:
+    """Write LOBs into slices, each for one process at a time; return the number of slices.
+
+    Once there are many LOBs the processes start.
+    """
     waiting = iter(lobs)
     number = 0
     is_more = True
@@ -250,6 +253,8 @@ def _write_slices(lobs: Iterable[LobRun | LobRef], tally: _RestoreTally, work: P
                     is_more = True
                     break
         number += 1
+        if is_more:
+            processes.prepare(_place, jobs, files=tally.lobs)
     return number
 
 
