@@ -201,6 +201,10 @@ class Catalogue(tempdb.Scratch):
         """Yield the rows of a query, streamed."""
         return tempdb.rows(self._database, sql, values)
 
+    def all(self, sql: str, *values: object) -> list[Row]:
+        """Return all rows of a query at once: sooner than streamed, and before any other statement."""
+        return self._database.execute(sql, values).fetchall()
+
     def row(self, sql: str, *values: object) -> Row | None:
         """Return the first row of a query, None when it has none."""
         return next(self.rows(sql, *values), None)

@@ -209,7 +209,7 @@ class Comparison(tempdb.Scratch):
         self, path: Path, catalogue: Catalogue, places: CheckedTree, *, by_bytes: bool
     ) -> Iterator[Row]:
         """Yield path, size and digest of all files, or of those METS alone that no METS lists."""
-        for name, said in list(catalogue.rows(_THERE if by_bytes else _UNLISTED_METS)):
+        for name, said in catalogue.all(_THERE if by_bytes else _UNLISTED_METS):
             algorithm = said if said in OCTETS else _BY_BYTES
             hashers = Hashers((algorithm,))
             try:

@@ -554,7 +554,7 @@ class _ArchiveCheck:
                 continue
             written = record.extent.name.removeprefix(self._wrapping)
             name = written.encode("utf-8", "surrogateescape")
-            claims = list(self._catalogue.rows(_IN_ENTRY, name, self._path))
+            claims = self._catalogue.all(_IN_ENTRY, name, self._path)
             hashers = Hashers(dict.fromkeys(algorithm for _, _, algorithm, _ in claims if algorithm))
             text = TextLength() if any(length != record.extent.size for _, length, _, _ in claims) else None
             try:

@@ -82,7 +82,7 @@ def is_named(path: bytes, *, filed: bool) -> bool:
 
 def listed(catalogue: Catalogue) -> Iterator[ArchiveForm]:
     """Yield the archives that METS documents list, whether all of their files are there or not."""
-    found = (_file(path) for (path,) in list(catalogue.rows(_LISTED)))
+    found = (_file(path) for (path,) in catalogue.all(_LISTED))
     for (path, kind), files in groupby(sorted(found), key=lambda each: each[:2]):
         yield ArchiveForm(path=path, files=tuple(each[3] for each in files), is_unpacked=kind == _UNPACKED)
 

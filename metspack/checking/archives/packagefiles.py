@@ -250,7 +250,7 @@ class Files:
         return found
 
     def _all(self, sql: str, keys: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
-        rows = list(self._catalogue.rows(sql, _given(keys)))
+        rows = self._catalogue.all(sql, _given(keys))
         return ([row[0] for row in rows], [row[1] for row in rows]) if len(rows) == len(keys) else None
 
     def _put_together(self) -> None:

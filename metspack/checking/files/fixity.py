@@ -284,7 +284,7 @@ class Fixity:
     def _batches(self, sql: str) -> Iterator[list[bytes]]:
         """Yield the paths of files that are to be read, some at a time."""
         last = b""
-        while rows := list(self._catalogue.rows(sql, last, _FILES_AT_ONCE)):
+        while rows := self._catalogue.all(sql, last, _FILES_AT_ONCE):
             ends = accumulate(size or 0 for _, size in rows)
             count = max(1, sum(1 for _ in takewhile(_BYTES_AT_ONCE.__ge__, ends)))
             paths = [path for path, _ in rows[:count]]
@@ -309,7 +309,7 @@ class Fixity:
                 *((_LINES_BETWEEN, (algorithm, *span, number)) for number, algorithm in self._manifests()),
                 (_CELLS_BETWEEN, span),
             ]
-            stated = [list(self._catalogue.rows(sql, *values, most)) for sql, values in statements]
+            stated = [self._catalogue.all(sql, *values, most) for sql, values in statements]
             if any(len(rows) == most for rows in stated):
                 return self._batch(
                     paths, is_plain=False
@@ -329,13 +329,13 @@ class Fixity:
         return _FileBatch(paths=paths, groups=groups, runs=self._runs(paths, asked_of))
 
     def _manifests(self) -> list[Row]:
-        return list(self._catalogue.rows("SELECT id, algorithm FROM manifest ORDER BY id"))
+        return self._catalogue.all("SELECT id, algorithm FROM manifest ORDER BY id")
 
     def _groups(self, paths: list[bytes]) -> list[Group]:
         """Return all that is said of some files, file by file."""
         wanted, most = set(paths), _STATED * len(paths)
         if self._catalogue.number(_MANY_BETWEEN, paths[0], paths[-1], most) == most:
-            of_one = ((path, list(self._catalogue.rows(_OF_ONE.format(_ALL), path))) for path in paths)
+            of_one = ((path, self._catalogue.all(_OF_ONE.format(_ALL), path)) for path in paths)
             return [(path, rows) for path, rows in of_one if rows]
         rows = self._catalogue.rows(_ALL_BETWEEN, paths[0], paths[-1])
         return [(path, list(group)) for path, group in groupby(rows, key=itemgetter(0)) if path in wanted]
@@ -397,7 +397,7 @@ class Fixity:
     def _asked_of(self, whole: Parts) -> Iterator[Asked]:
         """Yield what is asked of each part, of the last also the digests of the whole: cells may have its."""
         for number, path in enumerate(whole.paths, 1):
-            asked = _asked(list(self._catalogue.rows(_OF_ONE.format(_ALL), path)))
+            asked = _asked(self._catalogue.all(_OF_ONE.format(_ALL), path))
             more = whole.asked.algorithms if number == len(whole.paths) else ()
             yield replace(asked, algorithms=tuple(dict.fromkeys((*asked.algorithms, *more))))
 
@@ -419,7 +419,7 @@ class Fixity:
 
     def of_part(self, path: bytes, outcome: Outcome) -> Generator[Finding, None, bool]:
         """Compare the statements about a part with what was read; returns whether it could be read."""
-        rows = list(self._catalogue.rows(_OF_ONE.format(_ALL), path))
+        rows = self._catalogue.all(_OF_ONE.format(_ALL), path)
         return (yield from self._judge(path, rows, outcome))
 
     def _read_one(self, path: bytes, rows: list[Row]) -> Generator[Finding, None, bool]:

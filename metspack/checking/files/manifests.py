@@ -269,7 +269,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     for name, line, path in catalogue.rows(_NOT_THERE):
         finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
         yield from together.take(absent(path) or gone(path), finding, name)
-    for number, name in list(catalogue.rows("SELECT id, name FROM manifest WHERE read ORDER BY id")):
+    for number, name in catalogue.all("SELECT id, name FROM manifest WHERE read ORDER BY id"):
         unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
         for (path,) in catalogue.rows(_NOT_NAMED, number):
             finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)

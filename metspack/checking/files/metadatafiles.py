@@ -340,7 +340,7 @@ class _MetadataFile:
     def _are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Return whether METS lists all files, and everything that is stated of them is what PREMIS says."""
         asked = json.dumps([path.decode() for path in paths])
-        stated = list(self._catalogue.rows(_STATED, asked))
+        stated = self._catalogue.all(_STATED, asked)
         size_of = dict(zip(paths, sizes, strict=True))
         if len(size_of) < len(paths) or {row[0] for row in stated if row[-1]} != size_of.keys():
             return False
@@ -468,7 +468,7 @@ def _value(text: str, algorithm: str) -> str:
 
 def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Yield the findings on the metadata files of all METS documents, each read once."""
-    for mets, path, mdtype, mimetype, source, folder, line in list(catalogue.rows(_FILES)):
+    for mets, path, mdtype, mimetype, source, folder, line in catalogue.all(_FILES):
         kind = (mdtype or "").partition(":")[0]
         if kind not in _KINDS and "xml" not in (mimetype or "") and not path.lower().endswith(b".xml"):
             continue
@@ -505,14 +505,14 @@ def _compared(catalogue: Catalogue) -> Iterator[Finding]:
     catalogue.put(_PUT_APART)
     yield from _differing(catalogue, (_SIZES, _WHOLE_SIZES))
     yield from _differing(catalogue, (_DIGESTS, _OF_CELLS, _OF_MANIFESTS))
-    for document, line, count, path in list(catalogue.rows(_NOWHERE)):
+    for document, line, count, path in catalogue.all(_NOWHERE):
         yield Code.PREMIS_NOWHERE.at(shown(document), line, file=shown(path), count=f"{count:,}")
 
 
 def _differing(catalogue: Catalogue, statements: Sequence[str]) -> Iterator[Finding]:
     told: set[bytes] = set()
     for sql in statements:
-        for document, line, count, path, kind, found, expected, mets, place in list(catalogue.rows(sql)):
+        for document, line, count, path, kind, found, expected, mets, place in catalogue.all(sql):
             if document in told:
                 continue
             told.add(document)

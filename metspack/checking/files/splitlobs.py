@@ -199,7 +199,7 @@ def inside(
 
     ``contents`` are those of an entry; where it raises ``SourceError``, the damage is told elsewhere.
     """
-    for (whole,) in list(catalogue.rows(_WHOLES_INSIDE)):
+    for (whole,) in catalogue.all(_WHOLES_INSIDE):
         names = [name.decode("utf-8", "surrogateescape") for (name,) in catalogue.rows(_PIECES_INSIDE, whole)]
         told = [each for each in _all_said(catalogue, whole) if each.path == archive]
         asked = _asked(told, -1)
@@ -260,7 +260,7 @@ def _compared(
 def _complete(catalogue: Catalogue) -> Iterator[tuple[str, list[bytes], int]]:
     """Yield the LOBs that something is said of and all of whose parts are there: paths and bytes together."""
     for whole, origin in catalogue.rows(_WHOLES):
-        pieces: list[Row] = list(catalogue.rows(_PIECES, whole, origin))
+        pieces: list[Row] = catalogue.all(_PIECES, whole, origin)
         if all(size is not None for _, size in pieces):
             yield whole, [path for path, _ in pieces], sum(size for _, size in pieces)
 

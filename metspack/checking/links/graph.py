@@ -163,7 +163,7 @@ class _Builder:
         return number
 
     def add_links(self) -> None:
-        for parent, child, href, line, said, code, called in list(self._catalogue.rows(_EDGES)):
+        for parent, child, href, line, said, code, called in self._catalogue.all(_EDGES):
             number = self.unfound(href) if child is None else child
             codes = self._codes(self.nodes[number].path)
             state = self._state(said, linked=href is not None, node=self.nodes[number], codes=codes)
@@ -207,11 +207,11 @@ class _Builder:
     def add_parents(self) -> None:
         """Add the parents of what no METS of the package names: the top's own, and those of orphans."""
         sql = "SELECT id, objid FROM mets WHERE parent IS NULL ORDER BY id"
-        tops = list(self._catalogue.rows(sql))
+        tops = self._catalogue.all(sql)
         owners = {bare(objid): number for number, objid in reversed(tops) if objid}
         linked = {(each.parent, each.child) for each in self.edges}
         for number, _objid in tops:
-            for href, line in list(self._catalogue.rows(_ABOVE, number)):
+            for href, line in self._catalogue.all(_ABOVE, number):
                 owner = owners.get(bare(href))
                 if owner == number:
                     continue

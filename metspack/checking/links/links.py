@@ -486,7 +486,7 @@ class LinkCheck:
 
         What is found there by its OBJID is held against the entry's size and digest too.
         """
-        for identifier, line, href in list(self._catalogue.rows(_OUTSIDE, mets)):
+        for identifier, line, href in self._catalogue.all(_OUTSIDE, mets):
             at = self._mounting.found_at(mets, path, href)
             if at is None:
                 yield Code.LEAVES_ROOT.at(shown(path), line, identifier or "", href=href)

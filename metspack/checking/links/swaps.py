@@ -321,7 +321,7 @@ def divisions(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.DIVISION_DISAGREES.at(
             shown(path), line, fileid, fileid=fileid, found=shown(child), expected=shown(expected)
         )
-    for mets, label in list(catalogue.rows(_WITH_FPTR)):
+    for mets, label in catalogue.all(_WITH_FPTR):
         for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR, mets, label):
             yield Code.DIVISION_WITHOUT_FPTR.at(
                 shown(path), line, fileid or "", fileid=fileid or "", found=shown(child)

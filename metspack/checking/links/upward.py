@@ -49,7 +49,7 @@ class Upward:
         yield from self._of_other_direction(mets, path, above)
         if above is not None and self._catalogue.row(_ANY, mets) is None:
             self._catalogue.put(_UNLABELLED, mets, above[0])
-        ups = list(self._catalogue.rows(_UPS, mets))
+        ups = self._catalogue.all(_UPS, mets)
         own = [each for each in ups if objid is not None and bare(each[0]) == bare(objid)]
         for href, at, *_ in own:
             yield Code.SELF_LINK.at(shown(path), at, href=href)
@@ -67,7 +67,7 @@ class Upward:
             meant = [each for each in self._catalogue.rows(_OF_CHILDREN, mets) if is_mets_name(each[3])]
             words = {"found": "a child", "expected": "the parent"}
         elif self._catalogue.row(_ANY, mets) is None:
-            rows = list(self._catalogue.rows(_CHILDWARD, mets))
+            rows = self._catalogue.all(_CHILDWARD, mets)
             meant = [each for each in rows if self._is_of_parent(path, each[1], above, is_url=each[3])]
             words = {"found": "the parent", "expected": "a child"}
         else:
