@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 _REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
+_WAITING = 4  # results for each process from which on there are no further tasks for it
 _LOOK = 0.1  # seconds between two looks at what the workers say
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
@@ -202,7 +203,9 @@ class Underway(Generic[Task, Result]):
         is_done = False
         try:
             while True:
-                self._pool.give_out(self._work, self._tasks, self._pending)
+                # Results wait here until they are taken: who takes them slowly is to hold no more of them.
+                if len(self._pending) <= _WAITING * self._pool.jobs:
+                    self._pool.give_out(self._work, self._tasks, self._pending)
                 if not self._pending:
                     break
                 yield self._pool.awaited(self._pending.popleft(), self._moved)

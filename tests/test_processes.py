@@ -442,3 +442,17 @@ def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
             next(taken)
         workers.close()
         assert not processes._kept
+
+
+def test_who_takes_results_slowly_holds_a_few() -> None:
+    given: list[int] = []
+
+    def tasks() -> Iterator[int]:
+        for each in range(200):
+            given.append(each)
+            yield each
+
+    for taken, _ in enumerate(processes.results(own_pid, tasks(), 2, lambda _: None), 1):
+        assert len(given) - taken <= 12
+        time.sleep(0.002)
+    assert len(given) == 200
