@@ -110,14 +110,16 @@ def merge(
     target: Path,
     options: PackageOptions | None = None,
     *,
+    jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> Merged:
     """Put a parent and all its children (IPs, or folders that hold them) together at ``target``.
 
-    The dialect is csip, whatever the options say. Raises as ``build`` does; then nothing is left there.
+    The dialect is csip, whatever the options say; ``jobs`` processes copy files, as many as help when None.
+    Raises as ``build`` does; then nothing is left there.
     """
     options = _stated(replace(options or PackageOptions(), dialect=dialects.for_merging()))
-    return merge_ips(paths, target, options, progress)
+    return merge_ips(paths, target, options, progress, jobs=jobs)
 
 
 def check(path: Path | Sequence[Path], options: CheckOptions | None = None) -> Checking:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +12,35 @@ from metspack import safexml
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb
-from metspack.layouts.names import is_archive
+from metspack.layouts.names import SIARD
 from metspack.mediatypes import DEFAULT
 from metspack.merging.ips import (
+    DATA,
     GivenIp,
+    IpFiles,
+    Names,
     check_fixity,
     damaged,
+    is_data,
+    is_kept,
+    is_made_anew,
+    proven,
     read_mets,
     said_of_mets,
     stated,
 )
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.dialects.interface import SplitLob, SplitPart
-from metspack.model import Format
+from metspack.model import LONGEST, SMALL, Format
 from metspack.packages.formats import PREMIS, SplitFormat, split_formats
 from metspack.packages.index import MetsTables
-from metspack.packages.lobs import StatedFixity, together
+from metspack.packages.lobs import StatedFixity
 from metspack.packages.metsfiles import format_in
 from metspack.processes import ThreadedHashers
 from metspack.uris import shown
 
-_DATA = "data"
 _AT_ONCE = 500
 _EXAMPLES = 3
-_OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
-_ABOUT = ("documentation", "about-this-package.txt")
-_DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
-_PRESERVATION = ("metadata", "preservation")
-
 # The data files among what the METS documents list: "container" counts the IPs, "path" is below data.
 _DATA_TABLE = """
 CREATE TABLE data (
@@ -61,11 +63,13 @@ CREATE VIEW data_file AS SELECT d.n, d.container, d.path, d.xml_id, e.mets, e.li
     AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of, CAST(e.seq AS INTEGER) AS seq
 FROM data d JOIN entry e ON e.id = d.entry
 """
-_COLUMNS = "container, path, xml_id, media, format, part_of, seq, mets, line, size, algorithm, digest"
+_COLUMNS = f"""container, mets, algorithm, part_of, format, path, xml_id,
+    coalesce(nullif(media, ''), '{DEFAULT}'), size, digest, seq, line"""
 # The parts of a LOB one after the other, where its first part is: then the whole can be hashed as they go.
 _ORDERED = f"""SELECT {_COLUMNS} FROM (
     SELECT *, CASE part_of WHEN '' THEN n ELSE min(n) OVER (PARTITION BY part_of) END AS turn FROM data_file
 ) ORDER BY turn, CASE part_of WHEN '' THEN 0 ELSE seq END, n"""  # noqa: S608
+_ARCHIVES = f"SELECT {_COLUMNS} FROM data_file WHERE path LIKE '%{SIARD}' ORDER BY n LIMIT 2"  # noqa: S608
 # What else the parent lists in its own folder.
 _BESIDE = """SELECT path, size, algorithm, digest, line, mets FROM entry
 WHERE mets IN (?1, ?2) AND substr(path, 1, length(?3)) = ?3 AND data_path(path, ?4) IS NULL
@@ -74,12 +78,13 @@ AND (?5 = '' OR substr(path, -length(?5)) = ?5) ORDER BY path, id"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """A file of the representation's data; ``path`` is relative to that folder.
+    """A file of an IP's representation; ``path`` is relative to the folder of its data.
 
     ``part_of`` is the LOB that it is a part of, "" for none, ``sequence`` the part's number.
     """
 
-    container: GivenIp
+    ip: IpFiles
+    representation: str
     path: str
     id: str
     media_type: str
@@ -89,9 +94,57 @@ class DataFile:
     format: Format | None = None
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Its names from the container's folder."""
-        return (REPRESENTATIONS_FOLDER, self.container.representations[0], _DATA, *self.path.split("/"))
+    def names(self) -> Names:
+        """Its names from the IP's folder."""
+        return (REPRESENTATIONS_FOLDER, self.representation, DATA, *self.path.split("/"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataRun:
+    """Files one behind the other, in one folder of an IP's data and of one METS: columns of one length.
+
+    At most ``LONGEST``. ``algorithm`` is that of their digests, None where METS has none. All are stated to
+    have at most ``SMALL`` bytes, or none is.
+    """
+
+    ip: IpFiles
+    representation: str
+    mets: Path
+    algorithm: str | None
+    part_of: str
+    format: Format | None
+    paths: Sequence[str]
+    ids: Sequence[str]
+    media_types: Sequence[str]
+    sizes: Sequence[int | None]
+    digests: Sequence[str]
+    sequences: Sequence[int]
+    lines: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, which: slice) -> DataRun:
+        """Return some of the files."""
+        return replace(self, **{name: getattr(self, name)[which] for name in _OF_FILES})
+
+    def file(self, number: int) -> DataFile:
+        """Return one of the files by itself, by its place in the run from 0."""
+        by = f"{self.mets} line {self.lines[number]}"
+        return DataFile(
+            ip=self.ip,
+            representation=self.representation,
+            path=self.paths[number],
+            id=self.ids[number],
+            media_type=self.media_types[number],
+            said=stated(self.sizes[number], self.algorithm, self.digests[number], by=by),
+            part_of=self.part_of,
+            sequence=self.sequences[number] if self.part_of else None,
+            format=self.format,
+        )
+
+
+_OF_FILES = ("paths", "ids", "media_types", "sizes", "digests", "sequences", "lines")
 
 
 class DataFiles:
@@ -122,23 +175,30 @@ class DataFiles:
         """The representation's name in all containers, None when none has one."""
         return next((each.representations[0] for each in self._containers if each.representations), None)
 
-    def files(self) -> Iterator[DataFile]:
+    def runs(self) -> Iterator[DataRun]:
         """Yield the files in the order of containers and of their METS, the parts of a LOB together."""
-        for number, path, xml_id, media, kind, part_of, seq, mets, line, *said in self._tables.rows(_ORDERED):
-            yield DataFile(
-                container=self._containers[number],
-                path=path,
-                id=xml_id,
-                media_type=media or DEFAULT,
-                said=stated(*said, by=f"{self._mets[mets]} line {line}"),
-                part_of=part_of,
-                sequence=seq if part_of else None,
-                format=format_in(kind),
-            )
+        return self._runs(_ORDERED)
+
+    def _runs(self, sql: str) -> Iterator[DataRun]:
+        rows = self._tables.rows(sql)
+        while batch := list(islice(rows, LONGEST)):
+            for _, alike in groupby(batch, _alike):
+                files = list(alike)
+                container, mets, algorithm, part_of, kind, *_ = files[0]
+                columns = dict(zip(_OF_FILES, [*zip(*files, strict=True)][-len(_OF_FILES) :], strict=True))
+                yield DataRun(
+                    ip=self._containers[container].ip,
+                    representation=self.representation or "",
+                    mets=self._mets[mets],
+                    algorithm=algorithm,
+                    part_of=part_of,
+                    format=format_in(kind),
+                    **columns,
+                )
 
     def archives(self) -> list[DataFile]:
         """Return the first SIARD archives among the files, two at the most."""
-        return [each for each in self.files() if is_archive(each.path)][:2]
+        return [run.file(number) for run in self._runs(_ARCHIVES) for number in range(len(run))]
 
     def amounts(self) -> tuple[int, int]:
         """Return how many files there are, and their bytes together."""
@@ -149,7 +209,7 @@ class DataFiles:
         """Yield the parent's own documentation and descriptive metadata, as names from its folder."""
         before = None
         for names, *said, _line, _mets in self._beside():
-            if names != before and names[-1] != CSIP_METS and _is_kept(names):
+            if names != before and names[-1] != CSIP_METS and is_kept(names):
                 yield names, stated(*said, by=str(self._containers[0].mets))
             before = names
 
@@ -225,7 +285,7 @@ class DataFiles:
         first = self._containers[other[0]]
         raise SourceError(
             f"{first.folder} and {container.folder} both have {what} in {REPRESENTATIONS_FOLDER}/"
-            f"{container.representations[0]}/{_DATA}",
+            f"{container.representations[0]}/{DATA}",
             hint=f"Nothing is overwritten ({clause}). Are they parts of one representation?",
         )
 
@@ -233,64 +293,43 @@ class DataFiles:
 
     def _find(self, number: int, container: GivenIp) -> None:
         """Compare the files of a container with those listed; count those that are left out."""
-        for paths in together(container.ip.files()):
-            self._check_listed(number, container, [path for path in paths if _is_data(path)])
-            for path in paths:
-                if not (_is_data(path) or _is_made_anew(path) or (number == 0 and _is_kept(path))):
+        for folder, names in container.ip.folders():
+            if is_data((*folder, "")):
+                self._check_listed(number, container, folder, names)
+                continue
+            for path in [(*folder, name) for name in names]:
+                if is_data(path):
+                    self._check_listed(number, container, folder, path[-1:])
+                elif not (is_made_anew(path) or (number == 0 and is_kept(path))):
                     self.left_out += 1
                     if len(self.examples) < _EXAMPLES:
                         self.examples += (str(container.folder.joinpath(*path)),)
 
-    def _check_listed(self, number: int, container: GivenIp, paths: Sequence[tuple[str, ...]]) -> None:
-        names = ["/".join(path[3:]) for path in paths]
-        listed: set[str] = set()
+    def _check_listed(self, number: int, container: GivenIp, folder: Names, names: Sequence[str]) -> None:
         for start in range(0, len(names), _AT_ONCE):
-            asked = names[start : start + _AT_ONCE]
+            paths = [(*folder, name) for name in names[start : start + _AT_ONCE]]
+            asked = ["/".join(path[3:]) for path in paths]
             marks = ", ".join("?" * len(asked))
             sql = f"SELECT path FROM data WHERE container = ? AND path IN ({marks})"  # noqa: S608 -- marks
-            listed.update(path for (path,) in self._tables.rows(sql, number, *asked))
-        for path, name in zip(paths, names, strict=True):
-            if name not in listed:
-                raise SourceError(
-                    f"{container.folder} holds {shown('/'.join(path))}, which its METS do not list",
-                    hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
-                )
+            listed = {path for (path,) in self._tables.rows(sql, number, *asked)}
+            for path, name in zip(paths, asked, strict=True):
+                if name not in listed:
+                    raise SourceError(
+                        f"{container.folder} holds {shown('/'.join(path))}, which its METS do not list",
+                        hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
+                    )
 
 
-def proven(container: GivenIp, names: tuple[str, ...], said: StatedFixity) -> Iterator[bytes]:
-    """Yield the bytes of a file; raises ``SourceError`` after the last when they are not what METS says."""
-    hashers = ThreadedHashers(said.algorithms)
-    for block in container.ip.blocks(names):
-        hashers.update(block)
-        yield block
-    check_fixity(str(container.folder.joinpath(*names)), said, hashers)
-
-
-def _is_data(path: tuple[str, ...]) -> bool:
-    return path[:1] == (REPRESENTATIONS_FOLDER,) and path[2:3] == (_DATA,)
-
-
-def _is_kept(path: tuple[str, ...]) -> bool:
-    """Return whether a file of the parent is documentation or description that a person wrote: it is kept."""
-    if path[:2] == _DUBLIN_CORE[:2]:
-        return path != _DUBLIN_CORE
-    return path[:1] == _ABOUT[:1] and path != _ABOUT
-
-
-def _is_made_anew(path: tuple[str, ...]) -> bool:
-    own = path[2:] if path[:1] == (REPRESENTATIONS_FOLDER,) else path
-    return (
-        path[0] in _OF_EVERY_IP
-        or own[:2] == _PRESERVATION
-        or own[-1] == CSIP_METS
-        or (path in {_ABOUT, _DUBLIN_CORE})
-    )
+def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what the files of a run have in common, of one of the rows of ``_COLUMNS``."""
+    size = row[8]
+    return *row[:5], row[5].rpartition("/")[0], size is not None and size <= SMALL
 
 
 def _data_path(path: str | None, folder: str) -> str | None:
     """Return the path below the data folder of a file in a container's ``folder``; None for other files."""
     names = [] if path is None else path.split("/")
-    if names[:2] != [folder, REPRESENTATIONS_FOLDER] or names[3:4] != [_DATA] or names[-1] == CSIP_METS:
+    if names[:2] != [folder, REPRESENTATIONS_FOLDER] or names[3:4] != [DATA] or names[-1] == CSIP_METS:
         return None
     return "/".join(names[4:])
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Self
 
@@ -13,20 +14,29 @@ from metspack import safexml
 from metspack.containers.ipreader import SUFFIXES, Item, OpenPacks
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
-from metspack.files import reading
+from metspack.files import reading, walking
 from metspack.files.byteranges import Below, Stretch
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.links import are_same, bare
 from metspack.model import Digest
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
 from metspack.packages.index import MetsTables
-from metspack.packages.lobs import StatedFixity
+from metspack.packages.lobs import StatedFixity, together
 from metspack.packages.metsfiles import located
+from metspack.processes import ThreadedHashers
 from metspack.uris import shown
 
 _ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
 
 Names = tuple[str, ...]
+
+DATA = "data"
+"""The folder of a representation's data."""
+
+_OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
+_ABOUT = ("documentation", "about-this-package.txt")
+_DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
+_PRESERVATION = ("metadata", "preservation")
 
 _ABOVE = "SELECT href FROM mptr WHERE mets = ? AND up AND href <> '' ORDER BY id"
 _BELOW = "SELECT href, url, div FROM mptr WHERE mets = ? AND NOT up AND href <> '' ORDER BY id"
@@ -76,17 +86,28 @@ class IpFiles:
         except (OSError, SourceError) as error:
             raise _unreadable(self.path.joinpath(*names), error) from None
 
-    def files(self) -> Iterator[Names]:
-        """Yield all files, by their names below the folder; raises ``SourceError`` for what is none."""
+    def folders(self) -> Iterator[tuple[Names, Sequence[str]]]:
+        """Yield the names of all files, with those of their folder; a folder with many comes several times.
+
+        Raises ``SourceError`` for what is neither file nor folder.
+        """
+        if isinstance(self.tree, FolderTree):
+            with closing(walking.listings(self.path)) as listings:
+                for each in listings:
+                    yield each.folder, [name for name, *_ in each.files]
+            return
+        for paths in together(self._packed_files()):
+            for folder, alike in groupby(paths, lambda path: path[:-1]):
+                yield folder, [path[-1] for path in alike]
+
+    def _packed_files(self) -> Iterator[Names]:
         with closing(self.tree.walk()) as items:
             for item in items:
                 if item.kind != "d":
-                    yield self._file(item)
+                    yield self._packed_file(item)
 
-    def _file(self, item: Item) -> Names:
+    def _packed_file(self, item: Item) -> Names:
         names = names_of(item.name)
-        if not self.tree.is_packed:
-            return names
         if item.kind != "f" or names[0] != self.name or len(names) == 1:
             raise SourceError(
                 f"{self.path} holds {shown('/'.join(names))}, expected files in the folder {self.name} alone",
@@ -97,7 +118,7 @@ class IpFiles:
     def representations(self) -> Names:
         """Return the names of the folders below ``representations``."""
         if self.tree.is_packed:
-            found = (each for each in self.files() if each[0] == REPRESENTATIONS_FOLDER)
+            found = (each for each in self._packed_files() if each[0] == REPRESENTATIONS_FOLDER)
             return tuple(sorted({each[1] for each in found if len(each) > 2}))  # noqa: PLR2004 -- a file in it
         try:
             with os.scandir(self.path / REPRESENTATIONS_FOLDER) as entries:
@@ -317,4 +338,36 @@ def damaged(path: Path, error: safexml.XmlError) -> SourceError:
     """Return the error of a document in a container that is not XML."""
     return SourceError(
         f"{path} line {error.line}, column {error.column}: {error.message}", hint=error.hint or _ANOTHER
+    )
+
+
+def proven(container: GivenIp, names: Names, said: StatedFixity) -> Iterator[bytes]:
+    """Yield the bytes of a file; raises ``SourceError`` after the last when they are not what METS says."""
+    hashers = ThreadedHashers(said.algorithms)
+    for block in container.ip.blocks(names):
+        hashers.update(block)
+        yield block
+    check_fixity(str(container.folder.joinpath(*names)), said, hashers)
+
+
+def is_data(path: Names) -> bool:
+    """Return whether a file lies among the data of a representation."""
+    return path[:1] == (REPRESENTATIONS_FOLDER,) and path[2:3] == (DATA,)
+
+
+def is_kept(path: Names) -> bool:
+    """Return whether a file of the parent is documentation or description that a person wrote: it is kept."""
+    if path[:2] == _DUBLIN_CORE[:2]:
+        return path != _DUBLIN_CORE
+    return path[:1] == _ABOUT[:1] and path != _ABOUT
+
+
+def is_made_anew(path: Names) -> bool:
+    """Return whether a file is one of those that every package has, and that a merged one gets anew."""
+    own = path[2:] if path[:1] == (REPRESENTATIONS_FOLDER,) else path
+    return (
+        path[0] in _OF_EVERY_IP
+        or own[:2] == _PRESERVATION
+        or own[-1] == CSIP_METS
+        or (path in {_ABOUT, _DUBLIN_CORE})
     )

@@ -6,33 +6,36 @@ the same pass; nothing is overwritten, and the IPs are only read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby, repeat
 from pathlib import Path
 
+from metspack import processes
 from metspack.building import manifests, placing, selfcheck
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
 from metspack.containers.ipreader import OpenPacks
 from metspack.containers.ipwriter import Folder
-from metspack.digests import digest_function
+from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import reading, tempdb, writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
-from metspack.merging.datafiles import DataFile, DataFiles, Wholes, proven
-from metspack.merging.ips import GivenIp, check_fixity, read_ips
+from metspack.merging.datafiles import DataFile, DataFiles, DataRun, Wholes
+from metspack.merging.ips import GivenIp, check_fixity, proven, read_ips
 from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
-from metspack.model import SMALL
+from metspack.model import LONGEST, SMALL
 from metspack.packages.index import MetsTables
-from metspack.packages.lobs import StatedFixity, together
+from metspack.packages.lobs import StatedFixity
 from metspack.processes import ThreadedHashers
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
+
+_BYTES_AT_ONCE = 64_000_000  # for one process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,27 +51,37 @@ class Merged:
 
 
 def merge_ips(
-    paths: Sequence[Path], target: Path, options: PackageOptions, progress: Progress | None = None
+    paths: Sequence[Path],
+    target: Path,
+    options: PackageOptions,
+    progress: Progress | None = None,
+    *,
+    jobs: int | None = 1,
 ) -> Merged:
     """Merge the IPs in some folders into one package at ``target``, which must not exist.
 
     ``paths`` are IPs, or folders that hold them side by side: a parent and all of its children. The package
     has the parent's OBJID unless the options give one, and its descriptive metadata and documentation unless
-    they name others. Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at the
+    they name others. ``jobs`` processes copy files, as many as help when None; the package is the same for
+    any number. Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at the
     target, and the containers are as they were.
     """
     progress = progress or Silent()
     _check_dialect(options.dialect)
     _check_outside(paths, target)
     progress.stage("Reading METS", None)
-    with closing(OpenPacks(options.budgets)) as packs, MetsTables(options.budgets) as tables:
+    with (
+        processes.keeping(),
+        closing(OpenPacks(options.budgets)) as packs,
+        MetsTables(options.budgets) as tables,
+    ):
         tables.execute("CREATE INDEX entry_mets ON entry (mets)")
         tables.execute("CREATE INDEX entry_id ON entry (xml_id, mets)")
         containers = read_ips(paths, packs, tables)
         with tempdb.explained("the files of the containers"):
             found = DataFiles(containers, tables)
         with stage(target) as staging:
-            result = _MergeWork(containers, found, options, progress, staging).write()
+            result = _MergeWork(containers, found, options, progress, staging).write(jobs)
             staging.publish()
     return result
 
@@ -159,13 +172,13 @@ class _MergeWork:
         return archives[0]
 
     def _dialect(self) -> Dialect:
-        ip = self.archive.container.ip
+        ip = self.archive.ip
         path = ip.path.joinpath(*self.archive.names)
         with Archive(path, self.options.budgets, at=ip.stretch(self.archive.names)) as archive:
             return building_options.dialect(self.options, archive.stem, self.objid, archive)
 
-    def write(self) -> Merged:
-        """Write the whole package in the staging folder; return its result."""
+    def write(self, jobs: int | None) -> Merged:
+        """Write the whole package in the staging folder with some processes; return its result."""
         staging = self.staging
         files, size = self.found.amounts()
         footprint, ips = dialects.named(self.options.dialect).footprint, len(self.containers)
@@ -181,8 +194,12 @@ class _MergeWork:
         folder = dialect.data_folder(self.objid)
         formats = self.found.split_formats()
         with closing(Placements()) as placed, Wholes(self.objid, formats) as wholes:
-            for file in self._copy_data(staging.package / folder, wholes):
-                placed.add(file)
+            useful = processes.useful(jobs, files=files, size=size)
+            if size >= files * processes.LARGE:
+                useful = processes.of_large(useful)
+            with closing(self._copy_data(staging.package / folder, wholes, useful)) as copied:
+                for each in copied:
+                    placed.add(each)
             staging.journal.record(event="copied")
             content = MergedContent(
                 objid=self.objid,
@@ -197,7 +214,7 @@ class _MergeWork:
             others = dialect.write_merged(staging.package, content)
             placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
         manifests.write(staging.package, staging.work, [(dialect.parent_folder(self.objid), 0)], {})
-        checked = selfcheck.check_made(staging.package, self.progress, whole=self.options.verify)
+        checked = selfcheck.check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
         return Merged(
             target=staging.target,
             objid=self.objid,
@@ -207,78 +224,20 @@ class _MergeWork:
             warnings=(*self.warnings, *self._left_out(), *checked),
         )
 
-    def _copy_data(self, target: Path, wholes: Wholes) -> Iterator[Placed]:
+    def _copy_data(self, target: Path, wholes: Wholes, jobs: int) -> Generator[Placed, None, None]:
         """Copy the data files, verifying each; yield them as METS is to list them."""
-        buffer = memoryview(bytearray(SMALL + 1))
-        with closing(Folder(target)) as folder:
-            for likeness, alike in groupby(self.found.files(), _likeness):
-                for files in together(alike):
-                    if likeness is None:
-                        yield from (self._copy_one(file, folder, wholes) for file in files)
-                    else:
-                        wholes.end()
-                        yield from self._copy_together(files, folder, wholes, buffer)
-        wholes.end()
-
-    def _copy_together(
-        self, files: Sequence[DataFile], folder: Folder, wholes: Wholes, buffer: memoryview
-    ) -> Iterator[Placed]:
-        """Copy small files of one folder; what is wrong with one is told by copying it by itself."""
-        first = files[0]
-        said = [file.said.digest.value for file in files if file.said.digest is not None]
-        names = dict.fromkeys((*filetable.algorithms(self.options.algorithm), *first.said.algorithms))
-        functions = [digest_function(each) for each in names]
-        at = list(names).index(first.said.algorithms[0])
-        own = [file.path.rpartition("/")[2] for file in files]
-        contents = reading.small_files(first.container.folder, first.names[:-1], own, repeat(None), buffer)
-        digests: list[list[str]] = []
-        start = 0
-
-        def placed(stop: int) -> Iterator[PlacedRun]:
-            if start < stop:
-                found = dict(zip(names, zip(*digests, strict=True), strict=True))
-                copied = files[start:stop]
-                yield PlacedRun(
-                    id=[file.id for file in copied],
-                    path=[file.path for file in copied],
-                    size=[file.said.size or 0 for file in copied],
-                    media_type=[file.media_type for file in copied],
-                    checksum=found[self.options.algorithm],
-                    md5=found["MD5"],
-                    sha256=found["SHA-256"],
-                )
-
-        for number, (data, file) in enumerate(zip(contents, files, strict=True)):
-            if data is not None and len(data) == file.said.size:
-                found = [digest(data) for digest in functions]
-                if found[at] == said[number]:
-                    folder.put_small(file.path, data)
-                    digests.append(found)
-                    self.progress.advance(len(data))
+        algorithm, moved = self.options.algorithm, self.progress.advance
+        with closing(Folder(target)) as folder, processes.Workers(jobs) as workers:
+            copier = _Copier(folder, algorithm, moved)
+            for is_apart, runs in groupby(self.found.runs(), _is_apart):
+                if is_apart:
+                    for run in runs:
+                        yield from copier.copy_each(run, wholes)
                     continue
-            yield from placed(number)
-            digests.clear()
-            start = number + 1
-            yield self._copy_one(file, folder, wholes)
-        yield from placed(len(files))
-
-    def _copy_one(self, file: DataFile, folder: Folder, wholes: Wholes) -> PlacedFile:
-        algorithms = filetable.algorithms(self.options.algorithm)
-        hashers = ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
-        whole = wholes.start_file(file, self.options.algorithm)
-        source = file.container.folder.joinpath(*file.names)
-
-        def blocks() -> Iterator[bytes]:
-            for block in file.container.ip.blocks(file.names):
-                hashers.update(block)
-                whole.update(block)
-                yield block
-                self.progress.advance(len(block))
-            check_fixity(str(source), file.said, hashers)
-
-        folder.put(file.path, blocks(), file.said.size or 0)
-        placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self.options.algorithm)
-        return replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
+                tasks = (_CopyTask(runs=each, target=target, checksum=algorithm) for each in _bundles(runs))
+                for copied in workers.results(_copy, tasks, moved):
+                    yield from copied
+        wholes.end()
 
     def _left_out(self) -> Iterator[str]:
         if number := self.found.left_out:
@@ -288,14 +247,136 @@ class _MergeWork:
             )
 
 
-def _likeness(file: DataFile) -> tuple[int, str, str] | None:
-    """Return container, folder and algorithm, which files that are copied together have in common."""
-    said = file.said
-    if file.part_of or file.format is not None or file.container.ip.tree.is_packed:
-        return None
-    if said.size is None or said.size > SMALL or not said.algorithms:
-        return None
-    return file.container.number, file.path.rpartition("/")[0], said.algorithms[0]
+def _is_apart(run: DataRun) -> bool:
+    """Return whether files are copied by this process alone: parts of a LOB, and what it has open packed."""
+    return bool(run.part_of) or run.ip.tree.is_packed
+
+
+def _likeness(run: DataRun) -> str | None:
+    """Return the algorithm of the digests of files that are copied together, None for those that are not."""
+    is_small = run.sizes[0] is not None and run.sizes[0] <= SMALL
+    is_plain = is_small and run.format is None and run.algorithm in OCTETS
+    return run.algorithm if is_plain and not _is_apart(run) else None
+
+
+_Bundle = tuple[tuple[DataRun, str | None], ...]
+
+
+def _bundles(runs: Iterable[DataRun]) -> Iterator[_Bundle]:
+    """Yield files for one process at a time, in their order, with the likeness of each run."""
+    bundle: list[tuple[DataRun, str | None]] = []
+    files = size = 0
+    for run in runs:
+        likeness, start = _likeness(run), 0
+        for number, each in enumerate(run.sizes, 1):
+            files, size = files + 1, size + (_BYTES_AT_ONCE if each is None else each)
+            if files == LONGEST or size >= _BYTES_AT_ONCE:
+                yield (*bundle, (run[start:number], likeness))
+                bundle.clear()
+                files, size, start = 0, 0, number
+        if start < len(run):
+            bundle.append((run[start:], likeness))
+    if bundle:
+        yield tuple(bundle)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CopyTask:
+    """Files to be copied into a folder by one process, and the algorithm of their digests in METS."""
+
+    runs: _Bundle
+    target: Path
+    checksum: str
+
+
+def _copy(task: _CopyTask, moved: Callable[[int], None]) -> list[Placed]:
+    """Copy the files of a task; return them in their order. Raises ``SourceError`` and ``TargetError``."""
+    with closing(Folder(task.target, shared=True)) as folder:
+        copier = _Copier(folder, task.checksum, moved)
+        return [each for run, likeness in task.runs for each in copier.copy(run, likeness)]
+
+
+class _Copier:
+    """Copies data files into a folder, and compares each with what METS says of it.
+
+    ``checksum`` is the algorithm of the digests in the new METS, ``moved`` is called with numbers of bytes.
+    """
+
+    def __init__(self, folder: Folder, checksum: str, moved: Callable[[int], None]) -> None:
+        self._folder = folder
+        self._checksum = checksum
+        self._moved = moved
+        self._buffer = memoryview(bytearray(SMALL + 1))
+
+    def copy(self, run: DataRun, likeness: str | None) -> Iterator[Placed]:
+        """Copy files, together if they are alike; yield them as METS is to list them."""
+        if likeness is None:
+            yield from (self._copy_one(run.file(number)) for number in range(len(run)))
+        else:
+            yield from self._copy_together(run, likeness)
+
+    def copy_each(self, run: DataRun, wholes: Wholes) -> Iterator[PlacedFile]:
+        """Copy files one by one, of which some may be parts of LOBs."""
+        for file in map(run.file, range(len(run))):
+            yield self._copy_one(file, wholes.start_file(file, self._checksum))
+
+    def _copy_together(self, run: DataRun, algorithm: str) -> Iterator[Placed]:
+        """Copy small files of one folder; what is wrong with one is told by copying it by itself."""
+        names = list(dict.fromkeys((*filetable.algorithms(self._checksum), algorithm)))
+        functions = [digest_function(each) for each in names]
+        at = names.index(algorithm)
+        own = [path.rpartition("/")[2] for path in run.paths]
+        folders = run.file(0).names[:-1]
+        contents = reading.small_files(run.ip.path, folders, own, repeat(None), self._buffer)
+        expected = zip(run.sizes, run.digests, run.paths, strict=True)
+        digests: list[list[str]] = []
+        start = 0
+
+        def placed(stop: int) -> Iterator[PlacedRun]:
+            if start < stop:
+                found = dict(zip(names, zip(*digests, strict=True), strict=True))
+                yield PlacedRun(
+                    id=run.ids[start:stop],
+                    path=run.paths[start:stop],
+                    size=[size or 0 for size in run.sizes[start:stop]],
+                    media_type=run.media_types[start:stop],
+                    checksum=found[self._checksum],
+                    md5=found["MD5"],
+                    sha256=found["SHA-256"],
+                )
+
+        for number, (data, (size, said, path)) in enumerate(zip(contents, expected, strict=True)):
+            if data is not None and len(data) == size:
+                found = [digest(data) for digest in functions]
+                if found[at] == said:
+                    self._folder.put_small(path, data)
+                    digests.append(found)
+                    self._moved(size)
+                    continue
+            yield from placed(number)
+            digests.clear()
+            start = number + 1
+            yield self._copy_one(run.file(number))
+        yield from placed(len(run))
+
+    def _copy_one(self, file: DataFile, whole: Hashers | None = None) -> PlacedFile:
+        """Copy a file by itself; its bytes are added to those of the LOB that it is a part of."""
+        algorithms = filetable.algorithms(self._checksum)
+        hashers = ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
+        takers = (hashers,) if whole is None else (hashers, whole)
+        source = file.ip.path.joinpath(*file.names)
+
+        def blocks() -> Iterator[bytes]:
+            for block in file.ip.blocks(file.names):
+                for each in takers:
+                    each.update(block)
+                yield block
+                self._moved(len(block))
+            check_fixity(str(source), file.said, hashers)
+
+        self._folder.put(file.path, blocks(), file.said.size or 0)
+        placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self._checksum)
+        return replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
 
 
 def _words_on(unproven: Sequence[Path]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from metspack.building import build
 from metspack.cli import commands, console
 from metspack.cli.app import app
 from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
+from metspack.model import Limits
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
 from tests.laws import THOROUGH, spread
@@ -366,6 +368,37 @@ def test_a_worker_that_is_killed_ends_the_build_with_an_error(
     out, err = run.communicate(timeout=30)
     assert (run.returncode, out) == (4, "")
     assert err.startswith("error: a worker process was killed\nhint: ")
+    assert names(tmp_path) == set()
+    _until(lambda: _gone(run.pid), 5)
+
+
+@pytest.fixture(scope="module")
+def divided(large: Path) -> Iterator[Path]:
+    """The parent and children of that archive."""
+    out = large.parent / "divided"
+    limits = Limits(files=LARGE // 2)
+    package.build(large, out, package.BuildOptions(dialect="csip", limits=limits))
+    yield out
+    shutil.rmtree(out)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_merge_that_is_ended_leaves_nothing_behind(
+    program: Program, divided: Path, tmp_path: Path, is_killed: bool
+) -> None:
+    run = program.start("merge", divided, "-o", "out", "-j", "4", cwd=tmp_path)
+    _until(lambda: any((tmp_path / "out.partial").glob("package/*/representations/*/data/**/*.bin")))
+    if is_killed:
+        workers = [each for each in _group(run.pid) if b"spawn_main" in _command(each)]
+        os.kill(workers[0], signal.SIGKILL)
+    else:
+        os.killpg(run.pid, signal.SIGINT)
+    out, err = run.communicate(timeout=30)
+    if is_killed:
+        assert (run.returncode, out) == (4, "")
+        assert err.startswith("error: a worker process was killed\nhint: ")
+    else:
+        assert (run.returncode, out, err) == (130, "", INTERRUPTED)
     assert names(tmp_path) == set()
     _until(lambda: _gone(run.pid), 5)
 

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import tarfile
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from metspack import api, checking
+from metspack import api, checking, processes
 from metspack.building import build
 from metspack.building.options import PackageOptions
+from metspack.containers.ipreader import OpenPacks
 from metspack.errors import SourceError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Staging
 from metspack.merging import merge
+from metspack.merging.datafiles import DataFiles
+from metspack.merging.ips import read_ips
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
 from metspack.mets.packages import top
-from metspack.model import Limits, Severity
+from metspack.model import Budgets, Limits, Severity
+from metspack.packages.index import MetsTables
 from tests import siards
 from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings
 from tests.official import mets_faults, premis_faults
@@ -108,6 +114,11 @@ def _as_link(file: Path) -> None:
     file.symlink_to("kept")
 
 
+def _as_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
 _CHANGES: dict[str, Callable[[Path], object]] = {
     "nothing": lambda _file: None,
     "another byte": lambda file: file.write_bytes(file.read_bytes()[:-1] + b"!"),
@@ -136,6 +147,119 @@ def test_files_are_copied_alike_together_and_one_by_one(
     monkeypatch.setattr(merge, "_likeness", lambda _file: None)
     assert together == outcome("one by one")
     assert (change == "nothing") is (tmp_path / "together").exists()
+
+
+_SMALL = tuple(bytes([65 + number]) * (number % 7 * 10) for number in range(26))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A parent with two children that have runs of small LOBs; treat it as read-only."""
+    folder = tmp_path_factory.mktemp("many")
+    source = siards.packed(folder / "N.siard", siards.parts(siards.lobs(*_SMALL)))
+    build.build(source, folder / "out", replace(OPTIONS, limits=Limits(files=20)))
+    return folder / "out"
+
+
+_FILE = "N_lobseg_0/representations/rep1/data/N_lobseg_0/content/schema0/table0/lob2/record9.bin"
+_METS = "N_lobseg_0/representations/rep1/METS.xml"
+
+
+def _in_mets(pattern: str, replacement: str) -> Callable[[Path], object]:
+    """Return a change of what METS says of a file in the middle of a run."""
+
+    def change(out: Path) -> None:
+        text = (out / _METS).read_text()
+        elements = re.findall("<mets:file .*?</mets:file>", text, re.DOTALL)
+        element = next(each for each in elements if "record9.bin" in each)
+        changed, count = re.subn(pattern, replacement, element)
+        assert count == 1
+        (out / _METS).write_text(text.replace(element, changed))
+        forget(out, "N_lobseg_0")
+
+    return change
+
+
+_FAULTS: dict[str, Callable[[Path], object]] = {
+    **{
+        name: lambda out, change=change: change(out / _FILE)  # type: ignore[misc]
+        for name, change in _CHANGES.items()
+    },
+    "shorter": lambda out: os.truncate(out / _FILE, 3),
+    "a folder": lambda out: _as_folder(out / _FILE),
+    "two": lambda out: [each.write_bytes(b"?") for each in sorted((out / _FILE).parent.iterdir())[3:5]],
+    "another digest": _in_mets('CHECKSUM="[0-9a-f]{4}', 'CHECKSUM="0000'),
+    "another size": _in_mets('SIZE="[0-9]+"', 'SIZE="7"'),
+    "no size": _in_mets(' SIZE="[0-9]+"', ""),
+    "another algorithm": _in_mets(
+        'CHECKSUM="[0-9a-f]+" CHECKSUMTYPE="SHA-256"',
+        f'CHECKSUM="{siards.md5(_SMALL[9])}" CHECKSUMTYPE="MD5"',
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", _FAULTS)
+def test_what_is_wrong_within_a_run_is_told_alike_in_whatever_way_it_is_copied(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    out = Path(shutil.copytree(many, tmp_path / "out"))
+    _FAULTS[fault](out)
+
+    def outcome(name: str, jobs: int = 1) -> object:
+        try:
+            result = merge_ips([out], tmp_path / name, WHOLE, jobs=jobs)
+        except SourceError as error:
+            return error.message, error.hint
+        return replace(result, target=out), tree(tmp_path / name)
+
+    together = outcome("together")
+    monkeypatch.setattr(merge, "LONGEST", 4)
+    assert outcome("by several", 2) == together
+    monkeypatch.setattr(merge, "_likeness", lambda _run: None)
+    assert outcome("one by one") == together
+    assert isinstance(together, tuple)
+    is_fine = fault in {"nothing", "no size", "another algorithm"}
+    assert isinstance(together[0], Merged) is is_fine
+    assert names(tmp_path) == ({"out", "together", "by several", "one by one"} if is_fine else {"out"})
+
+
+@pytest.mark.parametrize("jobs", [2, 7])
+@pytest.mark.parametrize("package", ["made", "many", "packed"])
+def test_the_package_is_the_same_for_any_number_of_processes(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, jobs: int
+) -> None:
+    if package == "packed":
+        source = siards.packed(tmp_path / "N.siard", siards.parts(siards.lobs(*CONTENTS)))
+        build.build(source, tmp_path / "packed", replace(OPTIONS, pack="zip"))
+        given = [tmp_path / "packed"]
+    else:
+        given = [request.getfixturevalue(package)]
+    one = merge_ips(given, tmp_path / "one", WHOLE)
+    monkeypatch.setattr(merge, "LONGEST", 3)
+    assert replace(merge_ips(given, tmp_path / "other", WHOLE, jobs=jobs), target=one.target) == one
+    assert tree(tmp_path / "other") == tree(tmp_path / "one")
+    assert not processes._kept
+
+
+def test_files_go_to_processes_in_order_by_number_and_size(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(OpenPacks(Budgets())) as packs, MetsTables() as tables:
+        runs = list(DataFiles(read_ips([many], packs, tables), tables).runs())
+    sizes = {path: size or 0 for run in runs for path, size in zip(run.paths, run.sizes, strict=True)}
+
+    def bundles(numbers: int, size: int) -> list[list[str]]:
+        monkeypatch.setattr(merge, "LONGEST", numbers)
+        monkeypatch.setattr(merge, "_BYTES_AT_ONCE", size)
+        found = [[path for run, _ in each for path in run.paths] for each in merge._bundles(runs)]
+        assert [path for each in found for path in each] == list(sizes)
+        return found
+
+    assert len(sizes) == 1 + len(_SMALL)
+    assert [len(each) for each in bundles(4, 1 << 30)] == [4, 4, 4, 4, 4, 4, 3]
+    assert len(bundles(100, 1 << 30)) == 1
+    for each in bundles(100, 60)[:-1]:
+        assert sum(sizes[path] for path in each[:-1]) < 60 <= sum(sizes[path] for path in each)
 
 
 def test_every_lob_is_given_back(made: Path, tmp_path: Path) -> None:

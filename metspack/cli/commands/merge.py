@@ -47,6 +47,7 @@ def merge(
     ] = dialects.facts(dialects.for_merging()).checksum,
     agent: options.Agent = None,
     verify: options.Verify = False,
+    jobs: options.Jobs = None,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -72,7 +73,7 @@ def merge(
         budgets=common.budgets(budget),
     )
     with console.progress(quiet=quiet) as progress:
-        made = merging.merge_ips(containers, output, settings, progress)
+        made = merging.merge_ips(containers, output, settings, progress, jobs=jobs)
     _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
 
 
