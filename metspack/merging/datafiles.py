@@ -65,6 +65,8 @@ FROM data d JOIN entry e ON e.id = d.entry
 """
 _COLUMNS = f"""container, mets, algorithm, part_of, format, path, xml_id,
     coalesce(nullif(media, ''), '{DEFAULT}'), size, digest, seq, line"""
+_PARTS = "SELECT 1 FROM data_file WHERE part_of <> '' LIMIT 1"
+_IN_ORDER = f"SELECT {_COLUMNS} FROM data_file ORDER BY n"  # noqa: S608
 # The parts of a LOB one after the other, where its first part is: then the whole can be hashed as they go.
 _ORDERED = f"""SELECT {_COLUMNS} FROM (
     SELECT *, CASE part_of WHEN '' THEN n ELSE min(n) OVER (PARTITION BY part_of) END AS turn FROM data_file
@@ -177,7 +179,7 @@ class DataFiles:
 
     def runs(self) -> Iterator[DataRun]:
         """Yield the files in the order of containers and of their METS, the parts of a LOB together."""
-        return self._runs(_ORDERED)
+        return self._runs(_IN_ORDER if self._tables.row(_PARTS) is None else _ORDERED)
 
     def _runs(self, sql: str) -> Iterator[DataRun]:
         rows = self._tables.rows(sql)
