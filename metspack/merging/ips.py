@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, repeat
 from pathlib import Path
 from typing import Self
 
@@ -85,6 +85,24 @@ class IpFiles:
                 yield from content.chunks()
         except (OSError, SourceError) as error:
             raise _unreadable(self.path.joinpath(*names), error) from None
+
+    def small_files(
+        self, folder: Names, names: Iterable[str], buffer: memoryview
+    ) -> Iterator[bytes | memoryview | None]:
+        """Yield the bytes of files of a folder, which fit in ``buffer``; None for what ``blocks`` has to see.
+
+        What is yielded is there until the next is asked for.
+        """
+        if isinstance(self.tree, FolderTree):
+            return reading.small_files(self.path, folder, names, repeat(None), buffer)
+        return (self._small(self._inner((*folder, name)), len(buffer)) for name in names)
+
+    def _small(self, inner: bytes, beyond: int) -> bytes | None:
+        try:
+            with self.tree.content(inner) as content:
+                return b"".join(content.chunks()) if content.size < beyond else None
+        except (OSError, SourceError):
+            return None
 
     def folders(self) -> Iterator[tuple[Names, Sequence[str]]]:
         """Yield the names of all files, with those of their folder; a folder with many comes several times.

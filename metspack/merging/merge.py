@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import groupby, repeat
+from itertools import groupby
 from pathlib import Path
 
 from metspack import processes
@@ -20,7 +20,7 @@ from metspack.containers.ipreader import OpenPacks
 from metspack.containers.ipwriter import Folder
 from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.files import reading, tempdb, writing
+from metspack.files import tempdb, writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
 from metspack.merging.datafiles import DataFile, DataFiles, DataRun, Wholes
 from metspack.merging.ips import GivenIp, check_fixity, proven, read_ips
@@ -232,7 +232,7 @@ class _MergeWork:
             for is_apart, runs in groupby(self.found.runs(), _is_apart):
                 if is_apart:
                     for run in runs:
-                        yield from copier.copy_each(run, wholes)
+                        yield from copier.copy(run, _likeness(run), wholes)
                     continue
                 tasks = (_CopyTask(runs=each, target=target, checksum=algorithm) for each in _bundles(runs))
                 for copied in workers.results(_copy, tasks, moved):
@@ -255,8 +255,8 @@ def _is_apart(run: DataRun) -> bool:
 def _likeness(run: DataRun) -> str | None:
     """Return the algorithm of the digests of files that are copied together, None for those that are not."""
     is_small = run.sizes[0] is not None and run.sizes[0] <= SMALL
-    is_plain = is_small and run.format is None and run.algorithm in OCTETS
-    return run.algorithm if is_plain and not _is_apart(run) else None
+    is_plain = is_small and not run.part_of and run.format is None
+    return run.algorithm if is_plain and run.algorithm in OCTETS else None
 
 
 _Bundle = tuple[tuple[DataRun, str | None], ...]
@@ -308,17 +308,17 @@ class _Copier:
         self._moved = moved
         self._buffer = memoryview(bytearray(SMALL + 1))
 
-    def copy(self, run: DataRun, likeness: str | None) -> Iterator[Placed]:
-        """Copy files, together if they are alike; yield them as METS is to list them."""
-        if likeness is None:
-            yield from (self._copy_one(run.file(number)) for number in range(len(run)))
-        else:
-            yield from self._copy_together(run, likeness)
+    def copy(self, run: DataRun, likeness: str | None, wholes: Wholes | None = None) -> Iterator[Placed]:
+        """Copy files, together if they are alike; yield them as METS is to list them.
 
-    def copy_each(self, run: DataRun, wholes: Wholes) -> Iterator[PlacedFile]:
-        """Copy files one by one, of which some may be parts of LOBs."""
+        ``wholes`` takes note of those that are parts of LOBs.
+        """
+        if likeness is not None:
+            yield from self._copy_together(run, likeness)
+            return
         for file in map(run.file, range(len(run))):
-            yield self._copy_one(file, wholes.start_file(file, self._checksum))
+            whole = None if wholes is None else wholes.start_file(file, self._checksum)
+            yield self._copy_one(file, whole)
 
     def _copy_together(self, run: DataRun, algorithm: str) -> Iterator[Placed]:
         """Copy small files of one folder; what is wrong with one is told by copying it by itself."""
@@ -326,8 +326,7 @@ class _Copier:
         functions = [digest_function(each) for each in names]
         at = names.index(algorithm)
         own = [path.rpartition("/")[2] for path in run.paths]
-        folders = run.file(0).names[:-1]
-        contents = reading.small_files(run.ip.path, folders, own, repeat(None), self._buffer)
+        contents = run.ip.small_files(run.file(0).names[:-1], own, self._buffer)
         expected = zip(run.sizes, run.digests, run.paths, strict=True)
         digests: list[list[str]] = []
         start = 0

@@ -223,6 +223,29 @@ def test_what_is_wrong_within_a_run_is_told_alike_in_whatever_way_it_is_copied(
     assert names(tmp_path) == ({"out", "together", "by several", "one by one"} if is_fine else {"out"})
 
 
+@pytest.mark.parametrize("fault", [b"J" * 19 + b"!", b"J" * 20])
+@pytest.mark.parametrize("pack", ["zip", "tar"])
+def test_packed_files_are_copied_alike_together_and_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: str, fault: bytes
+) -> None:
+    source = siards.packed(tmp_path / "N.siard", siards.parts(siards.lobs(*_SMALL)))
+    build.build(source, tmp_path / "out", replace(OPTIONS, limits=Limits(files=20), pack=pack))
+    packed = tmp_path / f"out/N_lobseg_0.{pack}"
+    packed.write_bytes(packed.read_bytes().replace(b"J" * 20, fault))
+
+    def outcome(name: str) -> object:
+        try:
+            result = put_together(tmp_path / "out", target=tmp_path / name)
+        except SourceError as error:
+            return error.message, error.hint
+        return replace(result, target=source), tree(tmp_path / name)
+
+    together = outcome("together")
+    monkeypatch.setattr(merge, "_likeness", lambda _run: None)
+    assert together == outcome("one by one")
+    assert (fault == b"J" * 20) is (tmp_path / "together").exists()
+
+
 @pytest.mark.parametrize("jobs", [2, 7])
 @pytest.mark.parametrize("package", ["made", "many", "packed"])
 def test_the_package_is_the_same_for_any_number_of_processes(
