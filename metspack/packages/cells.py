@@ -478,7 +478,8 @@ class CellTable(Closable):
         """
         kinds: list[CellKind | None] = [None] * len(listed)
         digests = [""] * len(listed)
-        numbers = [each for each, path in zip(listed.numbers, listed.paths, strict=True) if path is not None]
+        # LOBs of which METS lists no file have no number and come last: places in both are the same.
+        numbers = list(filter(None, listed.numbers))
         for run in self._runs(numbers[0], numbers[-1]) if numbers else ():
             start, stop = bisect_left(numbers, run.first), bisect_right(numbers, run.last)
             kinds[start:stop] = [run.kind] * (stop - start)

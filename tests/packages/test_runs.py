@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -33,6 +34,7 @@ from metspack.packages.source import PackagedLobs
 from metspack.restoring import roundtrip
 from metspack.siard import tables
 from metspack.sources.archive import Archive
+from tests import siards
 from tests.conftest import CHECKOUT
 from tests.packages import forge
 from tests.packages.forge import md5
@@ -325,6 +327,38 @@ def test_digests_of_two_kinds_are_both_compared(
     messages, _ = _proofs_both_ways(_damaged(told_twice, tmp_path / "package", damage), monkeypatch)
     told = [f"LOB {_TENTH}" in each for each in messages if "loose.siard has another" not in each]
     assert told == [True] * {"nothing": 0, "another byte": 2, "no length": 0}.get(damage, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "proven"),
+    [
+        (r'digest="[0-9a-f]{64}"/></row>\n<row><c1>3<', f'digest="{"0" * 64}"/></row>\n<row><c1>3<', 3),
+        (r'(record2.bin").*/>', r"\1/>", 3),
+        ("never", "never", 4),
+    ],
+    ids=["another digest", "nothing said", "nothing"],
+)
+def test_cells_behind_a_split_lob_are_held_against_their_own_lobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, proven: int
+) -> None:
+    """The LOBs of row 2 and 3 are alike, and the one of row 1 is in parts."""
+    given = [
+        siards.Lob(data=data, attributes=f'length="{len(data)}" digestType="SHA-256" digest="{digest}"')
+        for data in (b"a" * 100, b"same", b"same", b"other")
+        for digest in [hashlib.sha256(data).hexdigest()]
+    ]
+    source = siards.packed(tmp_path / "Small.siard", siards.parts(given))
+    options = BuildOptions(created="2020-01-01T00:00:00Z", software=SOFTWARE, limits=Limits(bytes=60))
+    build.build(source, tmp_path / "package", options)
+    archive = tmp_path / "package/Small.siard"
+    with zipfile.ZipFile(archive) as zipped:
+        entries = {name: zipped.read(name) for name in zipped.namelist()}
+    entries[siards.TABLE] = re.sub(old, new, entries[siards.TABLE].decode()).encode()
+    siards.packed(archive, entries)
+    messages, summary = _proofs_both_ways(tmp_path / "package", monkeypatch)
+    assert isinstance(summary, roundtrip.Summary)
+    assert summary.evidence[Evidence.CELL_DIGEST] == proven
+    assert any("LOB s0.t0.c2.r2" in each for each in messages) == ("digest=" in old)
 
 
 def test_a_text_is_as_long_as_its_characters_in_a_run(
