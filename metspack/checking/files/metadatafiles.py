@@ -159,7 +159,7 @@ class _PremisObject:
 
 
 _MARKUP = re.compile(rb"(<[^<>]*>)")
-_TAG = re.compile(rb"<(?:[^\s<>/:]+:)?([^\s<>/:]+)")
+_TAG = re.compile(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
 _NOT_PLAIN = re.compile(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
 _IDENTIFIER, _LOCATION = "objectIdentifierValue", "contentLocationValue"
 _VALUES = {
@@ -190,6 +190,8 @@ def _shape(element: bytes) -> _ObjectShape | None:
     if _NOT_PLAIN.search(element):
         return None
     pieces = _MARKUP.split(element)
+    if not _is_plain(pieces):
+        return None
     parts: list[bytes] = []
     names: list[str] = []
     algorithm = ""
@@ -198,7 +200,7 @@ def _shape(element: bytes) -> _ObjectShape | None:
         if number % 2 or tag is None or not pieces[number + 1].startswith(b"</"):
             parts.append(re.escape(piece))
             continue
-        name, pattern = tag[1].decode(), rb"[ -%'-;=?-~]*+"
+        name, pattern = tag[2].decode(), rb"[ -%'-;=?-~]*+"
         if name == "messageDigestAlgorithm":
             algorithm, pattern = digests.algorithm_name(piece.decode().strip()) or "", re.escape(piece)
         elif name == "messageDigest" and algorithm:
@@ -213,6 +215,26 @@ def _shape(element: bytes) -> _ObjectShape | None:
     if len(set(names)) < len(names) or not set(_VALUES) <= set(names):
         return None
     return _ObjectShape(pattern=re.compile(rb"[ \t\n]*+()%b|" % b"".join(parts)), names=tuple(names))
+
+
+def _is_plain(pieces: Sequence[bytes]) -> bool:
+    """Return whether names that matter are of the object's own namespace, and of elements that hold text.
+
+    ``pieces`` are the object's texts, and between them its tags: no ``>`` is part of either.
+    """
+    prefix: bytes | None = None
+    for number in range(1, len(pieces) - 2, 2):
+        tag = _TAG.match(pieces[number])
+        if tag is None:
+            continue
+        if number == 1:
+            prefix = tag[1]
+            continue
+        is_text = pieces[number + 2].startswith(b"</") and not pieces[number].endswith(b"/>")
+        is_own = is_text and tag[1] == prefix
+        if b"xmlns" in pieces[number] or (tag[2].decode() in _OF_PREMIS and not is_own):
+            return False
+    return not any(b">" in text for text in pieces[::2])
 
 
 class _MetadataFile:

@@ -72,6 +72,9 @@ CHANGES = st.sampled_from(
         (r"<premis:size>[0-9]+</premis:size>", ""),
         (r"<premis:size>[0-9]+</premis:size>", "<premis:size/>"),
         (r"<premis:size>[0-9]+", "<premis:size>many"),
+        (r"<premis:size>[0-9]+</premis:size>", '<size xmlns="urn:other">7</size>'),
+        (r"<premis:size>[0-9]+</premis:size>", '<other:size xmlns:other="urn:other">7</other:size>'),
+        (r"(<premis:formatName)>", r"\g<1>b>c"),
         (r"(<premis:size>[0-9]+</premis:size>)", r"\g<1><premis:size>7</premis:size>"),
         (r"data/", "data//"),
         (r"_r([0-9]+)[.]bin", "_r.bin"),
@@ -130,6 +133,31 @@ def test_objects_that_are_alike_say_what_each_says_by_itself(
             return sorted(check(package, Level.STRUCTURE), key=repr)
 
     assert found(first=1) == found(first=1 << 30)
+
+
+@pytest.mark.parametrize(
+    ("change", "of_one", "count"),
+    [
+        (("<premis:size>[0-9]+</premis:size>", '<size xmlns="urn:other">7</size>'), ("", ""), 0),
+        (("<premis:formatName>", "<premis:formatName a='b>c'>"), ("b>c'>", "b>c'?"), 1),
+    ],
+    ids=["size of another namespace", "start tag without its end"],
+)
+def test_what_is_no_text_of_premis_is_not_taken_for_it(
+    made: Path, tmp_path: Path, change: tuple[str, str], of_one: tuple[str, str], count: int
+) -> None:
+    """All objects are changed alike, and one of them a second time."""
+    package = Path(shutil.copytree(made, tmp_path / "out"))
+    document = premis_of(package)
+    head, *objects = re.split(f"(?={re.escape(_OBJECT)})", re.sub(*change, document.read_text("utf-8")))
+    objects[3] = objects[3].replace(*of_one)
+    document.write_text(head + "".join(objects), "utf-8")
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(safexml, "FIRST", 1)
+        context.setattr(safexml, "FEWEST", 0)
+        context.setattr(metadatafiles, "_HEAD", 1000)
+        found = [each for each in check(package, Level.STRUCTURE) if each.path.endswith(document.name)]
+    assert [each.code[0] for each in found].count("M") == count
 
 
 def test_objects_that_agree_leave_one_of_each_document(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
