@@ -24,6 +24,12 @@ _BLOCK = 1 << 18  # its cells are held together
 _LAST = 20  # the number of cells that show what is usual
 _SHAPES = 8  # patterns of plain rows that a table may have
 _ROW_END = b"</row>"
+# What the parser reads as UTF-8: it knows no other name for that, nor what stands further on.
+_UTF_8 = re.compile(
+    rb"""(?:\xef\xbb\xbf)?(?:(?!<\?xml\s)|<\?xml\s+version\s*=\s*["']1\.0["'](?:\s+encoding\s*=\s*["']utf-8["'])?"""
+    rb"""(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>)""",
+    re.IGNORECASE,
+)
 _REMEMBERED = 10_000
 _HEAD = 1024  # bytes in which the declaration stands
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
@@ -215,7 +221,8 @@ class CellReader:
         if self._head is not None:
             self._head += block[:_HEAD]
             if final or len(self._head) >= _HEAD:
-                if detected(self._head, self._table.path).codec != "utf-8":
+                is_utf_8 = detected(self._head, self._table.path).codec == "utf-8"
+                if not (is_utf_8 and _UTF_8.match(self._head)):
                     self._shapes = 0
                 self._head = None
 

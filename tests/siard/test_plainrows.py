@@ -175,6 +175,26 @@ def test_plain_rows_say_what_a_parser_says(
     assert all(data[each : each + 2] in {b"<c", b"<u"} for each in found[2])
 
 
+@pytest.mark.parametrize(
+    ("declaration", "is_read"),
+    [
+        ("<?xml version='1.0' encoding='utf-8' standalone='yes' ?>", True),
+        ("", True),
+        (f'<?xml version="1.0" {" " * 1200}encoding="ISO-8859-1"?>', True),
+        ('<?xml version="1.0" encoding="utf8"?>', False),
+        ('<?xml version="1.0" encoding="US-ASCII"?>', False),
+    ],
+)
+def test_rows_are_plain_where_the_parser_reads_utf_8(declaration: str, *, is_read: bool) -> None:
+    rows = PLAIN * 300 + PLAIN.replace("a.bin", "é.bin") * 20
+    data = f'{declaration}<table xmlns="urn:x">\n{rows}</table>'.encode()
+    found = read(data, 1 << 18, Budgets())
+    assert (found[0] == "") == is_read
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(tables, "_SHAPES", 0)
+        assert found == read(data, 1 << 18, Budgets())
+
+
 @pytest.mark.usefixtures("eager")
 @law(50)
 @given(
