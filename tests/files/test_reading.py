@@ -223,3 +223,14 @@ def test_more_than_digests_is_asked_of_each_file_by_itself(root: Path) -> None:
         first.until["CRC32"] == reading.hash_blocks([b"012"], ASKED_OF_ZLIB, lambda _: None).digests["CRC32"]
     )
     assert isinstance(found.outcome(1), FileNotFoundError)
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_names_are_seen_where_a_sandbox_refuses_to_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_answered: bool
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    if not is_answered:
+        monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    assert reading.names_there(tmp_path, (), ["link", "none", "file"]) == ["link", "file"]
