@@ -41,6 +41,7 @@ SOFT, HARD, SPLINTER = 400, 700, 60
 
 LONG: Mapping[str, str] = {
     "metspack.building.build": "one build from source to publication, in its order",
+    "metspack.building.placing": "every way of placing LOBs, alone or in runs, copied or linked",
     "metspack.building.manifests": "every list of checksums: those written, and those trusted",
     "metspack.checking.archives.archive": "all that is asked of one archive in a package",
     "metspack.checking.archives.lobsearch": "the checker's own search for LOBs, apart from the reader's",
@@ -67,6 +68,7 @@ LONG: Mapping[str, str] = {
     "metspack.packages.source": "a package as a source: cells paired with METS",
     "metspack.processes": "work done beside other work: worker processes, threads for large files",
     "metspack.restoring.siard": "one restore of an archive: LOBs inside or beside it, and its cells",
+    "metspack.siard.edits": "every edit of metadata.xml and tables, of cells alone or in runs",
     "metspack.siard.schemas": "the facts of all versions' schemas: elements, their order, types of SQL",
     "metspack.siard.tables": "one parser of table documents: cells, runs of them, and the form",
     "metspack.sources.archive": "an archive as a source: tables, cells, LOBs, and what is wrong with them",
