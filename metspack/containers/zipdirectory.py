@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Generator, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, repeat
+from operator import add, gt, lt
+from typing import Any
 
 from metspack.containers.zipformat import (
     CENTRAL,
@@ -36,11 +40,18 @@ _TAIL = END.size + MAX16
 _END_MAGIC = b"PK\x05\x06"
 _OFFSET_ALONE = struct.Struct("<HHQ")
 _BLOCK = 1 << 18  # more than the longest record; small blocks stay in the processor's cache
-_Entry = tuple[int, str, int, int, int, int, int, int]
-"""The fields of a ``Row``."""
 _LOCAL_MAGIC = b"PK\x03\x04"
 _SPANNED_MAGICS = (b"PK\x07\x08", b"PK00")
 _unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
+_ALIKE = (*range(12), *range(28, 36), 41)
+"""The bytes of a record in which those of a run are the same: all but time, sizes, CRC-32, mode, offset."""
+_FEW = 8  # a run of fewer is not worth it
+_NEAREST, _FARTHEST = 16, 4096  # records that are looked at together
+_LONGEST_PAUSE = 256
+_AT_ONCE = 50
+_SLOTS = 5
+ROW_FIELDS = 8
+"""The number of fields of a ``Row``."""
 
 
 def read(medium: Medium, start: int, length: int, what: str) -> bytes:
@@ -271,28 +282,49 @@ def _check_place(medium: Medium, end: _End, stop: int, what: str) -> None:
 class CentralRecords:
     """The records of a central directory in their order there, each checked; iterating reads them once.
 
-    After iterating: ``ordered`` when no entry begins before the least end of the one before it, so
-    that none overlap (30 bytes of local header, the name and the compressed data); ``zip64``
-    when a record uses or needs ZIP64 (version 4.5). Raises SourceError as ``central_row`` does, and
+    They come many at a time, as the fields of one ``Row`` after the other in one list. What was read of
+    them when an error is raised has come before it.
+
+    After iterating, and of those read so far: ``ordered`` when no entry begins before the least end of the
+    one before it, so that none overlap (30 bytes of local header, the name and the compressed data);
+    ``zip64`` when a record uses or needs ZIP64 (version 4.5). Raises SourceError as ``central_row`` does, and
     when the directory is not what the end record says.
     """
 
-    __slots__ = ("_budgets", "_directory", "_medium", "_what", "ordered", "zip64")
+    __slots__ = (
+        "_budgets",
+        "_directory",
+        "_least",
+        "_medium",
+        "_pause",
+        "_reach",
+        "_what",
+        "ordered",
+        "zip64",
+    )
 
     def __init__(self, medium: Medium, directory: Directory, budgets: Budgets, what: str) -> None:
         self._medium = medium
         self._directory = directory
         self._budgets = budgets
         self._what = what
+        self._least = 0  # the least end of the last entry
+        self._reach, self._pause = _NEAREST, _FEW
         self.ordered = True
         self.zip64 = False
 
-    def __iter__(self) -> Iterator[_Entry]:
+    def __iter__(self) -> Iterator[list[Any]]:
         start, stop, said = self._directory.start, self._directory.stop, self._directory.entries
-        least = found = 0
+        self._least = found = 0
         while start < stop:
             buffer = read(self._medium, start, min(_BLOCK, stop - start), self._what)
-            taken, count, least = yield from self._rows(buffer, start, least)
+            values: list[Any] = []
+            try:
+                taken = self._take(buffer, start, values)
+            except SourceError:
+                yield values
+                raise
+            yield values
             if not taken:
                 raise SourceError(
                     f"{self._what}: byte {start:,}: the last record of the central directory is not whole; "
@@ -300,21 +332,21 @@ class CentralRecords:
                     hint=DAMAGED,
                 )
             start += taken
-            found += count
+            found += len(values) // ROW_FIELDS
         if found != said:
             raise _count_lies(said, f"{found:,}", self._what)
-        if least > self._directory.start:
+        if self._least > self._directory.start:
             self.ordered = False
 
-    def _rows(self, buffer: bytes, base: int, least: int) -> Generator[_Entry, None, tuple[int, int, int]]:
-        """Yield the entries of the whole records in ``buffer``, which begins at offset ``base``.
+    def _take(self, buffer: bytes, base: int, values: list[Any]) -> int:
+        """Take the whole records in ``buffer``, which begins at offset ``base``; return the bytes taken.
 
-        Returns the bytes taken, the records taken, and the least end of the last entry. This is
-        the loop that runs ten million times: an ordinary record is taken here, and whatever is unusual
-        in any way goes to ``central_row``, which takes or refuses it.
+        This is the loop that runs ten million times: ordinary records that are alike are taken together,
+        one that goes by itself is taken here, and whatever is unusual in any way goes to ``central_row``,
+        which takes or refuses it.
         """
         unpack, ratio, edge = CENTRAL.unpack_from, self._budgets.ratio, len(buffer) - CENTRAL.size
-        position = count = 0
+        position = looked = 0
         while position <= edge:
             (
                 signature, _, needed, flags, method, crc, compressed, size,
@@ -330,6 +362,11 @@ class CentralRecords:
             stop = start + named + extra + comment
             if stop > len(buffer):
                 break
+            if position >= looked:
+                if taken := self._take_alike(buffer, position, stop - position, base, values):
+                    position = looked = position + taken
+                    continue
+                looked = position + self._pause * (stop - position)
             raw = buffer[start : start + named]
             if offset == MAX32 and extra >= _OFFSET_ALONE.size:
                 offset = self._far(buffer, start + named, size, compressed)
@@ -347,18 +384,79 @@ class CentralRecords:
                 row = central_row(buffer[position:stop], base + position, self._what, self._budgets)
                 self.zip64 |= (row.offset, row.size, row.compressed) != (offset, size, compressed)
                 offset, compressed = row.offset, row.compressed
-                yield row
+                values += row
             else:
                 # A Row in all but type: making one takes as long as checking it.
-                yield (offset, raw.decode(), compressed, size, crc, method, flags, base + position)
+                values += (offset, raw.decode(), compressed, size, crc, method, flags, base + position)
             if needed == ZIP64_VERSION:
                 self.zip64 = True
-            if offset < least:
+            if offset < self._least:
                 self.ordered = False
-            least = offset + 30 + named + compressed
+            self._least = offset + 30 + named + compressed
             position = stop
-            count += 1
-        return position, count, least
+        return position
+
+    def _take_alike(self, buffer: bytes, position: int, step: int, base: int, values: list[Any]) -> int:
+        """Take ordinary records of ``step`` bytes that are like the first; return their bytes, 0 for none.
+
+        Longer stretches are looked at the longer the runs have been, and ever fewer of them where there are
+        none, so that little is done in vain.
+        """
+        records = buffer[position : position + self._reach * step]
+        number = _run_of(records, step)
+        taken = self._take_run(records[: number * step], step, base + position, values) if number else 0
+        is_whole = taken > len(records) - step
+        self._reach = min(self._reach * 4, _FARTHEST) if is_whole else _NEAREST
+        self._pause = _FEW if taken else min(self._pause * 2, _LONGEST_PAUSE)
+        return taken
+
+    def _take_run(self, records: bytes, step: int, base: int, values: list[Any]) -> int:
+        """Take those of some like records of ``step`` bytes each whose names have one folder.
+
+        Returns the bytes taken, 0 unless all are ordinary.
+        """
+        (_, _, needed, flags, method, _, _, _, named, extra, _, disk, attributes, far) = CENTRAL.unpack_from(
+            records
+        )
+        number, is_far = len(records) // step, far == MAX32 and extra >= _OFFSET_ALONE.size
+        fields = _fields(records, named, step, is_far=is_far)
+        crcs, compressed, sizes, raws, offsets = (fields[slot::_SLOTS] for slot in range(_SLOTS))
+        folder = raws[0][: raws[0].rfind(b"/") + 1]
+        joined = b"\n%b\n" % b"\n".join(raws)
+        if folder and joined.count(b"\n" + folder) != number:
+            bounds = range(CENTRAL.size, CENTRAL.size + len(folder))
+            here = _alike(records, step, bounds)
+            return self._take_run(records[: here * step], step, base, values) if _FEW <= here < number else 0
+        ratio = self._budgets.ratio
+        if (
+            flags & REFUSED_FLAGS
+            or (method != DEFLATED and (method or compressed != sizes))
+            or max(*compressed, *sizes) == MAX32
+            or max(offsets) > (self._directory.start if is_far else MAX32 - 1)
+            or disk
+            or attributes >> 28 not in ORDINARY_KINDS
+            or ((compressed != sizes or ratio < 1) and any(map(gt, sizes, map(ratio.__mul__, compressed))))
+            or (folder and _unusual(folder))
+            or named == len(folder)
+            or b"." in records[CENTRAL.size + len(folder) :: step]
+            or joined.count(b"/") != number * folder.count(b"/")
+            or joined.count(b"\n") != number + 1
+            or any(each in joined for each in (b"\\", b"\0", b":"))
+            or not joined.isascii()
+            or (is_far and not _are_far(records, named, step))
+        ):
+            return 0
+        self.zip64 |= is_far or needed == ZIP64_VERSION
+        ends = list(map(add, map(add, offsets, compressed), repeat(30 + named)))
+        self.ordered &= not any(map(lt, offsets, chain((self._least,), ends)))
+        self._least = ends[-1]
+        rows: list[Any] = [None] * (ROW_FIELDS * number)
+        names, places = joined[1:-1].decode().split("\n"), range(base, base + len(records), step)
+        same = ([each] * number for each in (method, flags))
+        for slot, column in enumerate((offsets, names, compressed, sizes, crcs, *same, places)):
+            rows[slot::ROW_FIELDS] = column
+        values += rows
+        return len(records)
 
     def _far(self, buffer: bytes, position: int, size: int, compressed: int) -> int:
         """Return the offset beyond 4 GiB that the extra field at ``position`` holds, else 0xFFFFFFFF.
@@ -375,3 +473,50 @@ class CentralRecords:
             return MAX32
         self.zip64 = True
         return int(offset)
+
+
+def _run_of(records: bytes, step: int) -> int:
+    """Return how many records of ``step`` bytes are alike, 0 where each goes by itself."""
+    last = (_FEW - 1) * step
+    # Names of other lengths are nearly always seen here, at once.
+    if len(records) < last + step or records[last + 28 : last + 36] != records[28:36]:
+        return 0
+    number = _alike(records[: len(records) // step * step], step, _ALIKE)
+    return 0 if number < _FEW else number
+
+
+def _alike(records: bytes, step: int, places: Iterable[int]) -> int:
+    """Return how many records of ``step`` bytes have the first one's bytes at some places."""
+    stop = len(records)
+    for place in places:
+        column = records[place:stop:step]
+        stop = step * (len(column) - len(column.lstrip(column[:1])))
+    return stop // step
+
+
+def _are_far(records: bytes, named: int, step: int) -> bool:
+    """Return whether records have their offset, and nothing else, in a ZIP64 field."""
+    field = CENTRAL.size + named
+    is_alone = _OFFSET_ALONE.unpack_from(records, field)[:2] == (ZIP64_EXTRA, 8)
+    return (
+        is_alone and _alike(records, step, (*range(42, 46), *range(field, field + 4))) == len(records) // step
+    )
+
+
+def _fields(records: bytes, named: int, step: int, *, is_far: bool) -> list[Any]:
+    """Return CRC-32, compressed size, size, name and offset of each record, one behind the other."""
+    whole = len(records) // step // _AT_ONCE * _AT_ONCE * step
+    many, one = (_form(named, step, number, is_far=is_far) for number in (_AT_ONCE, 1))
+    found = chain(many.iter_unpack(records[:whole]), one.iter_unpack(records[whole:]))
+    fields = list(chain.from_iterable(found))
+    if not is_far:  # there the offset comes before the name
+        fields[3::_SLOTS], fields[4::_SLOTS] = fields[4::_SLOTS], fields[3::_SLOTS]
+    return fields
+
+
+@lru_cache(maxsize=64)
+def _form(named: int, step: int, number: int, *, is_far: bool) -> struct.Struct:
+    """Return the form of the fields that are a record's own, in so many records."""
+    rest = step - CENTRAL.size - named
+    form = f"16xIII18x{named}s4xQ{rest - 12}x" if is_far else f"16xIII14xI{named}s{rest}x"
+    return struct.Struct("<" + number * form)

@@ -11,13 +11,21 @@ import sqlite3
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
 
-from metspack.containers.zipdirectory import CentralRecords, Directory, directory, read, unreadable
+from metspack.containers.zipdirectory import (
+    ROW_FIELDS,
+    CentralRecords,
+    Directory,
+    directory,
+    read,
+    unreadable,
+)
 from metspack.containers.zipformat import (
     CENTRAL,
     DAMAGED,
@@ -405,12 +413,32 @@ class ZipContainer(Closable):
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
         """Return sizes and extents of entries as columns of a ``LobRun``, None unless all are there."""
-        given = (self._directory.start, json.dumps(names))
-        found = self._index.execute(_BY_NAMES, given).fetchall()
-        if len(found) != len(names):
-            return None
-        sizes, *extents = map(list, zip(*found, strict=True))
+        found = self._in_order(names)
+        if found is None:
+            given = (self._directory.start, json.dumps(names))
+            found = self._index.execute(_BY_NAMES, given).fetchall()
+            if len(found) != len(names):
+                return None
+            found = zip(*found, strict=True)
+        sizes, *extents = map(list, found)
         return sizes, extents
+
+    def _in_order(self, names: Sequence[str]) -> Iterable[Sequence[Any]] | None:
+        """Return the columns of entries that lie in the order of their names, as they nearly always do."""
+        number = len(names)
+        try:
+            cursor = self._index.execute(_FROM_NAME, (names[0], number + 1))
+        except UnicodeEncodeError:  # a lone surrogate: no archive can hold such a name
+            return None
+        with closing(cursor):
+            rows = cursor.fetchmany(_FIRST)
+            if all(row[1] == name for row, name in zip(rows, names, strict=False)):
+                rows += cursor.fetchall()
+        if [row[1] for row in rows[:number]] != names:
+            return None
+        limits = [*(row[2] for row in rows[1:]), self._directory.start][:number]
+        sizes, found, offsets, *others = zip(*rows[:number], strict=True)
+        return sizes, found, offsets, limits, *others
 
     def records(
         self, chosen: Callable[[Sequence[str]], Iterable[str]] | None = None
@@ -476,6 +504,11 @@ _LIMIT = (
     "(SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset ORDER BY next.offset LIMIT 1)"
 )
 _BY_NAME = f"SELECT {_COLUMNS}, {_LIMIT} FROM entry WHERE name = ?"  # noqa: S608 - constants
+_FROM_NAME = (
+    "SELECT size, name, offset, compressed, crc, method, flags FROM entry "
+    "WHERE offset >= (SELECT offset FROM entry WHERE name = ?) ORDER BY offset LIMIT ?"
+)
+_FIRST = 8  # names that show whether entries lie in an order
 _BY_NAMES = (
     f"SELECT size, name, offset, ifnull({_LIMIT}, ?), compressed, crc, method, flags "  # noqa: S608 - constants
     "FROM json_each(?) AS given JOIN entry ON entry.name = given.value ORDER BY given.key"
@@ -500,16 +533,26 @@ def _index(records: CentralRecords, found: Directory, what: str) -> sqlite3.Conn
     return index
 
 
+_ROWS = 100
+_TOGETHER = _ROWS * ROW_FIELDS
+_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT = f"INSERT INTO entry VALUES {_VALUES}"  # noqa: S608 - a constant
+_PUT_TOGETHER = _PUT + f", {_VALUES}" * (_ROWS - 1)
 _TWICE = "is in the central directory more than once; expected each name once"
 
 
 def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None:
     index.execute("BEGIN")
     try:
-        index.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)", records)
+        for values in records:
+            # In their order none can contradict another: then many at a time are put in.
+            stop = len(values) - len(values) % _TOGETHER if records.ordered else 0
+            for start in range(0, stop, _TOGETHER):
+                index.execute(_PUT_TOGETHER, values[start : start + _TOGETHER])
+            index.executemany(_PUT, _rows(values[stop:]))
     except sqlite3.IntegrityError:
         (before,) = index.execute("SELECT count(*) FROM entry").fetchone()
-        row = Row(*next(islice(records, before, None)))
+        row = Row(*next(islice(chain.from_iterable(map(_rows, records)), before, None)))
         (other,) = index.execute("SELECT name FROM entry WHERE offset = ?", (row.offset,)).fetchone()
         if other == row.name:
             raise refusal(what, row.name, _TWICE, MISLEADING) from None
@@ -522,6 +565,11 @@ def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None
         ).fetchone()
         raise refusal(what, name, _TWICE, MISLEADING) from None
     index.execute("COMMIT")
+
+
+def _rows(values: list[Any]) -> Iterator[tuple[Any, ...]]:
+    """Return the rows that values are of, one behind the other."""
+    return zip(*[iter(values)] * ROW_FIELDS, strict=True)
 
 
 def _overlap(row: Row, other: str, limit: int, what: str) -> SourceError:
