@@ -51,6 +51,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.links.links": "one walk from METS to METS, each way of linking beside the others",
     "metspack.checking.segments": "the fast way of a segment through the check, to be taken out whole",
     "metspack.checking.mets.documents": "one reading of METS into the catalogue, fact by fact and in runs",
+    "metspack.checking.mets.schema": "one validation, quick for what is valid and close for what is not",
     "metspack.containers.zipdirectory": "one central directory: found, checked, read by runs and one by one",
     "metspack.containers.zipreader": "the checked reader of zip files: directory, entries, bytes",
     "metspack.files.reading": "every way of opening, reading and hashing a file that follows no link",

@@ -33,7 +33,7 @@ from metspack.files import reading, tempdb, walking
 from metspack.files.reading import Asked, FileRun
 from metspack.layouts.names import SEGMENT
 from metspack.mets import PLAIN_METS, is_mets_name
-from metspack.mets.fastreader import Run, condensed
+from metspack.mets.fastreader import Run, SinkBeside, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified
 from metspack.model import Budgets, Finding
@@ -462,8 +462,9 @@ class _SegmentReader:
         name = os.fsdecode(self._path)
         validation = schema.Validation(grammar.own(), name)
         with References(name) as references:
+            sink = SinkBeside(told=references.take, validated=validation.instead)
             with closing(validation.watched(content.blocks())) as watched:
-                for each in condensed(watched, self._look.budgets, sink=references.take):
+                for each in condensed(watched, self._look.budgets, sink=sink):
                     self._take(each)
             _none(validation.findings(content.blocks))
             _none(references.findings(content.blocks))

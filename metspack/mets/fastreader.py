@@ -11,6 +11,7 @@ module is imported, and take out the functions of the catalogue that put runs of
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
@@ -50,6 +51,13 @@ _LOCTYPE, _URL = "LOCTYPE", "URL"
 _LOCATION = "href"
 _KIND = "type"  # of a link, as XLink has it: one word, the same in every element
 
+# What is said of values that differ, in METS 1.12.1: strings of any kind, numbers, names, plain references.
+_FREE = frozenset({"OWNERID", "GROUPID", "MIMETYPE", "CHECKSUM", "USE"})
+_DIGITS = b"0123456789"
+_IN_NAMES = b"\n" + string.ascii_letters.encode() + _DIGITS + b"_.-"
+_LONGEST_NUMBERS = {"SIZE": 18, "SEQ": 9}
+_NAMES = {"ID": _IN_NAMES, "FILEID": _IN_NAMES, _LOCATION: _IN_NAMES + b"/"}
+
 _SAFE = bytes(each for each in range(0x20, 0x7F) if each not in b'<>&"')
 _MARKUP = re.compile(r"[<>&]")
 
@@ -83,26 +91,39 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A run, how many bytes it takes, and white space that a parser counts as many lines and columns for."""
+    """A run, how many bytes it takes, and white space that a parser counts as many lines and columns for.
+
+    ``is_valid`` where METS has nothing against the run's elements if it has nothing against the one before.
+    """
 
     run: Run
     size: int
     blank: bytes
+    is_valid: bool
 
 
 class Shape:
     """The shape of an element as written: ``literals`` are the text around the values of its attributes.
 
     ``fixed`` are the values, by number, that are a part of the shape; ``fields`` tell which value, by number,
-    a field of the element's one fact has.
+    a field of the element's one fact has. ``names`` are those of the attributes, without their prefixes;
+    ``sample`` is to be the values of the last element of the shape that a parser took.
     """
 
     def __init__(
-        self, literals: tuple[str, ...], fixed: Mapping[int, str], fields_: Mapping[str, int]
+        self,
+        literals: tuple[str, ...],
+        fixed: Mapping[int, str],
+        fields_: Mapping[str, int],
+        names: Sequence[str],
     ) -> None:
         self.literals = literals
         self.fixed = fixed
+        self.sample: Sequence[str] = ()
         self._fields = fields_
+        self._judged = {
+            slot: name for slot, name in enumerate(names) if slot not in fixed and name not in _FREE
+        }
         self._end = literals[-1].encode()
         self._window = _FIRST_WINDOW
 
@@ -155,7 +176,11 @@ class Shape:
             step=step,
         )
         blank = b"\n" * (step * count) + b" " * (len(taken) - 1 - taken.rfind("\n"))
-        return Cut(run=run, size=len(taken.encode()), blank=blank)
+        is_valid = all(
+            _are_valid(name, values[2 * slot + 1 :: period], self.sample[slot])
+            for slot, name in self._judged.items()
+        )
+        return Cut(run=run, size=len(taken.encode()), blank=blank, is_valid=is_valid)
 
     def _alike(self, pieces: Sequence[str], period: int, gap: str) -> int:
         """Return how many elements there are of this shape from the first piece on."""
@@ -178,6 +203,25 @@ def _same(pieces: Sequence[str], wanted: str) -> int:
     if pieces.count(wanted) == len(pieces):
         return len(pieces)
     return next(number for number, each in enumerate(pieces) if each != wanted)
+
+
+def _are_valid(name: str, values: Sequence[str], sample: str) -> bool:
+    """Whether METS has nothing against values of an attribute of which it has nothing against the sample."""
+    if values.count(sample) == len(values):
+        return True
+    if (longest := _LONGEST_NUMBERS.get(name)) is not None:
+        lengths = set(map(len, values))
+        return min(lengths) > 0 and max(lengths) <= longest and not _besides("".join(values), _DIGITS)
+    if name not in _NAMES or not sample[:1].isalpha():
+        return False
+    # Names begin with the same letter nearly always: then one look tells that each begins with one.
+    lines = "\n" + "\n".join(values)
+    return lines.count("\n" + sample[0]) == len(values) and not _besides(lines, _NAMES[name])
+
+
+def _besides(text: str, characters: bytes) -> bool:
+    """Whether a text has any character but these."""
+    return not text.isascii() or bool(text.encode().translate(None, characters))
 
 
 def _are_safe(values: Sequence[str]) -> bool:
@@ -208,12 +252,14 @@ def shape_of(
     ``told`` reads an element and returns its one fact: where a field's value stands is seen by asking.
     """
     fixed: dict[int, str] = {}
+    names: list[str] = []
     locations = 0
     for slot, value in enumerate(values):
         found = _SLOT.search(literals[slot])
         if found is None:
             return None
         prefix, name = found.groups()
+        names.append(name)
         is_declaration = prefix == _DECLARED or (prefix is None and name == _DECLARED)
         is_url = prefix is None and name == _LOCTYPE and value == _URL
         if is_declaration or is_url or (prefix is not None and name == _KIND):
@@ -230,11 +276,28 @@ def shape_of(
     if fact is None:
         return None
     stand = {each.name: marks.get(getattr(fact, each.name)) for each in fields(fact) if each.name != "groups"}
-    return Shape(tuple(literals), fixed, {name: slot for name, slot in stand.items() if slot is not None})
+    stood = {name: slot for name, slot in stand.items() if slot is not None}
+    return Shape(tuple(literals), fixed, stood, names)
 
 
 Sink = Callable[[bytes], object]
 """Called with a document's bytes, with white space of as many lines and columns in place of the runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkBeside:
+    """A sink, ``told``, and one for what is to be validated as METS: no run that is valid if all else is.
+
+    The second, if there is one, gets its bytes block by block as well, behind the first.
+    """
+
+    told: Sink
+    validated: Sink | None
+
+    def __call__(self, block: bytes) -> None:
+        """Take what is no run."""
+        self.told(block)
+
 
 _END = re.compile(
     rb"</(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n]*>|<(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n][^<>]*/>"
@@ -290,6 +353,8 @@ class Condensing(Reader):
     def __init__(self, budgets: Budgets, sink: Sink | None) -> None:
         super().__init__(budgets)
         self._sink = sink
+        self._validated = sink.validated if isinstance(sink, SinkBeside) else None
+        self._open: list[bytes] = []  # what is to be validated of a block
         self._encoding: str | None = None
         self._held = b""
         self._told: list[bytes] = []
@@ -307,11 +372,12 @@ class Condensing(Reader):
         """Yield the facts and runs in the next bytes, raising as ``read`` does; the last are ``final``."""
         data, at = self._held + block, 0
         self._held = b""
-        self._told = []
+        self._told, self._open = [], []
         while at < len(data):
             if (cut := self._cut(data, at)) is not None:
                 yield cut.run
                 yield from self._parse_piece(cut.blank)
+                self._open.append(b"" if cut.is_valid else data[at : at + cut.size])
                 at += cut.size
             elif not final and self._may_go_on(data, at):
                 self._held = data[at:]
@@ -322,6 +388,7 @@ class Condensing(Reader):
                 self._skipped = max(0, self._skipped - (stop - at))
                 before = self._fed
                 yield from self._parse_piece(data[at:stop])
+                self._open.append(data[at:stop])
                 self._shape = None if end is None else self._shape_of(data[at:stop], end[0], before)
                 at = stop
         if final:
@@ -329,6 +396,8 @@ class Condensing(Reader):
         self._check_bounds(len(block))
         if self._sink is not None:
             self._sink(b"".join(self._told))
+        if self._validated is not None:
+            self._validated(b"".join(self._open))
 
     def _parse_piece(self, piece: bytes) -> Iterator[Fact]:
         """Let the parser have some bytes."""
@@ -403,6 +472,8 @@ class Condensing(Reader):
             self._known[kind] = known = _Known(literals, namespaces, shape)
         elif known.shape is not None and not known.shape.is_fixed_in(values):
             return None
+        if known.shape is not None:
+            known.shape.sample = values
         return known.shape
 
 

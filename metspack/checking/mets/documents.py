@@ -22,7 +22,7 @@ from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, reader
-from metspack.mets.fastreader import Run, condensed
+from metspack.mets.fastreader import Run, SinkBeside, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import ARCHIVES, has_archive, may_lead, plain_files, split_lob
@@ -202,8 +202,9 @@ class DocumentReader:
         validation = schema.Validation(self._grammar, self._name)
         with References(self._name) as references:
             try:
+                sink = SinkBeside(told=references.take, validated=validation.instead)
                 with closing(validation.watched(self._blocks(content))) as watched:
-                    for each in condensed(watched, self._looking.budgets, sink=references.take):
+                    for each in condensed(watched, self._looking.budgets, sink=sink):
                         yield from self._run(each) if isinstance(each, Run) else self._take(each)
             except safexml.XmlError as error:
                 yield self._unparsed(error)

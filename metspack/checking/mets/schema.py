@@ -153,7 +153,8 @@ class Validation:
     """One document under a grammar; ``name`` is its path in findings.
 
     Its blocks run through ``watched`` on their way to another reader, who has refused DTDs and whatever is
-    over the budgets by the time they are looked at here; then ``findings`` tells what was wrong.
+    over the budgets by the time they are looked at here; then ``findings`` tells what was wrong. A reader
+    that knows of what is valid gives ``instead`` what is left of each block, and of what it held back.
     """
 
     def __init__(self, grammar: Grammar, name: str, *, shown: int = SHOWN) -> None:
@@ -163,7 +164,20 @@ class Validation:
         self._validator = safexml.Validator(grammar.schema)
         self._since_tag = 0
         self._settled = False
-        self._valid = False
+        self._rest: bytes | None = None
+
+    @property
+    def instead(self) -> Callable[[bytes], None] | None:
+        """Takes what is left of a block without what is valid as METS; None where METS is not all."""
+        return self._leave if self._grammar is grammars.own() else None
+
+    def _leave(self, rest: bytes) -> None:
+        self._rest = rest
+
+    def _left(self, block: bytes) -> bytes:
+        """Return what is to be validated of a block that the reader has dealt with."""
+        rest, self._rest = self._rest, None
+        return block if rest is None else rest
 
     def watched(self, blocks: Iterable[bytes]) -> Generator[bytes, None, None]:
         """Yield the blocks as they are; each is validated after whoever asked for it has dealt with it.
@@ -175,28 +189,23 @@ class Validation:
         if (first := next(given, None)) is not None:
             yield first
         if first is None or (second := next(given, None)) is None:
-            self._take(first or b"")
-            self._end()
+            self._take(self._left(first or b""))
             return
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- heavy, and most are shorter
 
         with ThreadPoolExecutor(1, "schema") as beside:
-            waiting = deque([beside.submit(self._take, first)])
+            waiting = deque([beside.submit(self._take, self._left(first))])
             for block in chain((second,), given):
                 yield block
-                waiting.append(beside.submit(self._take, block))
+                waiting.append(beside.submit(self._take, self._left(block)))
                 if len(waiting) > _AHEAD:
                     waiting.popleft().result()
-            for each in (*waiting, beside.submit(self._end)):
+            for each in waiting:
                 each.result()
 
     def _take(self, block: bytes) -> None:
         if not self._settled:
             self._settled = not self._goes_on(block)
-
-    def _end(self) -> None:
-        if not self._settled:
-            self._valid = self._ended()
 
     def _goes_on(self, block: bytes) -> bool:
         """Validate a block; return whether the document is valid so far and can go on like this."""
@@ -224,7 +233,8 @@ class Validation:
 
         For a document that has run through ``watched`` whole; it is read again when it was not found valid.
         """
-        if self._valid:
+        self._take(self._left(b""))
+        if not self._settled and self._ended():
             return
         validator = safexml.Validator(self._grammar.schema)
         pieces = _flushed(retold(blocks()))

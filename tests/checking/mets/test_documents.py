@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from metspack import safexml
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.mets import documents
+from metspack.checking.mets import documents, schema
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
@@ -141,6 +142,51 @@ def test_runs_make_no_difference(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(documents, "condensed", one_by_one)
         assert taken(root, document) == fast
+
+
+ALL = {**PLAIN, "SEQ": "{}", "CREATED": "2020-02-02T02:02:02", "MIMETYPE": "a/b", "OWNERID": "o{}"}
+VALUES = {
+    **ODD,
+    "ID": ["f", "", " f1", "1f", "f:1", "f/1", "é", "_f", "f 1", "-f", "f1", "g7"],
+    "SEQ": ["", "x", "1" * 9, "1" * 10, "-7", " 7"],
+    "CREATED": ["", "yesterday", "2020-02-30T02:02:02", "2020-02-03T02:02:02Z"],
+    "CHECKSUMTYPE": ["SHA-1", "md5", "HAVAL", "", "NONE"],
+    "href": [*ODD["href"], "%zz", ":", "1:b", "a\u007fb", "[", "l#o#b"],
+    "MIMETYPE": ["", "é"],
+    "OWNERID": ["", "é"],
+}
+
+
+@pytest.mark.parametrize(("name", "odd"), [(name, odd) for name in VALUES for odd in VALUES[name]])
+def test_runs_are_as_valid_as_each_of_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, odd: str
+) -> None:
+    order = [each for each in ALL if each != "href"]
+    for which in ({12}, {0}, {23}, set(range(24)), set(range(3, 24))):
+        files = [{each: value.format(number) for each, value in ALL.items()} for number in range(24)]
+        for number in which:
+            files[number][name] = odd
+        fast = taken(tmp_path, document := mets(files, "seg_0", order))
+        with monkeypatch.context() as patched:
+            patched.setattr(schema.Validation, "instead", None)
+            assert taken(tmp_path, document) == fast
+
+
+def test_a_run_that_is_valid_is_not_validated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[bytes] = []
+    feed = safexml.Validator.feed
+
+    def noted(validator: safexml.Validator, block: bytes) -> None:
+        fed.append(block)
+        feed(validator, block)
+
+    monkeypatch.setattr(safexml.Validator, "feed", noted)
+    files = [{name: value.format(number) for name, value in ALL.items()} for number in range(300)]
+    document = mets(files, "seg_0", [each for each in ALL if each != "href"])
+    assert taken(tmp_path, document)[0] == []
+    assert b"".join(fed).startswith(b"<mets")
+    assert b"".join(fed).endswith(b"</mets>")
+    assert len(b"".join(fed)) * 20 < len(document)
 
 
 def test_a_run_of_usual_files_is_taken_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
