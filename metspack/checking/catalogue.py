@@ -128,7 +128,7 @@ _INDEXES = (
 )
 
 _BATCH = 2_000
-_AT_ONCE = (50, 8, 1)  # rows in one statement
+_AT_ONCE = (100, 20, 4, 1)  # rows in one statement
 _NEAR = 500
 Row = tuple[Any, ...]
 _CACHE = 6000  # KiB

@@ -163,7 +163,7 @@ class Candidates:
 
     def all_named_in_full(self, files: Sequence[str]) -> dict[Convention, int]:
         """Return how many plain names are entries' full names by each convention, the first name's first."""
-        full = sum(file.startswith("content/") for file in files) if self.is_content else 0
+        full = "\n".join(("", *files)).count("\ncontent/") if self.is_content else 0
         first = self.named_in_full(files[0])
         counts = {first: 0, Convention.F: full, Convention.C: len(files) - full}
         return {convention: count for convention, count in counts.items() if count}

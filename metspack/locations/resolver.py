@@ -171,7 +171,7 @@ class Resolver(Closable):
         """
         column = self._column_of(table, run.cell)
         candidates = column.candidates
-        if not candidates.is_inside or self._tree is None or not all(map(PLAIN.fullmatch, run.files)):
+        if not candidates.is_inside or self._tree is None or not are_plain(run.files):
             return None
         found = self._tree.columns(run.files)
         if found is None or max(found[0]) > SMALL or (run.lengths and found[0] != run.lengths):

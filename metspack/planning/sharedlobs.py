@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metspack.files import tempdb
 from metspack.model import CellRun, Digest, LobRef, LobRun, ZipExtent
@@ -45,6 +45,10 @@ class _Holder(NamedTuple):
         """The holder as bytes."""
         return f"{self.number}/{'z' if self.folders is None else '/'.join(self.folders)}".encode(*_NAMES)
 
+    def places(self, own: Sequence[Any]) -> list[_Place]:
+        """Return where LOBs begin, given by their offsets in a zip file, or by their names in a folder."""
+        return [(each, "") for each in own] if self.folders is None else list(map(_by_length, own))
+
     def bytes(self, place: _Place) -> bytes:
         """Return the bytes of a LOB as a key."""
         offset, name = place
@@ -53,6 +57,11 @@ class _Holder(NamedTuple):
             return _ENTRY.pack(b"z", self.number, offset)
         within = f"/{name}" if name else f"\0{offset}"
         return f"f{self.number}/{'/'.join(self.folders)}{within}".encode(*_NAMES)
+
+
+def _by_length(name: str) -> _Place:
+    """Return the place of a file in its folder."""
+    return len(name), name
 
 
 def _sorting(place: _Place) -> bytes:
@@ -106,12 +115,10 @@ class Sharing(tempdb.Scratch):
         """Return whether LOBs lie apart from each other, behind all that was named where they lie."""
         shared = run.shared
         holder = _Holder(shared.holding, shared.folders)
-        if shared.folders is None:
-            places = [(offset, "") for offset in run.extents[1]]
-        else:
-            places = [(len(name), name) for name in run.extents[0]]
-        first, last = min(places), max(places)
-        if first <= self._before(holder) or len(set(places)) < len(places):
+        own = run.extents[1 if holder.folders is None else 0]  # offsets, or names
+        key = None if holder.folders is None else _by_length
+        first, last = holder.places((min(own, key=key), max(own, key=key)))
+        if first <= self._before(holder) or len(set(own)) < len(own):
             return False
         self._last[holder] = last
         said = (container, run.id_stem, run.rows, run.sizes if shared.is_measured else None, shared.digest)
@@ -122,7 +129,7 @@ class Sharing(tempdb.Scratch):
                     holder.key,
                     _sorting(first),
                     _sorting(last),
-                    json.dumps((holder, places, said, run.digests)),
+                    json.dumps((holder, own, said, "\n".join(run.digests))),
                 ),
             )
         return True
@@ -141,12 +148,14 @@ class Sharing(tempdb.Scratch):
             )
             own = _Holder(number, None if folders is None else tuple(folders))
             lengths = sizes or repeat(None, len(rows))
-            values = digests or repeat(None, len(rows))
+            values = digests.split("\n") if digests else repeat(None, len(rows))
             self._database.executemany(
                 "INSERT INTO named VALUES (?, ?, ?)",
                 (
                     (own.bytes(each), _said(container, length, algorithm, value), f"{stem}{row}")
-                    for each, row, length, value in zip(places, rows, lengths, values, strict=True)
+                    for each, row, length, value in zip(
+                        own.places(places), rows, lengths, values, strict=True
+                    )
                 ),
             )
         self._database.execute(f"DELETE {which}", (holder.key, at, at))

@@ -545,6 +545,10 @@ def extension_of(file: str) -> str:
 
 def by_extension(files: Sequence[str]) -> Iterator[tuple[str, slice]]:
     """Yield the extensions of cells' files in their order, each with the stretch of those that have it."""
+    dot, lines = files[0].rfind(".") if files else -1, "\n".join((*files, ""))
+    if dot >= 0 and lines.count(f"{files[0][dot:]}\n") == lines.count("\n") == len(files):
+        yield extension_of(files[0]), slice(0, len(files))
+        return
     start = 0
     for _, alike in groupby([file[file.rfind(".") :] for file in files]):
         which = slice(start, start + sum(1 for _ in alike))

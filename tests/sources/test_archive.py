@@ -13,7 +13,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.locations import grantedroots
 from metspack.locations.errors import LobMissing, LobRefused
 from metspack.model import Budgets, LobRef
-from metspack.sources.archive import Archive, Grants, LobsUnresolved, Tallies, extension_of
+from metspack.sources.archive import Archive, Grants, LobsUnresolved, Tallies, by_extension, extension_of
 from metspack.sources.lobstream import OpenHoldings
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, Packing, Table, column, field, metadata, siard
@@ -147,6 +147,28 @@ def test_a_lob_has_the_type_of_its_column_or_of_its_extension(tmp_path: Path) ->
 )
 def test_an_extension_is_letters_and_digits(file: str, extension: str) -> None:
     assert extension_of(file) == extension
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [],
+        ["a.bin", "c/b.bin"],
+        ["a.bin", "b.txt", "c.txt", "d", "e"],
+        ["a.bin", "a", "a.bin"],
+        ["a", "b", "a"],
+        ["a.b/c", "d.b/c", "e.c"],
+        ["a.bin\nb.bin", "c.bin"],
+        ["a.bin\n", "b.bin\n"],
+        [".", ".bin", "x.bin"],
+    ],
+    ids=str,
+)
+def test_extensions_of_many_files_are_those_of_each(files: list[str]) -> None:
+    stretches = list(by_extension(files))
+    assert [file for _, which in stretches for file in files[which]] == files
+    for extension, which in stretches:
+        assert {extension_of(file) for file in files[which]} == {extension}
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ _DIFFERING = """
 INSERT OR IGNORE INTO differing SELECT e.id FROM entry e LEFT JOIN disk d ON d.path = e.path
 WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS d.size)
 """
-_OF_METS = "INSERT OR IGNORE INTO differing SELECT e.id FROM mets c JOIN entry e ON e.path = c.path"
+_OF_METS = "INSERT OR IGNORE INTO differing SELECT e.id FROM mets c CROSS JOIN entry e ON e.path = c.path"
 _MISSING = """
 SELECT m.path, e.line, e.xml_id, e.path, e.pseudo, e.href, d.kind, r.other, r.algorithm
 FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
@@ -161,7 +161,7 @@ SELECT m.path, e.line, e.xml_id, e.path, (
     SELECT min(o.path) FROM siard t JOIN entry o ON o.mets = t.mets AND o.path = t.path
     WHERE t.mets = s.mets AND o.path < e.path
     AND o.size = e.size AND o.algorithm = e.algorithm AND o.digest = e.digest
-) AS other FROM siard s JOIN entry e ON e.mets = s.mets AND e.path = s.path JOIN mets m ON m.id = e.mets
+) AS other FROM siard s CROSS JOIN entry e ON e.mets = s.mets AND e.path = s.path JOIN mets m ON m.id = e.mets
 WHERE e.element = 'file' AND other IS NOT NULL AND EXISTS (
     SELECT 1 FROM cell c JOIN cell d ON d.path = c.path AND d.archive = other AND NOT d.inside
     WHERE c.archive = e.path AND NOT c.inside) ORDER BY e.id
