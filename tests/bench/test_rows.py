@@ -57,4 +57,4 @@ def test_programs_stand_where_a_command_begins_with_their_names() -> None:
 
 def test_the_number_of_processes_is_told_to_commands_that_take_it() -> None:
     assert expanded("metspack build {folder}", 1) == f"{sys.executable} -m metspack build -q -j 1 {{folder}}"
-    assert "-j" not in expanded("metspack inspect {stored}", 2)
+    assert "-j" not in expanded("metspack plan {stored}", 2)

@@ -34,6 +34,7 @@ from metspack.mets.packages import top
 from metspack.model import Budgets, Limits, Severity
 from metspack.packages.index import MetsTables
 from tests import siards
+from tests.laws import spread
 from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings
 from tests.official import mets_faults, premis_faults
 from tests.trees import names, tree
@@ -198,7 +199,7 @@ _FAULTS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("fault", _FAULTS)
+@pytest.mark.parametrize("fault", spread(_FAULTS, 3))
 def test_what_is_wrong_within_a_run_is_told_alike_in_whatever_way_it_is_copied(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:

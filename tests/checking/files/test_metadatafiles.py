@@ -105,7 +105,7 @@ CHANGES = st.sampled_from(
 )
 
 
-@law(100)
+@law(20)
 @given(
     changes=st.lists(st.tuples(CHANGES, st.integers(0, 29), st.booleans()), max_size=4),
     block=st.sampled_from([100, 1000, 1 << 20]),
