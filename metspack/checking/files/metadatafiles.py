@@ -265,17 +265,23 @@ class _MetadataFile:
         self.parser.StartElementHandler = self._start
 
     def read(self, blocks: Iterable[bytes]) -> None:
-        """Read the file; raises ``XmlError``, and whatever reading raises."""
-        for block in blocks:
-            if b"\r" in block:  # which may be a line or none
-                self._shape, self._tries = None, 0
-            if self._shortcut is None:
-                self._begin(block)
-            else:
-                self._shortcut.feed(block, final=False)
-        if self._shortcut is not None:
-            self._shortcut.feed(b"", final=True)
-        safexml.feed_block(self.parser, b"", final=True)
+        """Read the whole file, once; raises ``XmlError``, and whatever reading raises."""
+        try:
+            for block in blocks:
+                if b"\r" in block:  # which may be a line or none
+                    self._shape, self._tries = None, 0
+                if self._shortcut is None:
+                    self._begin(block)
+                else:
+                    self._shortcut.feed(block, final=False)
+            if self._shortcut is not None:
+                self._shortcut.feed(b"", final=True)
+            safexml.feed_block(self.parser, b"", final=True)
+        finally:
+            # The parser and its megabyte would else stay until somebody looks for cycles.
+            self._shortcut = None
+            self.parser.StartElementHandler = self.parser.EndElementHandler = None
+            self.parser.CharacterDataHandler = None
         self._put()
         self._batch.flush()
 
