@@ -248,3 +248,20 @@ def test_most_rows_of_a_table_never_meet_the_parser(monkeypatch: pytest.MonkeyPa
 def test_a_table_with_a_gap_in_its_columns_has_no_plain_rows() -> None:
     assert plainrows.pattern(TABLE.columns[1:], {}) is None
     assert plainrows.pattern((), {}) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"\xff", b"\xed\xa0\x80", b"\xef\xbf\xbe", b"\xef\xbf\xbf", b"a" * (1 << 17)],
+    ids=lambda each: repr(each[:9]),
+)
+def test_rows_with_what_xml_does_not_allow_are_not_plain(text: bytes) -> None:
+    usual = plainrows.usual({"file": "", "length": "", "digestType": "MD5", "digest": ""})
+    rows = plainrows.pattern(TABLE.columns, {"c3": usual})
+    assert rows is not None
+    plain = PLAIN.encode()
+    taken = rows.take((plain * 2).decode("latin-1"), 0)
+    assert taken is not None
+    assert taken.count == 2
+    odd = plain.replace(b"<c2>a</c2>", b"<c2>" + text + b"</c2>")
+    assert rows.take((plain + odd).decode("latin-1"), 0) is None
