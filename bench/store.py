@@ -49,8 +49,7 @@ def expanded(line: str, jobs: int) -> str:
         name, work = match[1], match[2] or ""
         python = sys.executable
         if name == "metspack":
-            is_alone = "--siard" in line  # one process writes an archive
-            told = f" -j {jobs}" if knows(work, "--jobs") and not is_alone else ""
+            told = f" -j {jobs}" if knows(work, "--jobs") else ""
             return f"{python} -m metspack {work} -q{told}"
         if name == "floor":
             return f"{python} {CHECKOUT}/bench/floor.py {work} -j {jobs}"

@@ -7,7 +7,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from metspack.model import Digest
@@ -46,6 +46,60 @@ _MANIFEST = re.compile(r"manifest-[a-z0-9-]+\.txt", re.IGNORECASE | re.ASCII)
 def is_manifest(name: str) -> bool:
     """Return whether a file is called like a manifest, in either letter case and of any algorithm."""
     return _MANIFEST.fullmatch(name) is not None
+
+
+_REPLACED = re.compile(
+    r"messageDigest of the source (?P<stated>\S+ [0-9a-f]+), not (?:compared with|that of) its content"
+    r"(?:, (?P<found>\S+ [0-9a-f]+))?; in the package (?P<written>none|\S+ [0-9a-f]+)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacedDigest:
+    """A messageDigest of an archive that its package has not: ``stated`` in the source, ``written`` now.
+
+    ``found`` is that of the source's content where it differs, None where the two were not compared;
+    ``written`` None is none at all. ``words`` and ``parsed`` are the two ways between it and a note in METS.
+    """
+
+    stated: Digest
+    found: Digest | None
+    written: Digest | None
+
+    def renewed(self, written: Iterable[Digest]) -> Self:
+        """Return the same of an archive that was written again and has other messageDigests now."""
+        now = next((each for each in written if each.algorithm == self.stated.algorithm), None)
+        return replace(self, written=now)
+
+    def words(self) -> str:
+        """Return the note in METS."""
+        if self.found is None:
+            compared = "compared with its content"
+        else:
+            compared = f"that of its content, {_named(self.found)}"
+        written = "none" if self.written is None else _named(self.written)
+        return f"messageDigest of the source {_named(self.stated)}, not {compared}; in the package {written}"
+
+    @classmethod
+    def parsed(cls, words: str) -> Self | None:
+        """Return what a note says, None for one that ``words`` did not write."""
+        held = _REPLACED.fullmatch(words)
+        if held is None:
+            return None
+        return cls(
+            stated=_unnamed(held["stated"]),
+            found=_unnamed(held["found"]) if held["found"] else None,
+            written=None if held["written"] == "none" else _unnamed(held["written"]),
+        )
+
+
+def _named(digest: Digest) -> str:
+    return f"{digest.algorithm} {digest.value}"
+
+
+def _unnamed(words: str) -> Digest:
+    algorithm, _, value = words.partition(" ")
+    return Digest(algorithm=algorithm, value=value)
 
 
 class Hasher(Protocol):

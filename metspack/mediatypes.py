@@ -1,4 +1,4 @@
-"""Media types of files: from the SIARD column, else from the extension; pure.
+"""Media types of files: from the SIARD column, else from the extension; what first bytes rule out; pure.
 
 Python's ``mimetypes`` reads the machine's own tables, so the same input would not always give the
 same bytes; this table is fixed.
@@ -11,7 +11,7 @@ import re
 DEFAULT = "application/octet-stream"
 
 BY_EXTENSION = {
-    "avi": "video/x-msvideo",
+    "avi": "video/vnd.avi",
     "bin": DEFAULT,
     "bmp": "image/bmp",
     "csv": "text/csv",
@@ -33,7 +33,6 @@ BY_EXTENSION = {
     "mp3": "audio/mpeg",
     "mp4": "video/mp4",
     "mpg": "video/mpeg",
-    "msg": "application/vnd.ms-outlook",
     "odp": "application/vnd.oasis.opendocument.presentation",
     "ods": "application/vnd.oasis.opendocument.spreadsheet",
     "odt": "application/vnd.oasis.opendocument.text",
@@ -69,3 +68,37 @@ def media_type(declared: str | None, extension: str) -> str:
     if declared and is_media_type(declared.strip()):
         return declared.strip()
     return BY_EXTENSION.get(extension.lower(), DEFAULT)
+
+
+def essence(kind: str) -> str:
+    """Return a media type without its parameters, in lower case."""
+    return kind.partition(";")[0].strip().lower()
+
+
+_SIGNATURES = {
+    "application/pdf": (b"%PDF-",),
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/png": (b"\x89PNG\r\n\x1a\n",),
+    "image/tiff": (b"II*\0", b"MM\0*"),
+}
+_XML = "application/xml"
+_UNLIKE_XML = ("audio", "font", "image", "video")
+
+
+def another_type(kind: str, head: bytes) -> str | None:
+    """Return what a file is by its first bytes, where that is surely not of its media type; None otherwise.
+
+    Known are formats that nothing else begins like: a media type of any other format is taken as it is, and
+    a file that is not of such a format is ``DEFAULT``.
+    """
+    bare = essence(kind)
+    is_xml = "xml" in bare
+    actual = next((name for name, starts in _SIGNATURES.items() if head.startswith(starts)), None)
+    if actual is None and head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<?xml"):
+        is_other = bare in _SIGNATURES or (bare.partition("/")[0] in _UNLIKE_XML and not is_xml)
+        return _XML if is_other else None
+    if actual is None:
+        return DEFAULT if head and bare in _SIGNATURES else None
+    is_other = bare in _SIGNATURES or is_xml or bare.startswith("text/")
+    return actual if is_other and bare != actual else None

@@ -131,13 +131,6 @@ class CellRun:
         return map(self.at, range(len(self.rows)))
 
 
-SMALL = 1 << 20
-"""The most bytes of a LOB that goes together with others."""
-
-LONGEST = 1_000
-"""The most LOBs that go together."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZipExtent:
     """The extent of a zip entry's bytes: enough to read it with the archive's descriptor alone.
@@ -512,7 +505,8 @@ class Finding:
 
     ``path`` is the file it is about, relative to the package root with ``/``; ``line`` counts from 1,
     0 when it means nothing; ``place`` narrows it further (an id, a cell). ``facts`` are the values
-    the message was made from, as sorted pairs.
+    the message was made from, as sorted pairs. ``requirement`` is that of E-ARK which it tells of
+    (``CSIP60``), empty for none.
     """
 
     code: str
@@ -522,6 +516,7 @@ class Finding:
     place: str = ""
     message: str
     facts: tuple[tuple[str, str], ...] = ()
+    requirement: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -529,7 +524,8 @@ class Budgets:
     """Upper bounds for reading a source; one that exceeds them is refused as hostile or damaged.
 
     ``ratio`` is size over compressed size of one zip entry (deflate cannot reach 1,100);
-    ``depth`` counts nested XML elements; ``attribute`` and ``metadata`` are bytes.
+    ``depth`` counts nested XML elements; ``attribute`` and ``metadata`` are bytes. ``inflated`` is bytes too:
+    of an archive that a zip file holds compressed, which is inflated into a temporary file to be checked.
     """
 
     entries: int = 200_000_000
@@ -537,3 +533,4 @@ class Budgets:
     depth: int = 100
     attribute: int = 1 << 20
     metadata: int = 1 << 30
+    inflated: int = 4 << 30

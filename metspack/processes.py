@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -44,6 +45,11 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 Moved = Callable[[int], None]
 """A function that is called with the number of bytes done, again and again."""
+
+
+def are_many(files: int) -> bool:
+    """Return whether so many files are worth processes, however small they are."""
+    return files >= _SMALL_FILES
 
 
 def useful(wanted: int | None, *, files: int, size: int) -> int:
@@ -88,14 +94,23 @@ class Workers:
             self._pool.start(work)
 
     def begin(
-        self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
+        self,
+        work: Callable[[Task, Moved], Result],
+        tasks: Iterable[Task],
+        moved: Moved,
+        *,
+        is_growing: bool = False,
     ) -> Underway[Task, Result]:
-        """Begin some work, where it is worth a process; it is done once its results were taken."""
+        """Begin some work, where it is worth a process; it is done once its results were taken.
+
+        With ``is_growing`` it is, and ``tasks`` may end for now and go on until the first result is taken.
+        """
         tasks = iter(tasks)
-        begun = list(islice(tasks, 2)) if self.jobs > 1 else []
-        tasks = chain(begun, tasks)
-        if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
-            return Underway(self, None, work, tasks, moved)
+        if not is_growing:
+            begun = list(islice(tasks, 2)) if self.jobs > 1 else []
+            tasks = chain(begun, tasks)
+            if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
+                return Underway(self, None, work, tasks, moved)
         self._pool = self._pool or _taken(self.jobs) or _Pool(self.jobs)
         self._is_busy = True
         return Underway(self, self._pool, work, tasks, moved)
@@ -153,7 +168,7 @@ def keeping() -> Iterator[None]:
 
 def prepare(work: Callable[..., object], wanted: int | None, *, files: int) -> None:
     """Start processes that are soon to do some work with files, if these are many and ``keeping`` is on."""
-    if files < _SMALL_FILES or not _keepers:
+    if not are_many(files) or not _keepers:
         return
     jobs = useful(wanted, files=files, size=0)
     if jobs > 1 and all(each.jobs < jobs for each in _kept):
@@ -554,6 +569,11 @@ def _begin(counts: Any, seats: Any, stop: Any) -> None:
     with seats.get_lock():
         _worker.update(counts=counts, seat=seats.value, stop=stop)
         seats.value += 1
+    if sys.gettrace() is None:  # what measures coverage writes its file when a process has ended
+        from multiprocessing import util  # noqa: PLC0415 -- loaded in a worker
+
+        # Nothing is left to be done then, and to take all modules apart takes longer than many a task.
+        util.Finalize(None, os._exit, (0,), exitpriority=-100)
 
 
 def _get_ready(_work: Callable[..., object]) -> None:

@@ -129,6 +129,8 @@ def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> Non
     """Feed one block; raises ``XmlError`` with line and column where the document is not well-formed."""
     try:
         parser.Parse(block, final)
+        if final:
+            parser.StartDoctypeDeclHandler = None  # it knows the parser, which would else not go before it
     except expat.ExpatError as error:
         if block.startswith(_UTF_32):  # XML allows it, expat does not know it
             raise XmlError("not readable: it is in UTF-32, expected UTF-8", line=1, column=1) from None

@@ -1,15 +1,15 @@
 """References to files as archives and METS write them, decoded once into checked segments.
 
-``parsed`` turns a ``file`` attribute, a ``lobFolder`` or an ``xlink:href`` into a ``Reference``, and
-``joined`` walks it below a root it cannot leave. A reference is never joined as a string, and what
-cannot be a safe name is refused, not cleaned.
+``parsed`` turns a ``file`` attribute or a ``lobFolder`` into a ``Reference``, ``located`` an ``xlink:href``
+of METS, and ``joined`` walks it below a root it cannot leave. A reference is never joined as a string, and
+what cannot be a safe name is refused, not cleaned.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import partial
 from typing import Any, NoReturn
@@ -54,6 +54,9 @@ class Repair(Enum):
     SPACE = "spaces not escaped"
     NON_ASCII = "non-ASCII characters not escaped"
     UNESCAPED = "characters not escaped that no URI may hold"
+    FILE_RELATIVE = "file: before a relative path (RFC 8089, §2: an absolute path follows)"
+    SLASH_ESCAPED = "slashes escaped as %2F (RFC 3986, §2.2: they are then a part of a name)"
+    FRAGMENT = "an identifier after # (RFC 3986, §3.5: it names a part of the file)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,10 @@ class Reference:
     is_folder: bool = False
     repairs: tuple[Repair, ...] = ()
 
+
+_AS_WRITTEN = {"file-relative", "host", "slash-encoded", "fragment"}
+_FILE_RELATIVE = re.compile(r"file:(?://(?=\./)|(?!/))", re.IGNORECASE)
+_ESCAPED_SLASH = re.compile("%2F", re.IGNORECASE)
 
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 """The usual reference, which means itself: no dot at the start of a name, nothing escaped."""
@@ -99,7 +106,7 @@ def is_urn(text: str) -> bool:
 
 
 def parsed(text: str) -> Reference:
-    r"""Return the reference that a ``file`` attribute, ``lobFolder`` or ``xlink:href`` holds.
+    r"""Return the reference that a ``file`` attribute or ``lobFolder`` holds.
 
     Taken: relative and absolute paths, ``file:`` without a host or with localhost, drives (RFC 8089
     E.2, ``C:\x``). Split at ``/`` first, then percent-decoded exactly once. Raises ``ReferenceRefused``
@@ -129,6 +136,39 @@ def parsed(text: str) -> Reference:
     segments, is_folder = _segments(text, path.removeprefix("/"))
     ordered = tuple(each for each in Repair if each in repairs)
     return Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder, repairs=ordered)
+
+
+def located(text: str) -> Reference:
+    """Return the reference that a location in METS holds, as ``parsed`` and as tools for E-ARK write them.
+
+    Those write ``file:x`` and ``file://./x`` for ``x``, ``a%2Fb`` for ``a/b``, and an identifier in the file
+    behind ``#``; each is a repair. Raises ``ReferenceRefused`` for any other text.
+    """
+    try:
+        return parsed(text)
+    except ReferenceRefused as error:
+        if error.rule not in _AS_WRITTEN:
+            raise
+        repairs, meant = _as_meant(text.strip(WHITE_SPACE))
+        try:
+            reference = parsed(meant)
+        except ReferenceRefused:
+            raise error from None  # what was written is told of, not what it was taken for
+    found = {*reference.repairs, *repairs}
+    return replace(reference, repairs=tuple(each for each in Repair if each in found))
+
+
+def _as_meant(text: str) -> tuple[set[Repair], str]:
+    """Return what is unusual in a location, and what tools for E-ARK mean by it."""
+    path, mark, _ = text.partition("#")
+    relative = _FILE_RELATIVE.sub("", path, count=1) if _FILE_RELATIVE.match(path) else path
+    whole = _ESCAPED_SLASH.sub("/", relative)
+    found = {
+        Repair.FRAGMENT: bool(mark),
+        Repair.FILE_RELATIVE: relative != path,
+        Repair.SLASH_ESCAPED: whole != relative,
+    }
+    return {each for each, is_there in found.items() if is_there}, whole
 
 
 def are_plain(texts: Sequence[str]) -> bool:

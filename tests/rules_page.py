@@ -13,10 +13,12 @@ from metspack.checking.eark.requirements import Need, Requirement, Standard, Sta
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
 _BEFORE = f"""# Requirements of the E-ARK standards
 
-`metspack check` holds packages against CSIP 2.2.0, E-ARK SIP 2.2.0 and CITS SIARD 1.0. What is broken is a
+`metspack check` holds packages against CSIP 2.2.0, E-ARK SIP 2.2.0 and CITS SIARD 1.0, or against the older version of CSIP
+and SIP that they declare ([conformance.md](conformance.md) has the differences, and what is read how). What is broken is a
 finding: {Code.REQUIREMENT_BROKEN.id} (error) for a MUST, {Code.RECOMMENDATION_NOT_FOLLOWED.id} (warning) for a SHOULD,
-{Code.OPTION_INCOMPLETE.id} (information) for an option used in part. Its message begins with the requirement's id, its
+{Code.OPTION_INCOMPLETE.id} (information) for an option used in part. It goes by the requirement's name, its
 line is that of the first place, and places of one METS that break the same requirement are counted in one finding.
+`metspack explain CSIP60` shows what to write.
 
 ## When they apply
 

@@ -42,14 +42,23 @@ SOFT, HARD, SPLINTER = 400, 700, 60
 LONG: Mapping[str, str] = {
     "metspack.building.build": "one build from source to publication, in its order",
     "metspack.building.placing": "every way of placing LOBs, alone or in runs, copied or linked",
+    "metspack.building.segments": "the work on segments: placed whole or in stretches, and described",
     "metspack.building.manifests": "every list of checksums: those written, and those trusted",
     "metspack.checking.archives.archive": "all that is asked of one archive in a package",
     "metspack.checking.archives.lobsearch": "the checker's own search for LOBs, apart from the reader's",
+    "metspack.checking.archives.packagefiles": "one look-up of files for cells: in columns, in the catalogue",
     "metspack.checking.files.fixity": "one reading of all files: what is stated of them, and what is wrong",
+    "metspack.checking.files.manifests": "every manifest: the package's own, those beside archives, a bag's",
     "metspack.checking.files.metadatafiles": "one reading of metadata files, and what PREMIS is held against",
     "metspack.checking.files.splitlobs": "all that is said of split LOBs, against each other and the bytes",
+    "metspack.checking.eark.package": "one package against all standards, its METS, folders and archives",
+    "metspack.checking.eark.sections": "the sections of METS before the structMap, a handler each",
     "metspack.checking.links.links": "one walk from METS to METS, each way of linking beside the others",
-    "metspack.checking.segments": "the fast way of a segment through the check, to be taken out whole",
+    "metspack.checking.opening": "what can be named to be checked, and what all else that is named is",
+    "metspack.checking.run": "the order of a check: what is looked at whole, each step, what bytes tell",
+    "metspack.checking.segmentreader": "one segment from all sides: METS, folder or zip file, PREMIS",
+    "metspack.checking.segments": "what is known of segments that agree, and what cannot be known of them",
+    "metspack.mets.packages": "which IPs lie where: side by side in a folder, and in what was delivered",
     "metspack.checking.mets.documents": "one reading of METS into the catalogue, fact by fact and in runs",
     "metspack.checking.mets.schema": "one validation, quick for what is valid and close for what is not",
     "metspack.containers.zipdirectory": "one central directory: found, checked, read by runs and one by one",
@@ -64,7 +73,9 @@ LONG: Mapping[str, str] = {
     "metspack.mets.fastreader": "the fast way through METS, to be taken out whole if it is no longer needed",
     "metspack.mets.reader": "every fact of METS and the handlers that find it",
     "metspack.model": "the values that pass from stage to stage, one by one and together",
+    "metspack.reporting.model": "what every report shows: its frame, packages, relations and figures",
     "metspack.packages.cells": "the cells of a package's archive beside the files that METS lists",
+    "metspack.packages.files": "every tree that a package's files are in, and one mounted in another",
     "metspack.packages.index": "the tables of a package's METS, and the walk that fills them",
     "metspack.packages.package": "what can be asked of an opened package",
     "metspack.packages.source": "a package as a source: cells paired with METS",
@@ -81,7 +92,6 @@ LONG: Mapping[str, str] = {
 
 SMALL: Mapping[str, str] = {
     "metspack.cli.commands.convert": "one module per command",
-    "metspack.cli.commands.explain": "one module per command",
 }
 """Modules under 60 lines with one importer, each with why it stands alone."""
 

@@ -12,6 +12,7 @@ from metspack.digests import (
     MANIFESTS,
     OCTETS,
     Hashers,
+    ReplacedDigest,
     algorithm_name,
     hasher,
     in_form_of,
@@ -201,3 +202,34 @@ def test_manifests_are_called_after_their_algorithms() -> None:
 )
 def test_what_is_called_like_a_manifest(name: str, expected: bool) -> None:
     assert is_manifest(name) is expected
+
+
+@given(
+    stated=st.sampled_from(["MD5", "SHA-1", "SHA-256"]),
+    values=st.lists(st.text("0123456789abcdef", min_size=1), min_size=3, max_size=3),
+    has_found=st.booleans(),
+    has_written=st.booleans(),
+)
+def test_a_note_on_a_replaced_digest_is_read_as_it_was_written(
+    stated: str, values: list[str], has_found: bool, has_written: bool
+) -> None:
+    first, second, third = (Digest(algorithm=stated, value=each) for each in values)
+    replaced = ReplacedDigest(
+        stated=first, found=second if has_found else None, written=third if has_written else None
+    )
+    assert ReplacedDigest.parsed(replaced.words()) == replaced
+    assert replaced.renewed([third]).written == third
+    assert replaced.renewed([]).written is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "name of the source 'Kørekort'",
+        "messageDigest of the source MD5 00, not that of its content, MD5 01",
+        "messageDigest of the source MD5 00, not compared with its content; in the package MD5 01 and more",
+    ],
+)
+def test_another_note_is_none_on_a_replaced_digest(words: str) -> None:
+    assert ReplacedDigest.parsed(words) is None

@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from metspack.mediatypes import BY_EXTENSION, DEFAULT, media_type
+from metspack.checking.eark.faults import registered_types
+from metspack.mediatypes import BY_EXTENSION, DEFAULT, another_type, media_type
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,34 @@ def test_the_table_is_sorted_and_well_formed() -> None:
     assert list(BY_EXTENSION) == sorted(BY_EXTENSION)
     assert all(re.fullmatch(r"[a-z0-9]+", key) for key in BY_EXTENSION)
     assert all(media_type(value, "") == value for value in BY_EXTENSION.values())
+
+
+def test_every_media_type_that_an_extension_stands_for_is_on_the_list_of_iana() -> None:
+    assert set(BY_EXTENSION.values()) <= registered_types()
+
+
+PNG, JPEG = b"\x89PNG\r\n\x1a\n...", b"\xff\xd8\xff\xe0..."
+
+
+@pytest.mark.parametrize(
+    ("kind", "head", "actual"),
+    [
+        ("image/png", PNG, None),
+        ("image/jpeg", PNG, "image/png"),
+        ("image/apng", PNG, None),  # begins so, too
+        ("text/plain; charset=UTF-8", JPEG, "image/jpeg"),
+        ("application/xml", b"%PDF-1.4", "application/pdf"),
+        ("application/octet-stream", JPEG, None),
+        ("image/tiff", b"II*\0", None),
+        ("application/pdf", b"words", DEFAULT),
+        ("application/pdf", b"", None),
+        ("text/plain", b"words", None),
+        ("text/plain", b"<?xml version='1.0'?>", None),
+        ("image/svg+xml", b"\xef\xbb\xbf<?xml version='1.0'?>", None),
+        ("image/jpeg", b"\n<?xml version='1.0'?>", "application/xml"),
+        ("video/mp4", b"<?xml version='1.0'?>", "application/xml"),
+        ("application/zip", b"<?xml version='1.0'?>", None),
+    ],
+)
+def test_media_types_are_compared_with_the_first_bytes(kind: str, head: bytes, actual: str | None) -> None:
+    assert another_type(kind, head) == actual

@@ -14,6 +14,7 @@ from metspack.uris import (
     file_uri,
     is_urn,
     joined,
+    located,
     parsed,
     quoted,
     walked,
@@ -210,6 +211,55 @@ REFUSED = {
     "\\\\.\\COM1": "unc",
     "file:////server/share": "unc",
 }
+
+
+@pytest.mark.parametrize(
+    ("text", "segments", "repairs"),
+    [
+        ("a/b", ("a", "b"), ()),
+        ("file:x", ("x",), (Repair.FILE_RELATIVE,)),
+        ("FILE:./a/x", ("a", "x"), (Repair.FILE_RELATIVE,)),
+        ("file:../x", ("..", "x"), (Repair.FILE_RELATIVE,)),
+        ("file://./a/x", ("a", "x"), (Repair.FILE_RELATIVE,)),
+        ("a%2Fb%2fc", ("a", "b", "c"), (Repair.SLASH_ESCAPED,)),
+        ("a/x.xml#id", ("a", "x.xml"), (Repair.FRAGMENT,)),
+        (" x.xml# ", ("x.xml",), (Repair.FRAGMENT,)),
+        (
+            "file://./a b%2Fx.xml#id",
+            ("a b", "x.xml"),
+            (Repair.SPACE, Repair.FILE_RELATIVE, Repair.SLASH_ESCAPED, Repair.FRAGMENT),
+        ),
+        ("a%2F..%2Fb", ("a", "..", "b"), (Repair.SLASH_ESCAPED,)),
+    ],
+)
+def test_locations_are_read_as_tools_for_e_ark_write_them(
+    text: str, segments: tuple[str, ...], repairs: tuple[Repair, ...]
+) -> None:
+    found = located(text)
+    assert (found.kind, found.segments, found.repairs) == (RELATIVE, segments, repairs)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        *(
+            (text, rule)
+            for text, rule in REFUSED.items()
+            if rule in {"unc", "query", "scheme", "nul", "percent"}
+        ),
+        ("%2E%2E%2fx", "slash-encoded"),
+        ("file://host/x", "host"),
+        ("file://host/x#y", "fragment"),
+        ("#", "fragment"),
+        ("file:", "empty"),
+        ("file:http://x", "file-relative"),
+        ("a%2F%2Fb", "slash-encoded"),
+    ],
+)
+def test_a_location_is_refused_as_it_was_written(text: str, rule: str) -> None:
+    with pytest.raises(ReferenceRefused) as caught:
+        located(text)
+    assert caught.value.rule == rule
 
 
 @pytest.mark.parametrize(("text", "rule"), REFUSED.items())

@@ -38,6 +38,7 @@ from metspack.progress import Progress, Silent
 from metspack.safexml import XmlError
 from metspack.sources import opening
 from metspack.sources.archive import Archive
+from metspack.sources.opening import SourceFacts
 
 _FINDINGS = 20
 _OF_MANIFESTS = (Code.MANIFEST_MISSING.id, Code.MANIFEST_FORM.id)
@@ -261,13 +262,15 @@ def _job(source: Path, options: BuildOptions, representation: str | None) -> str
 
 
 def _made(built: Built) -> dict[str, Any]:
-    return asdict(built) | {"target": str(built.target)}
+    made_of = None if built.made_of is None else built.made_of.document()
+    return asdict(built) | {"target": str(built.target), "made_of": made_of}
 
 
 def _built(made: Mapping[str, Any], folder: Path) -> Built:
     readers = made["readers"] and Readership.restored(made["readers"])
+    made_of = made["made_of"] and SourceFacts.restored(made["made_of"])
     lists = {name: tuple(made[name]) for name in ("warnings", "unopened")}
-    return Built(**{**made, "target": folder, **lists, "readers": readers})
+    return Built(**{**made, "target": folder, **lists, "readers": readers, "made_of": made_of})
 
 
 class _Check:
@@ -337,8 +340,10 @@ class _AddWork(build.BuildWork):
         for path in found.archives:
             stem = Path(path).stem
             if ids.ncname(stem).casefold() == ids.ncname(self.name).casefold():
+                original = options.name or archive.stem
+                becomes = "" if original == self.name else f", and {original!r} would become {self.name}"
                 raise ConfigError(
-                    f"the package has an archive named {stem} already: {path}",
+                    f"the package has an archive named {stem} already: {path}{becomes}",
                     hint="Give the new one another name: --name NAME.",
                 )
 

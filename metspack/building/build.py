@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import starmap
 from pathlib import Path
 
 from metspack import layouts, processes
@@ -27,18 +29,19 @@ from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, LinkMode, Segment
-from metspack.planning import assignment, planfile
-from metspack.planning.assignment import Column, Course
-from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
+from metspack.planning import assignment, planfile, slices
+from metspack.planning.assignment import Column, Course, SegmentGroups
+from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split, slip_words
 from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
-from metspack.processes import Underway, Workers
+from metspack.planning.slices import SliceStretch
+from metspack.processes import Underway
 from metspack.progress import Progress, Silent
 from metspack.siard.upgrade import Upgrade
 from metspack.sizes import counted
-from metspack.sources import opening, rewriting
+from metspack.sources import opening
 from metspack.sources.archive import Archive
-from metspack.sources.opening import Source
+from metspack.sources.opening import Source, SourceFacts
 from metspack.sources.repacking import Departures
 
 _FOLDERS = 3  # that a column's LOBs lie in below a segment: of schema, table and column
@@ -92,7 +95,8 @@ class Built:
     ``linked`` of the ``files`` are hard links, None where none was to be. ``trusted`` are the numbers of
     ``manifests.TrustedTotals``, None where all checksums were computed.
     ``readers`` tells which programs find the LOBs outside; None where there is no archive, or none.
-    ``unopened`` are the archives that no reader of their version of SIARD opens.
+    ``unopened`` are the archives that no reader of their version of SIARD opens. ``made_of`` are the facts of
+    the source.
     """
 
     target: Path
@@ -109,6 +113,7 @@ class Built:
     unopened: tuple[str, ...] = ()
     linked: int | None = None
     trusted: Mapping[str, int] | None = None
+    made_of: SourceFacts | None = None
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
@@ -203,9 +208,13 @@ class BuildWork:
             self.warnings += upgrade_notes(self.archive)
         self.kept = 0
         self._expected = 0
+        self._workers = processes.Workers(1)
+        self._placing: Underway[SegmentTask, TaskPlaced] | None = None
+        self._moved: int | None = 0  # bytes, as long as another stage is shown
         self.traits = LobTraits()
         self.stays: frozenset[Column] = frozenset()
         self.upgrade: Upgrade | None = None
+        self.made_of = SourceFacts(name=source.stem)
 
     @property
     def layout(self) -> Layout:
@@ -216,7 +225,7 @@ class BuildWork:
         """Make the whole package in the staging folder."""
         journal = staging.journal
         journal.record(event="begin", source=str(self.source.path), name=self.name)
-        with closing(Departures()) as departures:
+        with closing(Departures()) as departures, self._workers:
             self.stays = self._choose_columns()
             course = self._plan(staging, departures)
             self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
@@ -231,8 +240,8 @@ class BuildWork:
             journal.record(
                 event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes
             )
-            if self.archive is not None and self.options.check_message_digest:
-                self.warnings += rewriting.digest_warnings(self.archive, self.progress, rewritten=True)
+            self.made_of = building_options.source_facts(self.options, self.source, self.progress)
+            self.warnings += self.made_of.warnings(rewritten=True)
             siard, placed = self._write_all(staging, course, departures)
         journal.record(event="rewritten")
         spots = [self.spot(course, number) for number in course.ordered()]
@@ -245,6 +254,8 @@ class BuildWork:
             version=self.version,
             is_added=self.options.add_digests,
         )
+        containers = len({container for container, _ in course.keys})
+        segmented = (len(course.segments), containers, course.lobs, course.bytes)
         missed = readers_missing(self.options, self.style, self.version, self.layout, self._traits(course))
         return Built(
             target=staging.target,
@@ -256,11 +267,19 @@ class BuildWork:
             layout=self.layout.name,
             split=course.split,
             kept=self.kept,
-            warnings=(*self.warnings, *remarked, *missed, *checked, *_words_on(links, course)),
+            warnings=(
+                *self.warnings,
+                *slip_words(self.division.limits, *segmented),
+                *remarked,
+                *missed,
+                *checked,
+                *_words_on(links, course),
+            ),
             readers=self._readers(course),
             unopened=self._unopened(),
             linked=links.lobs if self._is_linking else None,
             trusted=trusted,
+            made_of=self.made_of,
         )
 
     @property
@@ -361,12 +380,14 @@ class BuildWork:
             sharing=self.sharing,
             departs=departures.add_all,
             agreed=self._agreement(),
+            grown=lambda course: self._place_ahead(staging, course),
         )
 
     def _expect(self, lobs: int) -> None:
         """Take note of further LOBs: once there are many, the processes start that are to place them."""
         self._expected += lobs
-        processes.prepare(segments.place, self.options.jobs, files=self._expected)
+        if self._placing is None:
+            processes.prepare(segments.place, self.options.jobs, files=self._expected)
 
     def _agreement(self) -> Callable[[Segment | None], None]:
         """Return a check of each segment, and None at the end, against the plan file if there is one."""
@@ -388,18 +409,23 @@ class BuildWork:
         """
         self.check_places(course)
         written = None
-        with processes.Workers(course.jobs(self.options.jobs)) as workers:
-            placing = self._begin_placing(staging, course, workers)
-            if self.archive is not None and placing.is_beside and not self.options.add_digests:
-                with suppress(SourceError, TargetError):
-                    written = self._write_archive(
-                        self.archive, staging, course, departures, corrected={}, meanwhile=placing.look
-                    )
-            placed: list[TaskPlaced] = []
-            for each in placing.results():
-                for child in each.children:
-                    staging.journal.record(event="segment", folder=child.folder, mets=child.checksum)
-                placed.append(each)
+        self.progress.stage("Placing", course.bytes)
+        if (placing := self._placing) is None:
+            self._workers.jobs = course.jobs(self.options.jobs)
+            placing = self._begin_placing(staging, course, is_growing=False)
+        moved, self._moved = self._moved, None
+        self._advance(moved or 0)
+        if self.archive is not None and placing.is_beside and not self.options.add_digests:
+            with suppress(SourceError, TargetError):
+                written = self._write_archive(
+                    self.archive, staging, course, departures, corrected={}, meanwhile=placing.look
+                )
+        placed: list[TaskPlaced] = []
+        for each in segments.describe_segments(placing.results(), partial(self._task, staging, course)):
+            for child in each.children:
+                staging.journal.record(event="segment", folder=child.folder, mets=child.checksum)
+            placed.append(each)
+        self._workers.close()
         corrected = segments.corrected(placed)
         if self.archive is not None and (written is None or corrected):
             if os.path.lexists(target := self._archive_target(staging)):
@@ -412,33 +438,66 @@ class BuildWork:
         self.warnings += left_out
         return siard, placed
 
+    def _place_ahead(self, staging: Partial, course: Course) -> None:
+        """Place segments that are planned while further ones are, in other processes.
+
+        Of errors those of the plan are told first, as if it had been made before. Not where anything is to be
+        known of the whole plan before the first LOB is placed.
+        """
+        options = self.options
+        if self._placing is not None:
+            self._placing.look()
+        elif (
+            self.objid
+            and self.plan is None
+            and not self._is_linking
+            and not options.trust_checksums
+            and processes.are_many(course.lobs)
+            and (jobs := processes.useful(options.jobs, files=course.lobs, size=course.bytes)) > 1
+        ):
+            staging.keep_room()
+            self._workers.jobs = jobs
+            self._placing = self._begin_placing(staging, course, is_growing=True)
+            self._placing.look()
+
+    def _advance(self, count: int) -> None:
+        """Count bytes that were placed, which are shown once that stage has come."""
+        if self._moved is None:
+            self.progress.advance(count)
+        else:
+            self._moved += count
+
     def _begin_placing(
-        self, staging: Partial, course: Course, workers: Workers
+        self, staging: Partial, course: Course, *, is_growing: bool
     ) -> Underway[SegmentTask, TaskPlaced]:
-        self.progress.stage("Placing", course.bytes)
-        holdings = self.source.holdings()
-        tasks = (
-            SegmentTask(
-                segments=tuple(self.spot(course, number) for number in numbers),
-                holdings=holdings,
-                package=staging.package,
-                work=staging.work,
-                parent=self.objid,
-                dialect=self.dialect,
-                layout=self.layout,
-                packing=self.packing,
-                add_digests=segments.digest_for_cells(self.options.algorithm)
-                if self.options.add_digests
-                else None,
-                accepted=self.options.accepted,
-                identify=self.options.identify,
-                prefix=self.prefix,
-                links=self._is_linking,
-                trusts=bool(self.options.trust_checksums),
-            )
-            for numbers in course.tasks()
+        # One file is written from its start to its end, and what is trusted is told of whole segments.
+        jobs = 1 if self.packing is not None or self.options.trust_checksums else self._workers.jobs
+        # Unlike a generator it goes on where it ended before there were further groups.
+        tasks = starmap(partial(self._task, staging, course), SegmentGroups(course, jobs))
+        return self._workers.begin(segments.place, tasks, self._advance, is_growing=is_growing)
+
+    def _task(
+        self, staging: Partial, course: Course, numbers: Sequence[int], stretch: SliceStretch = slices.WHOLE
+    ) -> SegmentTask:
+        return SegmentTask(
+            segments=tuple(self.spot(course, number) for number in numbers),
+            holdings=self.source.holdings(),
+            package=staging.package,
+            work=staging.work,
+            parent=self.objid,
+            dialect=self.dialect,
+            layout=self.layout,
+            packing=self.packing,
+            add_digests=segments.digest_for_cells(self.options.algorithm)
+            if self.options.add_digests
+            else None,
+            accepted=self.options.accepted,
+            identify=self.options.identify,
+            prefix=self.prefix,
+            links=self._is_linking,
+            trusts=bool(self.options.trust_checksums),
+            stretch=stretch,
         )
-        return segments.begin_placing(tasks, workers, self.progress)
 
     def spot(self, course: Course, number: int) -> SegmentSpot:
         """Return the folder of a segment in the package, and its OBJID."""
@@ -537,10 +596,13 @@ class BuildWork:
     ) -> ParentContent:
         """Return the content of the parent METS: the archive that was written, and the segments."""
         described: SiardFile | None = None
+        history: tuple[str, ...] = ()
         if siard is not None:
             path = self.dialect.archive_path(self.objid, self.name)
             with ZipContainer.opened(self._make_parent_root(staging) / path, self.options.budgets) as written:
                 zip64 = written.zip64
+                names = ids.name_history(self.source.stem, self.options.name, self.name)
+                history = building_options.history(self.archive, self.made_of, written, names)
             checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
         children = {number: child for task in placed for number, child in task.by_number()}
@@ -552,6 +614,7 @@ class BuildWork:
             children=[children[spot.number] for spot in spots],
             split=lambda: segments.split_lobs(staging.work, split),
             parts=lambda: segments.split_parts(staging.work, split),
+            history=history,
         )
 
     def _parent_folder(self) -> str:

@@ -16,7 +16,7 @@ from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
 from metspack.model import RunSlot, Segment
 from metspack.planning import assignment, planfile
-from metspack.planning.division import planned
+from metspack.planning.division import planned, slip_words
 from metspack.planning.planfile import PlanHeader
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
@@ -138,7 +138,14 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
                 is_merged="/" in dialect.archive_path(objid, name),
             ),
             warnings=(
-                *ids.name_words(source.stem, given),
+                *ids.name_words(source.stem, options.name),
+                *slip_words(
+                    division.limits,
+                    len(segments),
+                    len({each.container for each in segments}),
+                    lobs,
+                    sum(each.bytes for each in segments),
+                ),
                 *words,
                 *sharing.words(),
                 *warnings,

@@ -29,8 +29,8 @@ from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSp
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
-from metspack.sources import rewriting
 from metspack.sources.archive import Archive
+from metspack.sources.opening import SourceFacts
 
 _FINDINGS = 20
 _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
@@ -41,7 +41,7 @@ class Described:
     """Result of describing a folder: segments, LOBs in them and their bytes, LOBs inside the archive.
 
     ``unreferenced`` counts the files in segments that no cell names; ``unopened`` are the archives that no
-    reader of their version of SIARD opens.
+    reader of their version of SIARD opens. ``made_of`` are the facts of the archive.
     """
 
     folder: Path
@@ -54,6 +54,7 @@ class Described:
     unreferenced: int
     warnings: tuple[str, ...]
     unopened: tuple[str, ...] = ()
+    made_of: SourceFacts | None = None
 
 
 def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
@@ -105,8 +106,8 @@ class _InPlaceWork:
             lobs.find(self.staging)
             spots = self._spots(package)
             self._check_space(spots, package)
-            if options.check_message_digest:
-                self.warnings += rewriting.digest_warnings(archive, self.progress, rewritten=False)
+            made_of = building_options.source_facts(options, archive, self.progress)
+            self.warnings += made_of.warnings(rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
             lobs.read(self.staging, options, self.progress)
             children = self._write_children(lobs, spots, package)
@@ -131,6 +132,7 @@ class _InPlaceWork:
             unreferenced=counts.unnamed,
             warnings=tuple(self.warnings),
             unopened=(archive.name,) if archive.metadata.version == "1.0" and counts.lobs else (),
+            made_of=made_of,
         )
 
     def _refuse_descriptions(self) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from metspack.containers.zipreader import ZipContainer
+from metspack.digests import ReplacedDigest
 from metspack.errors import ConfigError
 from metspack.layouts import Layout
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import HREF_STYLES, Dialect, DialectOptions, PackageFacts, Software
-from metspack.model import Budgets
+from metspack.model import Budgets, Digest
+from metspack.progress import Progress
 from metspack.resources import __version__
-from metspack.siard import offsets, upgrade
-from metspack.sources import pronom
+from metspack.siard import metadata, offsets, upgrade
+from metspack.sources import opening, pronom
 from metspack.sources.archive import Archive, Grants
+from metspack.sources.opening import Source, SourceFacts
 
 SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
 """The agent that every package names."""
@@ -25,7 +30,8 @@ class PackageOptions:
     ``created`` is the only time written, as xs:dateTime (2026-05-01T12:00:00Z); the functions of the public
     API take SOURCE_DATE_EPOCH or the clock when it is empty. ``grants`` are the folders that LOBs may lie in
     beside that of the archive. ``accepted`` is of ``lobstream.ACCEPTABLE``; ``identify`` identifies formats
-    of LOBs by their bytes; ``verify`` reads every byte once more at the end. ``dialect`` is of
+    of LOBs by their bytes; ``verify`` reads every byte once more at the end. ``require_message_digest``
+    refuses an archive whose messageDigest is not found right. ``dialect`` is of
     ``dialects.DIALECTS``; ``checksum``, ``mets_profile`` and ``dialect_options``, those that it alone takes,
     are as it has them when None.
     """
@@ -45,6 +51,7 @@ class PackageOptions:
     identify: bool = False
     verify: bool = False
     check_message_digest: bool = True
+    require_message_digest: bool = False
     budgets: Budgets = field(default_factory=Budgets)
 
     @property
@@ -84,6 +91,40 @@ def objid(options: PackageOptions, name: str, archive: Archive | None, *, is_pac
     if not is_packed:
         return made
     return dialects.named(options.dialect).packed_objid(made, options.dialect_options)
+
+
+def source_facts(options: PackageOptions, source: Source, progress: Progress) -> SourceFacts:
+    """Return the facts of a source that becomes a package, its messageDigest compared as the options have it.
+
+    Raises ``SourceError`` when it is required to be right and is not, ``ConfigError`` for options that
+    contradict each other.
+    """
+    if options.require_message_digest and not options.check_message_digest:
+        raise ConfigError(
+            "--require-message-digest cannot be combined with --no-message-digest-check",
+            hint="Leave one of the two out.",
+        )
+    facts = opening.source_facts(source, progress, compares=options.check_message_digest)
+    if options.require_message_digest:
+        facts.check(source.path)
+    return facts
+
+
+def history(
+    archive: Archive | None, made_of: SourceFacts, written: ZipContainer, names: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the notes on what an archive was made of, ``written`` being what it has become.
+
+    Notes that came with it stay, and name the messageDigest that it has now. ``names`` are new notes on its
+    name.
+    """
+    before = () if archive is None else archive.history
+    digests: tuple[Digest, ...] = ()
+    if (before or made_of.digests) and (extent := written.extent(metadata.NAME)) is not None:
+        digests = metadata.read(b"".join(written.contents(extent))).digests
+    parsed = ((words, ReplacedDigest.parsed(words)) for words in before)
+    known = (words if each is None else each.renewed(digests).words() for words, each in parsed)
+    return (*known, *names, *(each.words() for each in made_of.replaced(digests)))
 
 
 def written_version(archive: Archive | None, asked: str | None) -> str | None:

@@ -21,6 +21,7 @@ from metspack.containers.ipwriter import Folder, Pack, Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import reading, writing
 from metspack.layouts import Layout
+from metspack.mets import filetable
 from metspack.mets.dialects.interface import (
     ChildContent,
     ChildMets,
@@ -34,8 +35,7 @@ from metspack.model import Format
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.sharedlobs import Sharing
-from metspack.processes import Underway, Workers
-from metspack.progress import Progress
+from metspack.planning.slices import SliceStretch
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
@@ -51,6 +51,7 @@ class SegmentTask:
     the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
     of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS;
     ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that are known.
+    ``stretch`` is what is placed of the slice; a part of it is placed, and the segment described afterwards.
     """
 
     segments: tuple[SegmentSpot, ...]
@@ -67,11 +68,17 @@ class SegmentTask:
     prefix: str = ""
     links: bool = False
     trusts: bool = False
+    stretch: SliceStretch = slices.WHOLE
 
     @property
     def number(self) -> int:
         """The task's number: that of its first segment."""
         return self.segments[0].number
+
+    @property
+    def label(self) -> str:
+        """The task in the names of its files: its number, and the stretch where that is not all."""
+        return _label(self.number, self.stretch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +86,7 @@ class TaskPlaced:
     """Result of a task: the METS of its segments as the parent names them, and notes on their LOBs.
 
     ``is_split``: there are split LOBs; ``has_digests``: there are digests that cells are to get.
+    ``stretch`` is what was placed of the slice: of a part of it there are no children.
     """
 
     numbers: tuple[int, ...]
@@ -86,6 +94,7 @@ class TaskPlaced:
     is_split: bool
     has_digests: bool
     notes: Mapping[str, int]
+    stretch: SliceStretch = slices.WHOLE
 
     @property
     def number(self) -> int:
@@ -101,17 +110,26 @@ UTF16_LENGTHS = "LOBs whose cell counts UTF-16 units"
 PART_DIGESTS = "LOBs whose cell has the digest of their last part alone"
 
 
-def digests_path(work: Path, task: int) -> Path:
+def _label(number: int, stretch: SliceStretch) -> str:
+    return f"{number}" if stretch == slices.WHOLE else f"{number}-{stretch.start}"
+
+
+def digests_path(work: Path, task: int | str) -> Path:
     """Return the path of a task's digests for cells: ``[id, algorithm, value]`` on each line."""
     return work / f"digests-{task}.jsonl"
 
 
-def wholes_path(work: Path, task: int) -> Path:
+def placed_path(work: Path, task: str) -> Path:
+    """Return the path of the files of a stretch: ``filetable.text_of`` on each line."""
+    return work / f"placed-{task}.jsonl"
+
+
+def wholes_path(work: Path, task: int | str) -> Path:
     """Return the path of a task's split LOBs: ``SplitLob``'s fields in their order on each line."""
     return work / f"wholes-{task}.jsonl"
 
 
-def parts_path(work: Path, task: int) -> Path:
+def parts_path(work: Path, task: int | str) -> Path:
     """Return the path of the parts of split LOBs: ``[LOB id, part id, child OBJID]`` on each line."""
     return work / f"parts-{task}.jsonl"
 
@@ -159,9 +177,9 @@ class _ProvenLobs:
     def __init__(self, task: SegmentTask) -> None:
         self._task = task
         self.notes: Counter[str] = Counter()
-        self.digests = writing.NewFile(digests_path(task.work, task.number))
-        self.wholes = writing.NewFile(wholes_path(task.work, task.number))
-        self.parts = writing.NewFile(parts_path(task.work, task.number))
+        self.digests = writing.NewFile(digests_path(task.work, task.label))
+        self.wholes = writing.NewFile(wholes_path(task.work, task.label))
+        self.parts = writing.NewFile(parts_path(task.work, task.label))
 
     def note_lob(self, passage: Passage) -> None:
         lob, task = passage.lob, self._task
@@ -204,7 +222,8 @@ def _line(*fields: object) -> bytes:
 def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """Place the LOBs of a task's segments, write each one's METS and its lines of the manifests.
 
-    ``moved`` is called with numbers of bytes copied. Raises ``SourceError`` and ``TargetError``.
+    Of a stretch the files are listed instead, for ``describe_segments``. ``moved`` is called with numbers of
+    bytes copied. Raises ``SourceError`` and ``TargetError``.
     """
     proven = _ProvenLobs(task)
     checksum = task.dialect.checksum_type
@@ -217,14 +236,16 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 checksum=checksum,
                 algorithms=(task.add_digests,) if task.add_digests else (),
                 accepted=task.accepted,
-                identifying=Identifying(task.work / f"probe-{task.number}") if task.identify else None,
+                identifying=Identifying(task.work / f"probe-{task.label}") if task.identify else None,
                 moved=moved,
                 ended=proven.note_lob,
                 joined=proven.note_whole,
                 prefix=task.prefix,
                 links=task.links,
             )
-            for spot in task.segments:
+            if task.stretch != slices.WHOLE:
+                _place_stretch(task, placer)
+            for spot in task.segments if task.stretch == slices.WHOLE else ():
                 with closing(Placements()) as placements, _open_target(task, spot) as target:
                     found = slices.runs(slices.path(task.work, spot.number))
                     taken = manifests.known(task.work, spot.number) if task.trusts else repeat(NOTHING_KNOWN)
@@ -244,6 +265,65 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
         is_split=proven.wholes.size > 0,
         has_digests=proven.digests.size > 0,
         notes=dict(proven.notes),
+        stretch=task.stretch,
+    )
+
+
+def _place_stretch(task: SegmentTask, placer: Placing) -> None:
+    """Place the LOBs of a stretch, and list their files."""
+    (spot,) = task.segments
+    found = slices.runs(slices.path(task.work, spot.number), task.stretch)
+    with closing(Placements()) as placements:
+        with Folder(task.package / spot.content, shared=True) as folder:
+            for placed in placer.place(found, folder):
+                placements.add(placed)
+        with writing.NewFile(placed_path(task.work, task.label)) as listed:
+            for each in placements.runs():
+                listed.write(f"{filetable.text_of(each)}\n".encode())
+
+
+def describe_segments(
+    results: Iterable[TaskPlaced], task_of: Callable[[tuple[int, ...]], SegmentTask]
+) -> Iterator[TaskPlaced]:
+    """Yield the results of whole segments: one that was placed in stretches is described once all are there.
+
+    ``task_of`` returns the task of some segments. Raises ``TargetError``.
+    """
+    stretches: list[TaskPlaced] = []
+    for each in results:
+        if each.stretch == slices.WHOLE:
+            yield each
+            continue
+        stretches.append(each)
+        if each.stretch.is_last:
+            yield _describe_together(task_of(each.numbers), stretches)
+            stretches.clear()
+
+
+def _describe_together(task: SegmentTask, stretches: Sequence[TaskPlaced]) -> TaskPlaced:
+    """Describe a segment that was placed in stretches."""
+    (spot,) = task.segments
+    labels = [_label(task.number, each.stretch) for each in stretches]
+    with closing(Placements()) as placements:
+        for label in labels:
+            with open(reading.opened(placed_path(task.work, label)), "rb", closefd=True) as lines:
+                for line in lines:
+                    placements.add(filetable.placed_of(line))
+        child = describe(placements, spot, task)
+    with writing.NewFile(digests_path(task.work, task.number)) as digests:
+        for label in labels:
+            with reading.opening(digests_path(task.work, label)) as descriptor:
+                for block in reading.chunks(descriptor):
+                    digests.write(block)
+    notes: Counter[str] = Counter()
+    for each in stretches:
+        notes.update(each.notes)
+    return TaskPlaced(
+        numbers=(task.number,),
+        children=(child,),
+        is_split=False,
+        has_digests=any(each.has_digests for each in stretches),
+        notes=dict(notes),
     )
 
 
@@ -320,13 +400,6 @@ def _child(files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask) -
     return ChildMets(
         objid=spot.objid, folder=spot.ip, content=spot.content, size=mets.size, checksum=checksum
     )
-
-
-def begin_placing(
-    tasks: Iterable[SegmentTask], workers: Workers, progress: Progress
-) -> Underway[SegmentTask, TaskPlaced]:
-    """Begin to place segments."""
-    return workers.begin(place, tasks, progress.advance)
 
 
 def warnings(

@@ -28,15 +28,15 @@ _CONVENTIONS = "P1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOutcome:
-    """Result of a check: the errors and, for each code of warnings, the first and their number."""
+    """Result of a check: the errors and, for each code or requirement, the first warning and their number."""
 
     errors: list[Finding] = field(default_factory=list)
     warned: dict[str, tuple[Finding, int]] = field(default_factory=dict)
 
     def warnings(self) -> Iterator[str]:
-        """Yield the warnings as sentences, each code once."""
+        """Yield the warnings as sentences, each code or requirement once."""
         for first, count in self.warned.values():
-            more = f" (and {count - 1:,} more of {first.code})" if count > 1 else ""
+            more = f" (and {count - 1:,} more of {checking.told_as(first)})" if count > 1 else ""
             yield f"the package was checked: {first.path}: {first.code} {first.message}{more}"
 
 
@@ -63,8 +63,8 @@ def outcome(
         if each.severity is Severity.ERROR:
             found.errors.append(each)
         elif each.severity is Severity.WARNING and not _is_told(each):
-            first, count = found.warned.get(each.code, (each, 0))
-            found.warned[each.code] = first, count + 1
+            first, count = found.warned.get(checking.told_as(each), (each, 0))
+            found.warned[checking.told_as(each)] = first, count + 1
     return found
 
 

@@ -6,17 +6,19 @@ Names are loaded when they are first used: a code is explained without what a ch
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from metspack.errors import ConfigError
 
 if TYPE_CHECKING:
-    from metspack.checking.codes import ALL_CODES, Code, Rule
+    from metspack.checking.codes import ALL_CODES, Code, Rule, told_as
     from metspack.checking.eark.profiles import Profile
+    from metspack.checking.eark.requirements import Requirement
     from metspack.checking.opening import weight
     from metspack.checking.options import Level
-    from metspack.checking.run import Checked, Checking, CheckSummary, Observer, check
+    from metspack.checking.run import Checked, Checking, CheckSummary, Observer, PackageResult, check
     from metspack.model import Severity
 
 __all__ = [
@@ -28,19 +30,21 @@ __all__ = [
     "Explanation",
     "Level",
     "Observer",
+    "PackageResult",
     "Profile",
     "Rule",
     "check",
     "explained",
+    "told_as",
     "weight",
 ]
 
 _HOMES = {
-    "codes": ("ALL_CODES", "Code", "Rule"),
+    "codes": ("ALL_CODES", "Code", "Rule", "told_as"),
     "eark.profiles": ("Profile",),
     "opening": ("weight",),
     "options": ("Level",),
-    "run": ("CheckSummary", "Checked", "Checking", "Observer", "check"),
+    "run": ("CheckSummary", "Checked", "Checking", "Observer", "PackageResult", "check"),
 }
 
 
@@ -59,7 +63,10 @@ _CODES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The explanation of a finding code: its meaning, its clause and its remedy."""
+    """The explanation of a code or requirement: its meaning, its clause and its remedy.
+
+    ``example`` is what to write, for a requirement: XML, or paths; empty where there is none.
+    """
 
     code: str
     title: str
@@ -67,10 +74,15 @@ class Explanation:
     meaning: str
     clause: str
     remedy: str
+    example: str = ""
 
 
+@cache
 def explained(code: str) -> Explanation:
-    """Return the meaning and the remedy of a finding code; raises ``ConfigError`` if it is unknown."""
+    """Return the meaning and the remedy of a finding code or of a requirement of E-ARK.
+
+    Raises ``ConfigError`` if it is unknown.
+    """
     from metspack.checking.codes import Code  # noqa: PLC0415 -- not for whom a module below this one will do
 
     try:
@@ -89,7 +101,7 @@ def explained(code: str) -> Explanation:
 
 def _explained_requirement(code: str) -> Explanation:
     from metspack.checking.codes import ALL_CODES  # noqa: PLC0415
-    from metspack.checking.eark.faults import CODES, named  # noqa: PLC0415 -- its tables are large
+    from metspack.checking.eark.faults import CODES, examples, named  # noqa: PLC0415 -- its tables are large
 
     requirement = named(code)
     if requirement is None:
@@ -101,7 +113,17 @@ def _explained_requirement(code: str) -> Explanation:
         code=requirement.id,
         title=requirement.says,
         severity=CODES[requirement.need].severity,
-        meaning=requirement.note or f"{requirement.need.value}; {requirement.state.value}.",
+        meaning=_meaning(requirement),
         clause=f"{requirement.standard.value}, {requirement.where or requirement.id}",
         remedy=CODES[requirement.need].remedy,
+        example=examples().get(requirement.id, ""),
     )
+
+
+def _meaning(requirement: Requirement) -> str:
+    said = f"{requirement.need.value}; {requirement.state.value}."
+    if requirement.note:
+        said += f" {requirement.note}"
+    if requirement.codes:
+        said += f" Also told by {', '.join(requirement.codes)}."
+    return said

@@ -23,7 +23,7 @@ CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
     line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER,
     key TEXT, found TEXT, named_by TEXT, type TEXT, pointed INTEGER DEFAULT 0,
-    leads INTEGER DEFAULT 0, package_type TEXT
+    leads INTEGER DEFAULT 0, package_type TEXT, package BLOB
 );
 CREATE INDEX mets_parent ON mets (parent, key);
 CREATE TABLE entry (
@@ -49,6 +49,7 @@ CREATE TABLE edge (
 CREATE INDEX edge_parent ON edge (parent, child);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
+CREATE TABLE above (key TEXT, found TEXT);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
 CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
 CREATE INDEX pack_folder ON pack (folder);
@@ -58,6 +59,8 @@ CREATE TABLE object (
     document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT,
     digest TEXT
 );
+CREATE TABLE technical (xml_id TEXT, line INTEGER, size INTEGER, algorithm TEXT, digest TEXT);
+CREATE INDEX technical_id ON technical (xml_id);
 CREATE TABLE apart_object (path BLOB, line INTEGER, document BLOB, algorithm TEXT, digest TEXT);
 CREATE INDEX apart_object_path ON apart_object (path);
 CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
@@ -77,6 +80,9 @@ CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE verified (path BLOB PRIMARY KEY, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
+CREATE TABLE gone (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE lost_cell (path BLOB, archive BLOB, place TEXT);
+CREATE INDEX lost_cell_path ON lost_cell (path);
 CREATE TABLE piece (
     whole TEXT, origin INTEGER, position INTEGER, path BLOB, PRIMARY KEY (whole, origin, position)
 ) WITHOUT ROWID;
@@ -131,7 +137,7 @@ _BATCH = 2_000
 _AT_ONCE = (100, 20, 4, 1)  # rows in one statement
 _NEAR = 500
 Row = tuple[Any, ...]
-_CACHE = 6000  # KiB
+_CACHE = 2000  # KiB: more of it makes nothing sooner, as the file is in the memory of the system
 # Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
@@ -245,18 +251,20 @@ class Catalogue(tempdb.Scratch):
         done: bool = False,
         found: str | None = None,
         named_by: str | None = None,
+        package: bytes | None = None,
     ) -> int:
         """Add a METS document that is to be read (or is ``done``); returns its id, 1 for the first.
 
         ``called`` is the OBJID that the parent has for it, ``found`` where it lies when that is elsewhere,
         ``named_by`` how it is linked when that is no link of parent and child as the recommendation has it.
+        ``package`` is the folder of the package that it is a representation's of, None for a package's own.
         """
         folder = folder_of(path)
         segment = SEGMENT.fullmatch(shown(folder.rstrip(b"/").rpartition(b"/")[2])) is not None
         key = None if called is None else bare(called)
-        sql = """INSERT INTO mets (path, folder, parent, called, done, segment, key, found, named_by)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-        return self.put(sql, path, folder, parent, called, done, segment, key, found, named_by)
+        sql = """INSERT INTO mets (path, folder, parent, called, done, segment, key, found, named_by, package)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+        return self.put(sql, path, folder, parent, called, done, segment, key, found, named_by, package)
 
     def index_entries(self) -> None:
         """Build the index of files by METS and ID: after the first METS, which may be the only large one."""

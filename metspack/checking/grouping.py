@@ -13,8 +13,9 @@ from metspack.model import Finding
 
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
 
-_GONE = "SELECT other FROM renamed WHERE path = ?"
 _COME = "SELECT path FROM renamed WHERE other = ?"
+_IS_GONE = "SELECT 1 FROM gone WHERE path = ?"
+_LOST_METS = "SELECT 1 FROM mets WHERE size IS NULL AND path > ? AND path < ?"
 _IS_FOLDER = "SELECT 1 FROM folder WHERE path = ?"
 _AFTER_SLASH = b"0"
 
@@ -103,7 +104,11 @@ class SharedFaults:
         self._held.clear()
 
     def _key(self, finding: Finding) -> Hashable:
-        return (finding.code, *(each for each in finding.facts if each[0] in self._alike))
+        return (
+            finding.code,
+            finding.requirement,
+            *(each for each in finding.facts if each[0] in self._alike),
+        )
 
     def _each(self, kind: str, fault: _SharedFault) -> Iterator[Finding]:
         if fault.count > len(fault.others) + 1:  # more than are kept
@@ -124,6 +129,25 @@ def _of_all(finding: Finding, kind: str, count: int) -> Finding:
 def absent(catalogue: Catalogue) -> Folder:
     """Return what gives the uppermost folder on the way to a missing file that is missing itself."""
     return climbing(lambda folder: catalogue.row(_IS_FOLDER, folder) is None)
+
+
+def told(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
+    """Return what tells whether a missing file has a finding: its own, or that on the METS lost with it.
+
+    It gets the path, and the uppermost folder on the way there that is missing too (``absent``).
+    """
+    last: tuple[bytes | None, bool] = (None, False)
+
+    def is_told(path: bytes, folder: bytes | None) -> bool:
+        nonlocal last
+        if catalogue.row(_IS_GONE, path) is not None:
+            return True
+        if folder is not None and folder != last[0]:
+            below = (folder + b"/", folder + _AFTER_SLASH)
+            last = folder, catalogue.row(_LOST_METS, *below) is not None
+        return folder is not None and last[1]
+
+    return is_told
 
 
 def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
@@ -151,19 +175,11 @@ def moved(path: bytes, to: bytes) -> tuple[bytes, bytes] | None:
     return b"/".join(before[:-shared]), b"/".join(now[:-shared])
 
 
-def gone(catalogue: Catalogue) -> Folder:
-    """Return what gives the folder that a missing file has left, with others, for another folder."""
-    return _moving(catalogue, _GONE)
-
-
 def come(catalogue: Catalogue) -> Folder:
     """Return what gives the folder that an unlisted file has come to, with others, from another folder."""
-    return _moving(catalogue, _COME)
 
-
-def _moving(catalogue: Catalogue, sql: str) -> Folder:
     def folder(path: bytes) -> bytes | None:
-        row = catalogue.row(sql, path)
+        row = catalogue.row(_COME, path)
         both = None if row is None else moved(path, row[0])
         return None if both is None else both[0]
 

@@ -61,7 +61,10 @@ def findings(
     """
     tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
-    if isinstance(tree, FolderTree):
+    agreed = None if places.agreement is None else places.agreement.segments.get(start)
+    if agreed is not None:
+        taking.take_agreed(agreed)
+    elif isinstance(tree, FolderTree):
         _walk(taking, (tree.root, tree.names), jobs, places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
@@ -85,7 +88,7 @@ def _walk(
     taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None, agreement: Agreement | None
 ) -> None:
     """Take what lies in the folders on disk that the catalogue has, and in those below; some of it beside."""
-    agreed = {} if agreement is None else agreement.segments
+    agreed = {} if agreement is None else {each.data: each for each in agreement.segments.values()}
     below = {folder for each in agreed.values() for folder in each.folders}
     while (path := taking.next_folder()) is not None:
         if path in below:
@@ -172,8 +175,11 @@ class _Taking:
         self.flush()
 
     def take_agreed(self, segment: AgreedSegment) -> None:
-        """Add a segment in which all agrees: its METS and its folders, but no file."""
-        self.take_file(segment.mets, segment.size)
+        """Add the data of a segment in which all agrees: METS, archives and folders, but no other file."""
+        if segment.data == segment.folder:
+            self.take_file(segment.mets, segment.size)
+        for path, size in segment.kept:
+            self.take_file(path, size)
         for folder in segment.folders:
             self.take_other(folder, "d")
         self.flush()

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack import uris
-from metspack.checking.catalogue import folder_of, shown
+from metspack.checking.catalogue import fault, folder_of, shown
+from metspack.checking.codes import Code
 from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.files import reading
 from metspack.files.byteranges import Below
-from metspack.layouts.names import is_archive
+from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
 from metspack.mets.links import bare
-from metspack.model import Budgets
-from metspack.packages.files import FolderTree, MountedTree, PackageTree, PackedTree, path_of
+from metspack.model import Budgets, Finding
+from metspack.packages.files import FolderTree, MountedTree, NoTree, PackageTree, PackedTree, path_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +44,10 @@ class PackageToCheck:
     """A package to be checked: its number, its file tree and the name of its METS (None if it has none).
 
     ``root`` is its folder, or the zip or tar file; ``shown`` its path as given, for people; ``within`` the
-    folder that it is in a zip or tar file. ``top`` is the packed IP among those side by side in a folder.
+    folder that it is in a zip or tar file. ``top`` is the packed IP among those side by side in a folder,
+    ``ips`` those IPs, each a package of its own where others are checked too. ``members`` are IPs that are
+    one package, first the one at the top, wherever they lie: each is read as if it lay beside the others in
+    the folder that is named. ``is_bag`` tells that it is the payload of a bag.
     """
 
     number: int
@@ -48,11 +57,45 @@ class PackageToCheck:
     shown: str
     within: bytes = b""
     top: Top | None = None
+    members: tuple[tuple[bytes, PackageToCheck], ...] = ()
+    ips: tuple[PackageToCheck, ...] = ()
+    is_bag: bool = False
 
     @property
     def is_in_a_folder(self) -> bool:
-        """Whether it is a folder that has its METS at its root."""
-        return isinstance(self.tree, FolderTree) and "/" not in (self.mets or "/") and self.top is None
+        """Whether it is a folder, all of it, that has a METS."""
+        return isinstance(self.tree, FolderTree) and self.mets is not None and self.top is None
+
+    @property
+    def is_ip(self) -> bool:
+        """Whether it is one IP in a folder or a file of its own, with the METS that CSIP has."""
+        return self.mets == CSIP_METS and self.top is None and bool(self.folder)
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder, once unpacked."""
+        if self.within:
+            return shown(self.within).rpartition("/")[2]
+        return Path(os.path.realpath(self.root)).stem if self.tree.is_packed else self.root.resolve().name
+
+    def identity(self, budgets: Budgets) -> mets_packages.Identity:
+        """Return the OBJID of the package and what kind it is, with the form that it has."""
+        if self.mets is None:
+            return mets_packages.Identity(kind="no METS")
+        tree = self.tree if self.top is None else self.top.tree
+        mets = self.mets if self.top is None else self.mets.rpartition("/")[2]
+        found = mets_packages.Identity()
+        with suppress(OSError, MetspackError), tree.content(os.fsencode(mets)) as content:
+            found = mets_packages.identity(content.blocks(), mets.rpartition("/")[2], budgets)
+        form = ", in a bag" if self.is_bag else ""
+        form += f", in a {self.root.suffix[1:].lower()} file" if self.tree.is_packed else ""
+        return replace(found, kind=f"{found.kind or 'unreadable METS'}{form}")
+
+    @property
+    def mets_below(self) -> bytes:
+        """The path of the package's METS below its root, in a zip or tar file below that."""
+        mets = os.fsencode(self.mets or "")
+        return self.within + b"/" + mets if self.within else mets
 
     @property
     def mets_shown(self) -> str:
@@ -60,76 +103,276 @@ class PackageToCheck:
         return f"{self.tree.shown}/{self.mets or METS_NAMES[0]}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnopenedPackage:
+    """A package given or delivered that cannot be checked: its path, and the finding that says why."""
+
+    shown: str
+    finding: Finding
+
+
+Opened = PackageToCheck | UnopenedPackage
+
+
+def opened(
+    paths: Sequence[Path], granted: Sequence[Path], packs: OpenPacks, budgets: Budgets
+) -> tuple[Opened, ...]:
+    """Return the packages at the paths and in the deliveries among them, each once, in that order.
+
+    Packages are numbered by their roots. Raises ``SourceError`` if one path alone is given and there is
+    nothing to check; of several paths that is said of the one.
+    """
+    found = list(_opened(paths, packs, budgets))
+    if len(found) > 1:
+        found = [ip for each in found for ip in (_ips(each) or (each,))]
+    packages = [widened(each, granted, budgets) for each in found if isinstance(each, PackageToCheck)]
+    packages = _once(packages)
+    if len(found) > 1:
+        packages = [each if Path(each.shown).is_dir() else _by_folder(each) for each in packages]
+    roots = list(dict.fromkeys(each.root for each in packages))
+    packages = [replace(each, number=roots.index(each.root)) for each in packages]
+    # What was left out lies in what was not.
+    return (*packages, *(each for each in found if isinstance(each, UnopenedPackage)))
+
+
+def _ips(package: Opened) -> tuple[PackageToCheck, ...]:
+    return package.ips if isinstance(package, PackageToCheck) else ()
+
+
+def _by_folder(package: PackageToCheck) -> PackageToCheck:
+    """Return a package as it is called beside others, where its METS was given: by its folder."""
+    return package if package.tree.is_packed else replace(package, shown=str(package.root))
+
+
+def _opened(paths: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> Iterator[Opened]:
+    for path in paths:
+        try:
+            found = list(_at(path, packs, budgets))
+            if len(paths) == 1 and [each.shown for each in found] == [str(path)]:
+                _check_opened(found[0])
+            yield from found
+        except (SourceError, OSError) as error:
+            if len(paths) == 1:
+                raise
+            reason = error.message if isinstance(error, SourceError) else fault(error)
+            yield _unopened(path, reason.removeprefix(f"{path}: ").removeprefix(f"{path} "))
+
+
+def _check_opened(package: Opened) -> None:
+    if isinstance(package, UnopenedPackage):
+        rule = Code.named(package.finding.code)
+        raise SourceError(f"{package.shown}: {package.finding.message}", hint=rule.remedy)
+
+
+def _at(path: Path, packs: OpenPacks, budgets: Budgets) -> Iterator[Opened]:
+    """Yield what is at a path: a package, or the packages of a delivery."""
+    found = mets_packages.delivered(path, packs, budgets) if path.exists() else []
+    if any(each.path != path or each.mets or each.within or each.is_unread for each in found):
+        held = Counter(each.path for each in found)
+        for each in found:
+            yield _delivered(each, packs, is_alone=held[each.path] == 1)
+    else:
+        yield package(path, 0, packs)
+
+
+def _unopened(path: Path, reason: str) -> UnopenedPackage:
+    shown = str(path)
+    return UnopenedPackage(shown=shown, finding=Code.PACKAGE_UNREADABLE.at(shown, reason=reason))
+
+
+def _delivered(each: mets_packages.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:
+    if each.is_unread:
+        shown = str(each.path)
+        return UnopenedPackage(shown=shown, finding=Code.FORM_NOT_READ.at(shown, found=each.path.suffix))
+    if each.fault:
+        return _unopened(each.path, each.fault)
+    if each.is_packed:
+        within = os.fsencode(each.within)
+        is_named = not is_alone and each.within
+        return PackageToCheck(
+            number=0,
+            root=each.path,
+            tree=PackedTree(packs, Below(root=each.path, segments=()), within),
+            mets=each.mets,
+            shown=f"{each.path}/{each.within}" if is_named else str(each.path),
+            within=within,
+            is_bag=each.is_bag,
+        )
+    found = replace(_folder(each.path, each.path, 0, each.mets), is_bag=each.is_bag)
+    ips = (_delivered(ip, packs, is_alone=True) for ip in each.ips)
+    found = replace(found, ips=tuple(ip for ip in ips if isinstance(ip, PackageToCheck)))
+    if each.top is None:
+        return found
+    folder = (each.mets or "").partition("/")[0]
+    tree = PackedTree(packs, Below(root=each.path, segments=(each.top,)), os.fsencode(folder))
+    return replace(found, top=Top(pack=os.fsencode(each.top), folder=os.fsencode(folder), tree=tree))
+
+
+def _once(packages: Sequence[PackageToCheck]) -> list[PackageToCheck]:
+    """Return the packages without those that were given twice, and those in the folder of another."""
+    found: dict[tuple[str, bytes, str | None], PackageToCheck] = {}
+    for each in packages:
+        found.setdefault((os.path.realpath(each.root), each.within, each.mets), each)
+    whole = {at for at, _, mets in found if mets is not None}
+    return [each for (at, _, _), each in found.items() if whole.isdisjoint(_above(at))]
+
+
+def _above(path: str) -> set[str]:
+    return {os.fspath(each) for each in Path(path).parents}
+
+
 def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
-    """Return the package at a path; raises ``SourceError`` if there is nothing to check."""
+    """Return the package at a path that is no delivery; raises ``SourceError`` if nothing can be checked."""
     if path.is_dir():
-        names = {name for name in os.listdir(path) if is_mets_name(name)}
-        mets = _chosen(names) or _beside(path)
-        return _folder(path, path, number, mets) if mets else _packed_beside(path, number, packs)
+        mets = mets_packages.chosen(os.listdir(path))
+        if mets is None:
+            _check_was_a_package(path)
+        return _folder(path, path, number, mets)
+    if not path.exists():
+        raise SourceError(f"{path} does not exist", hint=_GIVE)
     if is_archive(path.name):
         raise SourceError(
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
-            hint=f"Check the package that holds the archive: metspack check {shlex.quote(str(path.parent))}.",
-        )
-    if not path.exists():
-        raise SourceError(
-            f"{path} does not exist",
-            hint="Give a package's folder, its METS file, or a zip or tar file that holds the package.",
+            hint=_about_archive(path),
         )
     if os.fsencode(path.name).lower().endswith(SUFFIXES):
         return _packed(path, number, packs)
+    if path.is_file() and not is_mets_name(path.name):
+        _check_is_mets(path)
     return _folder(path, path.parent, number, path.name)
+
+
+_GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
+_DEPTH = 4  # folders below a package's, in which the METS of a segment may be
+_SOURCES = (
+    ("header/metadata.xml", "an unpacked archive"),
+    ("content/schema*/table*", "LOBs"),
+    ("schema*/table*", "LOBs"),
+)
+_BEGINNINGS = (
+    (b"%PDF-", "a PDF document"),
+    (b"PK\x03\x04", "a zip file"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"BZh", "a bzip2-compressed file"),
+    (b"\xfd7zXZ", "an xz-compressed file"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard-compressed file"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"\xd0\xcf\x11\xe0", "an Office document"),
+)
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
+_HTML = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
+_TAR, _TAR_AT = b"ustar", 257
+_BLOCK = 512
+
+
+def _about_archive(path: Path) -> str:
+    """Return what to do with an archive: check the package that it lies in, or make one of it."""
+    if _has_mets(path.parent, 0):
+        return f"Check the package that holds the archive: metspack check {shlex.quote(str(path.parent))}"
+    made = f"metspack build {shlex.quote(str(path))} -o OUT"
+    return f"To make a package of it: {made}; to check the package that holds it, name the package's folder."
+
+
+def _check_was_a_package(folder: Path) -> None:
+    """Raise ``SourceError`` for a folder that a package can be made of and that has nothing of one."""
+    names = sorted(os.listdir(folder))
+    archives = [name for name in names if ARCHIVE.fullmatch(name)]
+    found = archives[:1] + [what for pattern, what in _SOURCES if next(folder.glob(pattern), None)]
+    if not found or any(map(is_manifest, names)) or _has_mets(folder, _DEPTH):
+        return
+    if archives and any(LOBSEG.fullmatch(name) or LOBS.fullmatch(name) for name in names):
+        command = f"metspack build {shlex.quote(str(folder))} --keep-segments --in-place"
+    else:
+        source = folder / archives[0] if archives else folder
+        command = f"metspack build {shlex.quote(str(source))} -o OUT"
+    raise SourceError(
+        f"{folder} is not a package: it holds {found[0]} and no METS", hint=f"To make one: {command}"
+    )
+
+
+def _has_mets(folder: Path, depth: int) -> bool:
+    """Return whether a folder holds a METS, or one below it down to a depth."""
+    folders = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for each in entries:
+            if is_mets_name(each.name):
+                return True
+            if depth and each.name != "content" and each.is_dir(follow_symlinks=False):
+                folders.append(folder / each.name)
+    return any(_has_mets(each, depth - 1) for each in folders)
+
+
+def _check_is_mets(path: Path) -> None:
+    """Raise ``SourceError``, saying what it is, for a file that is surely no METS."""
+    try:
+        with reading.opening(path.parent, (path.name,)) as descriptor:
+            data = next(reading.chunks(descriptor, size=_BLOCK), b"")
+    except (OSError, MetspackError):
+        return  # that it cannot be read is told where it is checked
+    if data.startswith(b"\x1f\x8b"):
+        raise _compressed(path, data)
+    found = next((what for start, what in _BEGINNINGS if data.startswith(start)), "")
+    if data[_TAR_AT:].startswith(_TAR):
+        found = "a tar file"
+    if found in {"a zip file", "a tar file"}:
+        suffix = f".{found.split()[1]}"
+        raise SourceError(
+            f"{path} is {found}, and its name does not end with {suffix}",
+            hint=f"If it holds a package, rename it to {path.stem}{suffix}",
+        )
+    if not found and not data:
+        found = "an empty file"
+    if not found and not _XML.match(data):
+        found = "not XML"
+    if not found and _HTML.search(data):
+        found = "an HTML page"
+    root = "" if found else _other_root(path)
+    if root:
+        found = f"XML with the root element {root}"
+    if found:
+        raise SourceError(f"{path} is {found}, expected a METS file", hint=_GIVE)
+
+
+def _compressed(path: Path, data: bytes) -> SourceError:
+    """Return the refusal of a gzip-compressed file, which begins with ``data``."""
+    inner = b""
+    with suppress(zlib.error):
+        inner = zlib.decompressobj(wbits=31).decompress(data, _BLOCK)
+    if not inner[_TAR_AT:].startswith(_TAR):
+        return SourceError(f"{path} is a gzip-compressed file, which is not read", hint=_GIVE)
+    return SourceError(
+        f"{path} is a gzip-compressed tar file, which is not read",
+        hint=f"Unpack it, and check the folder that is in it: tar -xzf {shlex.quote(str(path))}",
+    )
+
+
+def _other_root(path: Path) -> str:
+    """Return the root element of an XML document that is no METS, "" for METS and what cannot be read."""
+    with suppress(OSError, MetspackError), reading.opening(path.parent, (path.name,)) as descriptor:
+        try:
+            next(reader.read(reading.chunks(descriptor, size=reading.BLOCK)), None)
+        except reader.NotMets as error:
+            return error.found
+    return ""
 
 
 def _folder(path: Path, root: Path, number: int, mets: str | None) -> PackageToCheck:
     return PackageToCheck(number=number, root=root, tree=FolderTree(root), mets=mets, shown=str(path))
 
 
-def _beside(path: Path) -> str | None:
-    """Return the METS of the parent among IPs that lie side by side in a folder, as those of CSIP do."""
-    found = mets_packages.top(path)
-    return None if found is None else "/".join(found)
-
-
-def _packed_beside(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
-    """Return the package whose IPs are packed side by side in a folder; without a METS if there are none."""
-    found = mets_packages.packed_top(path, packs)
-    if found is None:
-        return _folder(path, path, number, None)
-    pack, folder = found
-    tree = PackedTree(packs, Below(root=path, segments=(pack,)), os.fsencode(folder))
-    return replace(
-        _folder(path, path, number, f"{folder}/{CSIP_METS}"),
-        top=Top(pack=os.fsencode(pack), folder=os.fsencode(folder), tree=tree),
-    )
-
-
-def _chosen(names: set[str]) -> str | None:
-    named = [name for name in METS_NAMES if name in names] or sorted(names)
-    return named[0] if named else None
-
-
 def _packed(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
-    """Return the package in a zip or tar file: the one whose METS lies under the fewest folders."""
+    """Return what is in a zip or tar file, without a METS."""
     where = Below(root=path, segments=())
     try:
-        documents = sorted(
-            (item.name.count(b"/"), folder_of(item.name), item.name)
-            for item in PackedTree(packs, where).walk()
-            if item.kind == "f" and is_mets_name(item.name)
-        )
+        packs.opened(where)
     except PackedError as error:
         raise SourceError(f"{path}: {error.message}", hint=error.hint) from error
-    within = documents[0][1].rstrip(b"/") if documents else b""
-    names = {shown(name).rpartition("/")[2] for _, folder, name in documents if folder == documents[0][1]}
-    return PackageToCheck(
-        number=number,
-        root=path,
-        tree=PackedTree(packs, where, within),
-        mets=_chosen(names),
-        shown=str(path),
-        within=within,
-    )
+    return PackageToCheck(number=number, root=path, tree=PackedTree(packs, where), mets=None, shown=str(path))
 
 
 def root(path: Path) -> Path:
@@ -147,15 +390,80 @@ def root(path: Path) -> Path:
 
 
 def ordering(packages: Sequence[PackageToCheck], roots: Roots) -> list[PackageToCheck]:
-    """Return the packages in the order given, but those that are a child of another one last."""
-    known = {each.number: roots.at(each.number, each.mets, each.within) for each in packages}
-    objids = {bare(found.objid) for found in known.values() if found is not None and found.objid}
+    """Return the packages with each parent before its children, and else by OBJID, however they are given."""
+    known = [(each, roots.at(each.number, each.mets, each.within)) for each in packages]
+    known.sort(key=lambda each: (bare(each[1].objid) if each[1] else "", each[0].root.name, each[0].shown))
+    numbers: dict[str, list[int]] = {}
+    for number, (_, found) in enumerate(known):
+        if found is not None and found.objid:
+            numbers.setdefault(bare(found.objid), []).append(number)
+    parents: list[set[int]] = [set() for _ in known]
+    for number, (_, found) in enumerate(known):
+        if found is not None:
+            parents[number].update(each for up in found.ups for each in numbers.get(up, ()))
+            for down in found.downs:
+                for child in numbers.get(down, ()):
+                    parents[child].add(number)
+    after: dict[int, None] = {}
+    for number in range(len(known)):
+        _put_after(number, parents, after)
+    return [known[number][0] for number in after]
 
-    def is_child(each: PackageToCheck) -> bool:
-        found = known[each.number]
-        return found is not None and bool(found.ups & (objids - {bare(found.objid or "")}))
 
-    return sorted(packages, key=is_child)
+def _put_after(number: int, parents: Sequence[set[int]], after: dict[int, None]) -> None:
+    """Put a package behind its parents, and theirs; one that is above itself stands where it is met."""
+    ahead, under_way = [number], set[int]()
+    while ahead:
+        here = ahead[-1]
+        more = [] if here in under_way else sorted(parents[here] - after.keys() - under_way, reverse=True)
+        under_way.add(here)
+        ahead += more
+        if not more:
+            after.setdefault(ahead.pop())
+
+
+def put_together(
+    packages: Sequence[PackageToCheck], roots: Roots, budgets: Budgets
+) -> Iterator[PackageToCheck]:
+    """Yield packages in their order; IPs to which one leads that is under check too become one with it.
+
+    So they are checked as if they lay in one folder, side by side, which is how their METS name each other.
+    """
+    given = {each.shown: each for each in packages}
+    beside = {(os.path.dirname(os.path.realpath(each.root)), each.folder): each for each in packages}
+    taken: set[str] = set()
+    for each in packages:
+        if each.shown in taken:
+            continue
+        members = {each.folder: each}
+        ahead = [each] if each.is_ip else []
+        while ahead:
+            here = ahead.pop()
+            with suppress(OSError, MetspackError), here.tree.content(CSIP_METS.encode()) as content:
+                located, named = mets_packages.downs(content.blocks(), here.folder, budgets)
+                at = os.path.dirname(os.path.realpath(here.root))
+                found = [beside[at, name] for name in sorted(located) if (at, name) in beside]
+                known = roots.at(here.number, here.mets, here.within)
+                for objid in sorted(named):
+                    children, _ = roots.children(objid, None if known is None else known.objid)
+                    children = [child for child in children if child.given and child.given not in taken]
+                    children.sort(key=lambda child: roots.distance(each.number, child))
+                    found += [given[child.given] for child in children[:1]]
+                for child in found:
+                    if child.is_ip and child.shown not in taken and child.folder not in members:
+                        members[child.folder] = child
+                        taken.add(child.shown)
+                        ahead.append(child)
+        yield each if len(members) == 1 else _of_members(each, list(members.values()))
+
+
+def _of_members(top: PackageToCheck, members: Sequence[PackageToCheck]) -> PackageToCheck:
+    return replace(
+        top,
+        tree=NoTree(top.tree.shown),
+        mets=f"{top.folder}/{top.mets}",
+        members=tuple((os.fsencode(each.folder), each) for each in members),
+    )
 
 
 def weight(path: Path | Sequence[Path]) -> int:
@@ -219,7 +527,7 @@ def _climb(file: reader.File) -> int:
     if _UP.decode() not in href or is_mets_name(href):
         return 0
     try:
-        reference = uris.parsed(href)
+        reference = uris.located(href)
     except uris.ReferenceRefused:
         return 0
     if reference.kind is not uris.Kind.RELATIVE:
@@ -238,7 +546,7 @@ def _holds(data: Iterator[bytes], mark: bytes) -> bool:
 
 def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
     """Return the absolute path of a tree on disk as names, as given and without links; none if packed."""
-    if tree.is_packed:
+    if tree.is_packed or isinstance(tree, NoTree):
         return []
     forms = dict.fromkeys((os.path.abspath(tree.shown), os.path.realpath(tree.shown)))
     return [(at, tuple(name for name in form.split("/") if name)) for form in forms]
@@ -254,6 +562,10 @@ class CheckedTree(MountedTree):
         super().__init__(base)
         self.agreement = agreement
         self._apart: list[bytes] = []
+        self.given: dict[str, str] = {}
+        """The paths of children that are packages under check themselves, with what they were given as."""
+        self.members: dict[int, list[tuple[bytes, bytes]]] = {}
+        """By the number of a root the IPs in it that are one package: the folder of each there and here."""
         self._last: tuple[bytes, bytes, tuple[str, ...]] = (b"", b"", ())
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
 
@@ -269,6 +581,33 @@ class CheckedTree(MountedTree):
         if apart:
             self._apart.append(at + b"/")
 
+    def join(self, folder: bytes, member: PackageToCheck) -> None:
+        """Mount an IP that is one of those which are one package."""
+        self.mount(folder, member.tree)
+        self.given[shown(folder)] = member.shown
+        self.members.setdefault(member.number, []).append((member.within, folder))
+
+    def of_member(self, root: int, path: bytes) -> bytes | None:
+        """Return the path in the package of what lies at a path in a root; None for what is no member's."""
+        for within, folder in self.members.get(root, ()):
+            if not within or path.startswith(within + b"/"):
+                return folder + b"/" + (path[len(within) + 1 :] if within else path)
+        return None
+
+    def on_disk(self, path: bytes) -> str:
+        """Return the path of a file on disk, for messages and for comparison."""
+        tree, inner = self.held(path)
+        return f"{tree.shown}/{shown(inner)}"
+
+    def as_given(self, path: str) -> tuple[str, str] | None:
+        """Return the package of its own that a path is in, as it was given, and the path there; else None."""
+        at = path if self.given else ""
+        while at:
+            if (given := self.given.get(at)) is not None:
+                return given, path[len(at) + 1 :]
+            at = at.rpartition("/")[0]
+        return None
+
     def below(self, path: bytes) -> Below | None:
         """Return the file on disk at a path, None for one that is packed."""
         tree, inner = self.held(path)
@@ -283,6 +622,19 @@ class CheckedTree(MountedTree):
             if reference.segments[: len(names)] == names and len(reference.segments) > len(names):
                 return at + path_of(reference.segments[len(names) :])
         return None
+
+    def nearest_inside(self, document: bytes, href: str) -> str:
+        """Return the file, at the root or beside the document, whose path a location outside ends with."""
+        try:
+            names = [each for each in uris.located(href).segments if each != ".."]
+        except uris.ReferenceRefused:
+            return ""
+        for start in range(len(names)):
+            tail = path_of(tuple(names[start:]))
+            for folder in dict.fromkeys((b"", folder_of(document))):
+                if self.is_there(folder + tail):
+                    return shown(folder + tail)
+        return ""
 
     def resolved(self, document: bytes, reference: uris.Reference) -> bytes:
         """Return the path that a reference in a document means; raises ``ReferenceRefused``.

@@ -12,9 +12,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol, Self
 
-from metspack.checking import inventory, options, segments
+from metspack import processes
+from metspack.checking import inventory, options, segmentreader, segments
 from metspack.checking.archives import archive
-from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark.package import PackageRoot, StandardsCheck
 from metspack.checking.eark.profiles import Profile
@@ -22,9 +23,17 @@ from metspack.checking.files import listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
-from metspack.checking.links.roots import Roots
+from metspack.checking.links.roots import Roots, roots_of_one
 from metspack.checking.mets.grammar import Grammar
-from metspack.checking.opening import CheckedTree, PackageToCheck, ordering, package, root, widened
+from metspack.checking.opening import (
+    CheckedTree,
+    PackageToCheck,
+    UnopenedPackage,
+    opened,
+    ordering,
+    put_together,
+    root,
+)
 from metspack.checking.options import FileSample, Level, Looking, Sampled
 from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import OpenPacks
@@ -32,6 +41,8 @@ from metspack.errors import TargetError
 from metspack.files import journal
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
+from metspack.mets.links import bare
+from metspack.mets.packages import Identity
 from metspack.model import Budgets, Finding, Severity
 
 _LINKING = "LXM"
@@ -39,10 +50,27 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PackageResult:
+    """The result of one package: its path as given, its OBJID and kind, and how many findings are about it.
+
+    ``is_complete`` is False when its check was interrupted, or not begun.
+    """
+
+    path: str
+    objid: str
+    kind: str
+    errors: int
+    warnings: int
+    infos: int
+    is_complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSummary:
     """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
-    ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside.
+    ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside;
+    ``results`` are those of each package, in the order given.
     """
 
     packages: int
@@ -54,6 +82,7 @@ class CheckSummary:
     infos: int
     sampled: Sampled | None = None
     routes: tuple[ArchiveRoutes, ...] = ()
+    results: tuple[PackageResult, ...] = ()
 
     @property
     def unopened(self) -> tuple[str, ...]:
@@ -70,7 +99,8 @@ class CheckSummary:
 class Checked:
     """A package whose check has ended: its links, its catalogue (open for as long), where its bytes lie.
 
-    ``is_complete`` is False when the check was interrupted.
+    ``is_complete`` is False when the check was interrupted, ``is_one`` when there are other packages, and the
+    paths of its findings begin with its own path.
     """
 
     package: PackageToCheck
@@ -78,6 +108,19 @@ class Checked:
     places: CheckedTree
     links: Graph
     is_complete: bool
+    is_one: bool = True
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of the paths of its findings, without the last ``/``."""
+        return "" if self.is_one else self.package.shown
+
+    def as_given(self, path: str) -> str:
+        """Return a path of the package as the findings have it."""
+        if self.is_one or not path:
+            return path
+        given, path = self.places.as_given(path) or (self.prefix, path)
+        return f"{given}/{path}"
 
 
 class Observer(Protocol):
@@ -107,6 +150,11 @@ class Checking(Iterator[Finding]):
         self._paths = (path,) if isinstance(path, Path) else tuple(path)
         self._looking = looking
         self._granted = tuple(roots)
+        self._is_one = True
+        self._found: dict[str, Identity] = {}
+        self._told_of: Counter[tuple[str, Severity]] = Counter()
+        self._ended: set[str] = set()
+        self._owner = ""
         self.graphs: list[Graph] = []
         self._observer = observer
         self._open: tuple[PackageToCheck, Catalogue, CheckedTree] | None = None
@@ -129,6 +177,8 @@ class Checking(Iterator[Finding]):
                 hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
             ) from None
         self._severities[finding.severity] += 1
+        self._told_of[self._owner, finding.severity] += 1
+        self._owner = ""
         return finding
 
     @property
@@ -145,6 +195,18 @@ class Checking(Iterator[Finding]):
             infos=self._severities[Severity.INFO],
             sampled=self._sampled,
             routes=tuple(self._routes),
+            results=tuple(self._result(path, found) for path, found in self._found.items()),
+        )
+
+    def _result(self, path: str, found: Identity) -> PackageResult:
+        return PackageResult(
+            path=path,
+            objid=found.objid,
+            kind=found.kind,
+            errors=self._told_of[path, Severity.ERROR],
+            warnings=self._told_of[path, Severity.WARNING],
+            infos=self._told_of[path, Severity.INFO],
+            is_complete=path in self._ended,
         )
 
     def _count_bytes(self, count: int) -> None:
@@ -157,51 +219,72 @@ class Checking(Iterator[Finding]):
             self._sampled += more
 
     def _checked(self) -> Iterator[Finding]:
-        several = len(self._paths) > 1
-        with closing(OpenPacks(self._looking.budgets)) as packs, ExitStack() as stack:
-            packages = [package(path, number, packs) for number, path in enumerate(self._paths)]
+        budgets = self._looking.budgets
+        with closing(OpenPacks(budgets)) as packs, ExitStack() as stack:
             granted = [root(path) for path in self._granted]
-            packages = [widened(each, granted, self._looking.budgets) for each in packages]
-            places = (*(each.root for each in packages), *granted)
+            found = opened(self._paths, granted, packs, budgets)
+            packages = [each for each in found if isinstance(each, PackageToCheck)]
+            self._is_one, several = len(found) == 1, len(packages) > 1
+            for each in found:
+                self._found[each.shown] = (
+                    each.identity(budgets) if isinstance(each, PackageToCheck) else Identity()
+                )
+            for each in found:
+                if isinstance(each, UnopenedPackage):
+                    self._owner = each.shown
+                    self._ended.add(each.shown)
+                    yield each.finding
+            own = list(dict.fromkeys(each.root for each in packages))
+            given = {(each.number, each.mets_below): each.shown for each in packages} if several else {}
             roots = stack.enter_context(
-                closing(Roots(places, packs, self._looking.budgets, own=len(packages)))
+                closing(Roots((*own, *granted), packs, budgets, own=len(own), given=given))
             )
             if several or granted:
                 yield from roots.search()
             if several:
                 packages = ordering(packages, roots)
-            for each in packages:
-                if several and roots.is_claimed(each.mets_shown):
-                    continue  # it was checked where its parent was
-                for finding in self._of_one(each, roots):
-                    yield replace(finding, path=f"{each.shown}/{finding.path}") if several else finding
+            first: dict[str, str] = {}
+            for each in packages if not several else put_together(packages, roots, budgets):
+                if several:
+                    if roots.is_claimed(each.mets_shown):
+                        continue  # it was checked where its parent was
+                    for finding in _of_copy(each.members[0][1] if each.members else each, roots, first):
+                        self._owner = each.shown
+                        yield finding
+                yield from self._of_one(each, roots)
+
+    def _as_given(self, finding: Finding, each: PackageToCheck, places: CheckedTree) -> Finding:
+        """Return a finding with the package's own path before its own, where there are several."""
+        self._owner = each.shown
+        if self._is_one:
+            return finding
+        given, path = places.as_given(finding.path) or (each.shown, finding.path)
+        self._owner = given
+        return replace(finding, path=f"{given}/{path}")
 
     def stop(self) -> None:
         """End a check that was interrupted: what is known of the package under way is counted and shown."""
         self._end_package(is_complete=False)
 
     def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
-        with closing(Agreement(self._looking)) as agreement:
-            if len(self._paths) == 1 and not self._granted and self._observer is None and each.is_in_a_folder:
-                agreement.look(each.root, self._count_bytes)
-            read = self._bytes
+        with processes.keeping(), closing(Agreement(self._looking)) as agreement:
+            if self._is_one and not self._granted and self._observer is None and each.is_in_a_folder:
+                agreement.look(each.root, segmentreader.places, segmentreader.look_at, self._count_bytes)
+                segmentreader.look_at_package(each.root, self._looking, agreement)
             if agreement.is_whole:
-                with self._under_way(each, agreement) as (catalogue, places), self._own_roots(each) as own:
+                own_roots = roots_of_one(each.root, self._looking.budgets, agreement)
+                with self._under_way(each, agreement) as (catalogue, places), own_roots as own:
+                    agreement.begin_reading(self._count_bytes)
                     told = segments.told_all_the_same(self._steps(catalogue, places, each, own))
                     if told is not None and agreement.are_right(self._count_bytes):
-                        yield from self._told(catalogue, chain(told, self._of_bytes(catalogue, places, each)))
+                        findings = chain(told, self._of_bytes(catalogue, places, each))
+                        yield from self._told(catalogue, places, each, findings)
                         return
-                    self._open = None  # each file is looked at by itself then
-            self._bytes = read
+                    agreement.end_reading()
+                    self._open, self._bytes = None, 0  # each file is looked at by itself then
             with self._under_way(each) as (catalogue, places):
-                yield from self._told(catalogue, self._steps(catalogue, places, each, roots, agreement))
-
-    @contextmanager
-    def _own_roots(self, each: PackageToCheck) -> Iterator[Roots]:
-        """Give the roots for a look that may be followed by another one, which is to know nothing of it."""
-        budgets = self._looking.budgets
-        with closing(OpenPacks(budgets)) as packs, closing(Roots((each.root,), packs, budgets, own=1)) as own:
-            yield own
+                steps = self._steps(catalogue, places, each, roots, agreement)
+                yield from self._told(catalogue, places, each, steps)
 
     @contextmanager
     def _under_way(
@@ -220,12 +303,15 @@ class Checking(Iterator[Finding]):
                 raise
             self._end_package(is_complete=True)
 
-    def _told(self, catalogue: Catalogue, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield findings, and note those that tell what a link is."""
+    def _told(
+        self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck, findings: Iterable[Finding]
+    ) -> Iterator[Finding]:
+        """Yield findings with the requirements that they tell of as well, and note what links are."""
+        standards = StandardsCheck(catalogue, places, PackageRoot(name="", is_rooted=True), self._looking)
         for finding in findings:
             if finding.code[0] in _LINKING or finding.code in _LINKED:
                 catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", finding.path, finding.code)
-            yield finding
+            yield self._as_given(standards.named(finding), each, places)
 
     def _end_package(self, *, is_complete: bool) -> None:
         """Count what was looked at in the package under way, and show it to the observer; once."""
@@ -238,13 +324,20 @@ class Checking(Iterator[Finding]):
             files + catalogue.number("SELECT count(*) FROM entry") + places.agreed_files,
             links + catalogue.number("SELECT count(*) FROM mptr"),
         )
-        self._routes += archive.routes(catalogue, f"{each.shown}/" if len(self._paths) > 1 else "")
+        if is_complete:
+            self._ended |= {each.shown, *places.given.values()}
+        self._routes += archive.routes(catalogue, "" if self._is_one else f"{each.shown}/")
         self.graphs.append(graph(catalogue, each.shown))
         if self._observer is not None:
             linked = self.graphs[-1]
             self._observer(
                 Checked(
-                    package=each, catalogue=catalogue, places=places, links=linked, is_complete=is_complete
+                    package=each,
+                    catalogue=catalogue,
+                    places=places,
+                    links=linked,
+                    is_complete=is_complete,
+                    is_one=self._is_one,
                 )
             )
 
@@ -274,6 +367,9 @@ class Checking(Iterator[Finding]):
             places.mount(top.folder, top.tree)
             catalogue.put("INSERT INTO pack VALUES (?, ?)", top.pack, top.folder + b"/")
             yield from inventory.findings(catalogue, places, top.folder, whole=whole)
+        for folder, member in each.members:
+            places.join(folder, member)
+            yield from inventory.findings(catalogue, places, folder, whole=whole)
         if whole:
             yield from manifests.read(catalogue, places)
         links = LinkCheck(catalogue, places, roots, each.number, looking)
@@ -282,6 +378,7 @@ class Checking(Iterator[Finding]):
             catalogue.settle()
             deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
             nearest = "" if deeper is None else shown(deeper[0])
+            catalogue.put("INSERT INTO gone VALUES (?)", os.fsencode(PLAIN_METS))
             yield Code.METS_MISSING.at(PLAIN_METS, expected=PLAIN_METS, nearest=nearest)
         else:
             yield from links.findings(os.fsencode(each.mets))
@@ -333,6 +430,7 @@ class Checking(Iterator[Finding]):
             yield from manifests.incomplete_lob_manifests(catalogue)
             yield from listed.lobs_twice(catalogue)
             yield from listed.archives_twice(catalogue)
+        yield from listed.missing(catalogue)
         yield from metadatafiles.findings(catalogue, places)
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
@@ -341,7 +439,7 @@ class Checking(Iterator[Finding]):
                 self._bytes += fixity.leave_out(verified)
             yield from self._fixity(catalogue, fixity)
         else:
-            segments.check_settled(catalogue)
+            segments.check_settled(catalogue, places.agreement)
 
     def _of_bytes(self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck) -> Iterator[Finding]:
         """Yield the findings on the bytes of what is not in agreed segments, once all else is known."""
@@ -359,10 +457,21 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=True)
 
 
+def _of_copy(each: PackageToCheck, roots: Roots, first: dict[str, str]) -> Iterator[Finding]:
+    """Yield that a package has the OBJID of one before; ``first`` are those met first, by their OBJIDs."""
+    found = roots.at(each.number, each.mets, each.within)
+    if found is not None and found.objid:
+        other = first.setdefault(bare(found.objid), each.shown)
+        if other != each.shown:
+            path = f"{each.shown}/{each.mets}"
+            yield Code.PACKAGES_ALIKE.at(path, found=found.objid, other=other)
+
+
 def _root_of(each: PackageToCheck) -> PackageRoot:
     if each.tree.is_packed:
         return PackageRoot(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
-    return PackageRoot(name=each.root.resolve().name, is_rooted=True)
+    top = folder_of(os.fsencode(each.mets or "")) if each.ips or each.members else b""
+    return PackageRoot(name=each.root.resolve().name, is_rooted=True, top=top)
 
 
 def check(

@@ -12,6 +12,8 @@ from metspack.model import Digest
 
 _LETTERS = ("", "one letter off", "two letters off")
 _LONGEST = 400
+_SHORTEST = 3
+_PART = 40
 _SAID = {
     b"\n": "it matches once every CRLF is an LF: line ends were converted",
     b"\r\n": "it matches once every LF is a CRLF: line ends were converted",
@@ -26,7 +28,14 @@ def nearest(text: str, candidates: Iterable[str]) -> str:
     known = list(candidates)
     cased = (each for each in known if each.casefold() == text.casefold())
     found = get_close_matches(text, known, n=1, cutoff=0.7)
+    found = found or [
+        each for each in known if min(len(text), len(each)) >= _SHORTEST and _is_within(text, each)
+    ]
     return next(cased, found[0] if found else "")
+
+
+def _is_within(text: str, other: str) -> bool:
+    return other.endswith(text) or text.endswith(other)
 
 
 def likeness(text: str, other: str) -> str:
@@ -42,7 +51,25 @@ def likeness(text: str, other: str) -> str:
     if max(len(text), len(other)) > _LONGEST:
         return ""
     off = _letters_off(text, other)
-    return _LETTERS[off] if off < len(_LETTERS) else ""
+    return _LETTERS[off] if off < len(_LETTERS) else _other_part(text, other)
+
+
+def _other_part(text: str, other: str) -> str:
+    """Return the one part in which texts differ that else agree for the most part; "" for other texts."""
+    start = _shared(text, other)
+    end = min(_shared(text[::-1], other[::-1]), min(len(text), len(other)) - start)
+    before, now = text[start : len(text) - end], other[start : len(other) - end]
+    if max(len(before), len(now)) > min(start + end, _PART):
+        return ""
+    if not before:
+        return f"{now!r} before it" if not start else f"with {now!r}"
+    return f"{now!r} where {before!r} was expected" if now else f"without {before!r}"
+
+
+def _shared(text: str, other: str) -> int:
+    """Return with how many letters both begin."""
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((number for number, (one, another) in pairs if one != another), min(len(text), len(other)))
 
 
 def _letters_off(text: str, other: str) -> int:

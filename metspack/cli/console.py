@@ -108,6 +108,12 @@ def warning(message: str) -> None:
     _say(("warning:", "warning"), (f" {message}", ""))
 
 
+def info(message: str) -> None:
+    """Print what is worth to be known and nothing to be done about."""
+    tell("info", message=message)
+    _say(("info:", "info"), (f" {message}", ""))
+
+
 def _say(*pieces: tuple[str, str]) -> None:
     """Write a line to stderr from texts and their styles; it is no result, so it may get lost."""
     if sys.stderr is not None:

@@ -17,7 +17,7 @@ from metspack.locations.errors import LobUnresolved
 from metspack.reporting.inspection import form, kind, name, sorted_by_value
 from metspack.sizes import counted, shown
 from metspack.sources.archive import Archive
-from metspack.sources.opening import Source
+from metspack.sources.opening import Source, SourceFacts
 
 _SHORT = {
     LevelKind.NIL: "nil",
@@ -41,9 +41,9 @@ def width() -> int | None:
         return None
 
 
-def show(source: Source, found: Inspection, columns: int | None) -> None:
+def show(source: Source, found: Inspection, facts: SourceFacts, columns: int | None) -> None:
     """Print what was found; where the table is wider than ``columns`` it is printed line by line instead."""
-    _head(source, found)
+    _head(source, found, facts)
     if found.columns:
         rows = [_row(each) for each in found.columns]
         console.out()
@@ -86,9 +86,11 @@ def _lost(error: LobUnresolved, hint: str) -> str:
     return f"{kind(error)}: {error.message}{own}"
 
 
-def print_verification(verification: Verification) -> None:
+def print_verification(verification: Verification, facts: SourceFacts) -> None:
     """Print the result of reading every LOB."""
     console.out()
+    if facts.verdict is not None:
+        console.out(f"archive   {facts.seal_words()}{f', SHA-256 {facts.sha256}' if facts.sha256 else ''}")
     console.out(f"verified  {counted(verification.lobs, 'LOB')}, {counted(verification.bytes, 'byte')} read")
     by = [f"{number:,} by {name}" for name, number in sorted(verification.algorithms.items())]
     if verification.part_digests:
@@ -103,13 +105,15 @@ def print_verification(verification: Verification) -> None:
 # --- The head ---------------------------------------------------------------------------------------------
 
 
-def _head(source: Source, found: Inspection) -> None:
+def _head(source: Source, found: Inspection, facts: SourceFacts) -> None:
     if isinstance(source, Archive):
         console.out(f"{name(source)}: SIARD {found.version}{_form(source)}, {shown(source.size)}")
         console.out(f"database  {found.dbname}" + (f" ({found.product})" if found.product else ""))
         console.out(f"tables    {counted(found.tables, 'table')} with {counted(found.rows or 0, 'row')}")
         if found.lob_folder is not None:
             console.out(f"lobFolder {_level(found.lob_folder)}")
+        stated = ", ".join(f"{digest.algorithm} {digest.value}" for digest, _ in facts.digests)
+        console.out(f"digest    {stated or facts.seal_words()}")
     else:
         what = "a list of LOBs" if form(source) == "list" else "a folder of LOBs"
         console.out(f"{name(source)}: {what}, without an archive")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from tarfile import BLOCKSIZE, PAX_FORMAT, RECORDSIZE, USTAR_FORMAT, TarInfo
 from types import TracebackType
@@ -20,7 +21,7 @@ from metspack.containers.zipwriter import ZipWriter, moment
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading, writing
-from metspack.files.tempdb import Closable
+from metspack.files.reading import Closable
 from metspack.model import LONGEST, SMALL
 from metspack.processes import ThreadedHashers
 
@@ -137,7 +138,7 @@ class _Form(Protocol):
 
     def add(self, name: str, blocks: Iterable[bytes], size: int) -> None: ...
 
-    def add_run(self, files: Sequence[tuple[str, bytes]]) -> None: ...
+    def add_run(self, files: Sequence[tuple[str, bytes]]) -> bytes: ...
 
     def finish(self) -> None: ...
 
@@ -155,9 +156,9 @@ class _Zip:
     def add(self, name: str, blocks: Iterable[bytes], size: int) -> None:
         self._writer.add(name, blocks, method=STORED, most=size, when=self._when)
 
-    def add_run(self, files: Sequence[tuple[str, bytes]]) -> None:
+    def add_run(self, files: Sequence[tuple[str, bytes]]) -> bytes:
         names, contents = [name for name, _ in files], (data for _, data in files)
-        self._writer.add_run(names, contents, method=STORED, when=self._when)
+        return self._writer.add_run(names, contents, method=STORED, when=self._when)
 
     def finish(self) -> None:
         self._writer.finish(b"")
@@ -184,9 +185,14 @@ class _TarWriter:
             raise AssertionError(f"{name} has {came:,} bytes; expected {size:,}")
         self.file.write(bytes(-size % BLOCKSIZE))
 
-    def add_run(self, files: Sequence[tuple[str, bytes]]) -> None:
-        for name, data in files:
-            self.add(name, (data,), len(data))
+    def add_run(self, files: Sequence[tuple[str, bytes]]) -> bytes:
+        members = (
+            (_header(name, len(data), self._when), data, bytes(-len(data) % BLOCKSIZE))
+            for name, data in files
+        )
+        whole = b"".join(chain.from_iterable(members))
+        self.file.write(whole)
+        return whole
 
     def finish(self) -> None:
         self.file.write(bytes(2 * BLOCKSIZE))
@@ -210,13 +216,16 @@ def _header(name: str, size: int, when: int) -> bytes:
 class Pack:
     """The file of one IP while it is filled; a context manager that removes it after an exception.
 
-    Paths are those below the IP's folder, which is the one at the file's root.
+    Paths are those below the IP's folder, which is the one at the file's root. Small files are hashed as they
+    are written; what else is in the file is read back for it, as a zip file's local headers are only complete
+    once their data are written.
     """
 
     def __init__(self, form: _Form, folder: str, algorithms: tuple[str, ...]) -> None:
         self._form = form
         self._folder = folder
-        self._algorithms = algorithms
+        self._hashers = ThreadedHashers(algorithms)
+        self._hashed = 0
         self._waiting: list[tuple[str, bytes]] = []
         self._held = 0
 
@@ -233,9 +242,17 @@ class Pack:
             self._flush()
 
     def _flush(self) -> None:
-        self._form.add_run(self._waiting)
-        self._waiting.clear()
-        self._held = 0
+        if self._waiting:
+            self._hash_rest()
+            self._hashers.update(self._form.add_run(self._waiting))
+            self._hashed = self._form.file.size
+            self._waiting.clear()
+            self._held = 0
+
+    def _hash_rest(self) -> None:
+        for block in self._form.file.read_back(self._hashed, self._form.file.size):
+            self._hashers.update(block)
+        self._hashed = self._form.file.size
 
     def below(self, folder: str) -> Destination:
         """Return a destination for files below a folder of the IP ("" is its own)."""
@@ -247,17 +264,12 @@ class Pack:
             self.put(path.removeprefix(f"{ip}/"), _blocks(root / path), files[path].size)
 
     def finish(self) -> Hashers:
-        """Write the end of the file; return its digests.
-
-        It is read back for them: a zip file's local headers are only complete once the data are written.
-        """
+        """Write the end of the file; return its digests."""
         self._flush()
         self._form.finish()
-        hashers = ThreadedHashers(self._algorithms)
-        for block in self._form.file.read_back(0, self._form.file.size):
-            hashers.update(block)
+        self._hash_rest()
         self._form.file.close()
-        return hashers
+        return self._hashers
 
     def __enter__(self) -> Self:
         return self

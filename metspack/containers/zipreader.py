@@ -49,7 +49,7 @@ from metspack.containers.zipformat import (
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
-from metspack.files.tempdb import Closable
+from metspack.files.reading import Closable
 from metspack.model import Budgets, ExtentColumns, LobRun, ZipExtent
 
 inflating: Any
@@ -88,8 +88,9 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
         place = Span(start=extent.offset, data=extent.offset, end_of_data=end, stop=end)
         yield from _data(medium, b"", place, what)
         return
-    # Most LOBs are small: one read then gets header, data and descriptor.
-    head = _head(medium, extent, reading.CHUNK, what)
+    # Most LOBs are small: one read then gets header, data and descriptor. Of a large one so much would be
+    # held twice.
+    head = _head(medium, extent, reading.CHUNK if extent.compressed < reading.CHUNK else _HEAD, what)
     place = _span(medium, head, extent, what)
     blocks = _data(medium, head, place, what)
     if extent.method == DEFLATED and not is_hollow(extent):
@@ -103,6 +104,7 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
         raise refusal(what, extent.name, problem, DAMAGED)
 
 
+_HEAD = 1 << 12  # bytes that hold most local headers
 _SLACK = 128  # bytes that the extra field of a local header may have
 
 
@@ -441,24 +443,27 @@ class ZipContainer(Closable):
         return sizes, found, offsets, limits, *others
 
     def records(
-        self, chosen: Callable[[Sequence[str]], Iterable[str]] | None = None
+        self, chosen: Callable[[Sequence[str]], Iterable[str]] | None = None, folder: str = ""
     ) -> Iterator[CentralRecord]:
         """Yield every entry in physical order, by the offset of its local header.
 
-        ``chosen`` gives those of some names that are yielded; all are without it.
+        ``chosen`` gives those of some names that are yielded; all are without it. With a ``folder``, which
+        ends with a slash, its own entry and those below it are all that there are.
         """
-        rows = self._index.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY offset")  # noqa: S608 - a constant
         window = _Window(self.medium, self._directory.stop, str(self.path))
-        limited = _limited(rows, self._directory.start)
-        while some := list(islice(limited, _AT_ONCE)):
-            names = None if chosen is None else set(chosen([row[1] for row, _ in some]))
-            for row, limit in some:
-                if names is None or row[1] in names:
-                    yield CentralRecord(
-                        extent=_extent(row, limit),
-                        raw=window.record(row[7]),
-                        is_directory=row[1].endswith("/"),
-                    )
+        given: tuple[object, ...] = (self._directory.start,)
+        # "0" is the character after "/": the range holds every name that begins with the folder's.
+        sql, given = (_IN_FOLDER, (*given, folder, f"{folder[:-1]}0")) if folder else (_ALL, given)
+        with closing(self._index.execute(sql, given)) as found:
+            while some := found.fetchmany(_AT_ONCE):
+                names = {row[1] for row in some} if chosen is None else set(chosen([row[1] for row in some]))
+                for row in some if names else ():
+                    if row[1] in names:
+                        yield CentralRecord(
+                            extent=_extent(row, row[8]),
+                            raw=window.record(row[7]),
+                            is_directory=row[1].endswith("/"),
+                        )
 
     def hollow(self) -> tuple[int, str]:
         """Return how many entries are hollow (``is_hollow``), and the first of their names."""
@@ -503,6 +508,9 @@ _AT_ONCE = 1_000
 _LIMIT = (
     "(SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset ORDER BY next.offset LIMIT 1)"
 )
+_LIMITED = f"SELECT {_COLUMNS}, ifnull({_LIMIT}, ?) FROM entry"  # noqa: S608 - constants
+_ALL = f"{_LIMITED} ORDER BY offset"
+_IN_FOLDER = f"{_LIMITED} WHERE name >= ? AND name < ? ORDER BY offset"
 _BY_NAME = f"SELECT {_COLUMNS}, {_LIMIT} FROM entry WHERE name = ?"  # noqa: S608 - constants
 _FROM_NAME = (
     "SELECT size, name, offset, compressed, crc, method, flags FROM entry "

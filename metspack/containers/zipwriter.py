@@ -103,27 +103,27 @@ class ZipWriter:
         *,
         method: int = DEFLATED,
         when: tuple[int, int] = (0, _FIRST_DAY),
-    ) -> None:
-        """Append entries as ``add`` does one after the other: each of one block, far smaller than 4 GiB."""
+    ) -> bytes:
+        """Append entries as ``add`` does one after the other: each of one block, far smaller than 4 GiB.
+
+        Return the bytes that were appended.
+        """
+        entries, records = new_entries(names, contents, self.file.size, method=method, when=when)
+        whole = b"".join(entries)
+        self.file.write(whole)
+        self.list_run(records)
+        return whole
+
+    def reserve(self, names: Sequence[str], sizes: Sequence[int]) -> int:
+        """Leave room for ``new_entries`` that are stored and written by others; return where it begins."""
         offset = self.file.size
-        entries: list[bytes] = []
-        records: list[bytes] = []
-        for name, data in zip(names, contents, strict=True):
-            raw = name.encode()
-            flags = 0 if len(raw) == len(name) else UTF8
-            packed = data if method != DEFLATED else b"".join(_packed((data,), method))
-            common = (flags, method, *when, zlib.crc32(data), len(packed), len(data), len(raw))
-            entries += LOCAL.pack(LOCAL_SIGNATURE, _OLDEST, *common, 0), raw, packed
-            extra, needed = b"", _OLDEST
-            if offset >= MAX32:
-                extra, needed = struct.pack("<2HQ", ZIP64_EXTRA, 8, offset), ZIP64_VERSION
-            attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
-            fields = (*common, len(extra), 0, 0, 0, attributes, min(offset, MAX32))
-            records += WHOLE_CENTRAL.pack(CENTRAL_SIGNATURE, _UNIX | _OLDEST, needed, *fields), raw, extra
-            offset += LOCAL.size + len(raw) + len(packed)
-        self.file.write(b"".join(entries))
+        self.file.skip(sum(sizes) + LOCAL.size * len(names) + len("".join(names).encode()))
+        return offset
+
+    def list_run(self, records: Sequence[bytes]) -> None:
+        """Append the records of ``new_entries`` to the directory."""
         self._directory.write(b"".join(records))
-        self._entries += len(names)
+        self._entries += len(records)
 
     def add_folder(self, name: str) -> None:
         """Append a folder, named with ``/`` at the end."""
@@ -166,6 +166,34 @@ class ZipWriter:
         """Close both files as they are, after an error."""
         self._directory.discard()
         self.file.discard()
+
+
+def new_entries(
+    names: Sequence[str],
+    contents: Iterable[bytes],
+    offset: int,
+    *,
+    method: int = DEFLATED,
+    when: tuple[int, int] = (0, _FIRST_DAY),
+) -> tuple[list[bytes], list[bytes]]:
+    """Return the bytes of entries as ``add_run`` appends them at an offset, and the record of each."""
+    entries: list[bytes] = []
+    records: list[bytes] = []
+    for name, data in zip(names, contents, strict=True):
+        raw = name.encode()
+        flags = 0 if len(raw) == len(name) else UTF8
+        packed = data if method != DEFLATED else b"".join(_packed((data,), method))
+        common = (flags, method, *when, zlib.crc32(data), len(packed), len(data), len(raw))
+        entries += LOCAL.pack(LOCAL_SIGNATURE, _OLDEST, *common, 0), raw, packed
+        extra, needed = b"", _OLDEST
+        if offset >= MAX32:
+            extra, needed = struct.pack("<2HQ", ZIP64_EXTRA, 8, offset), ZIP64_VERSION
+        attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
+        fields = (*common, len(extra), 0, 0, 0, attributes, min(offset, MAX32))
+        record = WHOLE_CENTRAL.pack(CENTRAL_SIGNATURE, _UNIX | _OLDEST, needed, *fields)
+        records.append(b"".join((record, raw, extra)))
+        offset += LOCAL.size + len(raw) + len(packed)
+    return entries, records
 
 
 class _Sums:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Self
 
-from metspack.files import reading
-from metspack.files.tempdb import Closable
+from metspack.files import reading, tempdb
+from metspack.files.reading import Closable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +139,66 @@ class Medium(Closable):
         """Close the files."""
         while self._descriptors:
             os.close(self._descriptors.pop())
+
+
+_BLOCK = 1 << 18
+_BLOCKS = "CREATE TABLE block (number INTEGER PRIMARY KEY, data BLOB);"
+
+
+class SpooledMedium(Medium):
+    """Bytes that can only be read from their beginning, kept in a temporary database to be read anywhere.
+
+    All of them are read at once. ``paths`` are where they come from, for people; no file is held open.
+    Raises what reading them does, and ``sqlite3.Error`` when the temporary disk is full.
+    """
+
+    __slots__ = ("_at", "_block", "_database")
+
+    def __init__(self, paths: Sequence[Path], blocks: Iterable[bytes]) -> None:
+        self.paths = tuple(paths)
+        self.stamps = ()
+        self._descriptors = []
+        self._at, self._block = -1, b""
+        self._database = tempdb.create(schema=_BLOCKS)
+        try:
+            self.size = self._keep(blocks)
+        except BaseException:
+            self.close()
+            raise
+
+    def _keep(self, blocks: Iterable[bytes]) -> int:
+        """Keep all bytes in blocks of one size; returns how many."""
+        self._database.execute("BEGIN")
+        held, number = bytearray(), 0
+        for block in blocks:
+            held += block
+            while len(held) >= _BLOCK:
+                self._put(number, bytes(held[:_BLOCK]))
+                del held[:_BLOCK]
+                number += 1
+        self._put(number, bytes(held))
+        return number * _BLOCK + len(held)
+
+    def _put(self, number: int, data: bytes) -> None:
+        self._database.execute("INSERT INTO block VALUES (?, ?)", (number, data))
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Return up to ``size`` bytes from ``offset``: fewer only at the end."""
+        stop = min(offset + size, self.size)
+        pieces = []
+        while offset < stop:
+            number, start = divmod(offset, _BLOCK)
+            pieces.append(self._numbered(number)[start : start + stop - offset])
+            offset += len(pieces[-1])
+        return b"".join(pieces)
+
+    def _numbered(self, number: int) -> bytes:
+        if number != self._at:
+            sql = "SELECT data FROM block WHERE number = ?"
+            (self._block,) = self._database.execute(sql, (number,)).fetchone()
+            self._at = number
+        return self._block
+
+    def close(self) -> None:
+        """Let go of the bytes."""
+        self._database.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,20 @@ BLOCK = 1 << 16
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _WALK = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
+
+
+class Closable(ABC):
+    """A context manager that closes itself."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release everything that is open."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def opened(root: Path | int, segments: Sequence[str] = ()) -> int:

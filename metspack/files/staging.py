@@ -54,6 +54,7 @@ class Partial:
         self.root = root
         self.package = self.root / "package"
         self.work = self.root / "work"
+        self._room: tuple[int, int | None] | None = None
         try:
             writing.make_directory(self.root)
             writing.make_directory(self.package)
@@ -64,6 +65,10 @@ class Partial:
                 self.discard()
             raise
 
+    def keep_room(self) -> None:
+        """Remember what is free: ``free`` and ``free_files`` leave out what is written from now on."""
+        self._room = self.free(), self.free_files()
+
     def device(self) -> int:
         """Return the device of its file system, as ``FileExtent.device``."""
         with writing.explained(self.root):
@@ -71,6 +76,8 @@ class Partial:
 
     def free(self) -> int:
         """Return the free bytes of its file system."""
+        if self._room is not None:
+            return self._room[0]
         with writing.explained(self.root):
             status = os.statvfs(self.root)
         return status.f_bavail * status.f_frsize
@@ -82,6 +89,8 @@ class Partial:
 
     def free_files(self) -> int | None:
         """Return the free inodes of its file system, None when their number is not limited."""
+        if self._room is not None:
+            return self._room[1]
         with writing.explained(self.root):
             status = os.statvfs(self.root)
         return status.f_favail if status.f_files else None

@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import Any, Self
+from typing import Any
 
 from metspack.errors import TargetError
-
-
-class Closable(ABC):
-    """A context manager that closes itself."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release everything that is open."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
+from metspack.files.reading import Closable
 
 _SETTINGS = (
     "PRAGMA journal_mode = OFF",

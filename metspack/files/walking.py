@@ -177,12 +177,15 @@ def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, N
                 )
 
 
-def listings(root: Path, below: tuple[str, ...] = ()) -> Generator[Listing, None, None]:
+def listings(
+    root: Path, below: tuple[str, ...] = (), *, are_stamped: bool = True
+) -> Generator[Listing, None, None]:
     """Yield the entries of every folder below ``root``, or below one folder there, each before its folders'.
 
     In no order otherwise; a name that is not UTF-8 has surrogates, as ``os.fsdecode`` gives it. ``root``
     may itself be a link. Raises SourceError for a folder that cannot be read, for anything that is
     neither file nor folder (a symbolic link above all), and for folders nested deeper than ``DEEPEST``.
+    Files that are not to be stamped have zeros beside their names.
     """
     ahead = tempdb.create()
     try:
@@ -193,7 +196,8 @@ def listings(root: Path, below: tuple[str, ...] = ()) -> Generator[Listing, None
             last = 0
             while row := ahead.execute(_NEXT, (last,)).fetchone():
                 last, path = row
-                for listing in _listed(root, tuple(os.fsdecode(path).split("/")) if path else ()):
+                folder = tuple(os.fsdecode(path).split("/")) if path else ()
+                for listing in _listed(root, folder, are_stamped=are_stamped):
                     ahead.executemany(
                         _PUT, ((os.fsencode("/".join((*listing.folder, name))),) for name in listing.folders)
                     )
@@ -205,7 +209,7 @@ def listings(root: Path, below: tuple[str, ...] = ()) -> Generator[Listing, None
 _NEXT = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT 1"
 
 
-def _listed(root: Path, folder: tuple[str, ...]) -> Iterator[Listing]:
+def _listed(root: Path, folder: tuple[str, ...], *, are_stamped: bool) -> Iterator[Listing]:
     where = f"{root}: the folder {shown('/'.join(folder))}" if folder else str(root)
     if len(folder) > DEEPEST:
         raise SourceError(
@@ -217,17 +221,22 @@ def _listed(root: Path, folder: tuple[str, ...]) -> Iterator[Listing]:
         try:
             with os.scandir(descriptor) as found:
                 while some := list(islice(found, _MOST)):
-                    yield _listing(root, folder, some)
+                    yield _listing(root, folder, some, are_stamped=are_stamped)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise SourceError(f"{where} cannot be read: {error.strerror or error}", hint=_AGAIN) from error
 
 
-def _listing(root: Path, folder: tuple[str, ...], found: Iterable[os.DirEntry[str]]) -> Listing:
+def _listing(
+    root: Path, folder: tuple[str, ...], found: Iterable[os.DirEntry[str]], *, are_stamped: bool
+) -> Listing:
     folders: list[str] = []
     files: list[tuple[str, int, int, int, int]] = []
     for each in found:
+        if not are_stamped and each.is_file(follow_symlinks=False):
+            files.append((each.name, 0, 0, 0, 0))
+            continue
         status = each.stat(follow_symlinks=False)
         if stat.S_ISREG(status.st_mode):
             files.append((each.name, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev))

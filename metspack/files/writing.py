@@ -20,6 +20,7 @@ from typing import Self
 
 from metspack import processes
 from metspack.errors import TargetError
+from metspack.files.reading import Closable
 from metspack.processes import BlockThread
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -111,6 +112,13 @@ class NewFile:
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
 
+    def skip(self, size: int) -> None:
+        """Leave room for bytes, which others put there (``SharedFile``)."""
+        self.flush()
+        self.size += size
+        with explained(self.path):
+            os.lseek(self._descriptor, self.size, os.SEEK_SET)
+
     def patch(self, offset: int, block: bytes) -> None:
         """Overwrite bytes that were appended before; the file does not grow."""
         self.flush()
@@ -122,7 +130,7 @@ class NewFile:
         """Yield the bytes appended between two offsets, read back."""
         self.flush()
         while start < stop:
-            block = os.pread(self._descriptor, min(1 << 20, stop - start), start)
+            block = os.pread(self._descriptor, min(_BUFFER, stop - start), start)
             if not block:
                 raise TargetError(f"cannot read back {self.path}: it ends at byte {start:,}")
             yield block
@@ -159,7 +167,33 @@ class NewFile:
                 os.unlink(self.path)
 
 
-class OpenFolder:
+class SharedFile(Closable):
+    """A ``NewFile`` of another process, in which bytes are put where it left room; a context manager.
+
+    They are on disk once that is closed. Raises ``TargetError`` when it cannot be written.
+    """
+
+    __slots__ = ("_descriptor", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with explained(path):
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+    def write(self, offset: int, block: bytes) -> None:
+        """Put bytes at an offset."""
+        rest = memoryview(block)
+        with explained(self.path):
+            while rest:
+                written = os.pwrite(self._descriptor, rest, offset)
+                rest, offset = rest[written:], offset + written
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+
+class OpenFolder(Closable):
     """A folder that many small files are written into, each at once; a context manager.
 
     Raises ``TargetError`` when it cannot be opened.
@@ -215,12 +249,6 @@ class OpenFolder:
     def close(self) -> None:
         """Close the folder."""
         os.close(self._descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def make_directory(path: Path) -> None:

@@ -11,6 +11,7 @@ from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surve
 from metspack.inspecting.unreferenced import Names, Unreferenced
 from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
+from metspack.mets import packages
 from metspack.model import LobRef, LobRun
 from metspack.progress import Progress, Silent
 from metspack.siard.tables import Tally
@@ -133,7 +134,8 @@ class Inspection:
     """Contents of a source; ``rows``, ``inline`` and ``datalinks`` are None without an archive.
 
     ``lob_folder`` is the database's; ``inline`` large objects stand in the cell itself, ``datalinks`` are
-    links without a file, which are never followed. ``warnings`` are sentences.
+    links without a file, which are never followed. ``warnings`` are sentences, ``history`` the notes on the
+    archive in the METS of the package that it lies in.
     """
 
     version: str | None = None
@@ -148,6 +150,7 @@ class Inspection:
     sizes: Histogram = field(default_factory=Histogram)
     unreferenced: Unreferenced
     warnings: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
 
     @property
     def inside(self) -> int:
@@ -229,6 +232,7 @@ def _describe(found: Inspection, archive: Archive, total: Tally) -> None:
     found.tables = len(archive.metadata.tables)
     found.rows, found.inline, found.datalinks = total.rows, total.inline, total.datalinks
     found.warnings = tuple(archive.conventions())
+    found.history = archive.history or packages.history_beside(archive.path)
 
 
 def _about_files(unreferenced: Unreferenced) -> Iterator[str]:

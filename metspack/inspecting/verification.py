@@ -14,7 +14,7 @@ from typing import Any
 from metspack import processes
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import SourceError
-from metspack.files import tempdb
+from metspack.files import reading, tempdb
 from metspack.inspecting import survey
 from metspack.model import (
     SMALL,
@@ -124,7 +124,7 @@ class Verification:
             self.units[verdict.unit] += number
 
 
-class LobReader(tempdb.Closable):
+class LobReader(reading.Closable):
     """Reads LOBs of given holdings, in any order; a context manager, for one thread.
 
     ``accepted`` is of ``lobstream.ACCEPTABLE``; ``moved`` is called with numbers of bytes read; ``counts`` is
@@ -359,16 +359,6 @@ def _verify(task: _VerifyTask, moved: Moved) -> _Verified:
             failures += reader.failures(found)
         reader.check_unchanged()
         return _Verified(counts=reader.counts, failures=failures)
-
-
-def failures(source: Source, verifier: Verifier) -> Iterator[Verdict]:
-    """Read every LOB of a source that was found, and yield the verdicts of those with a fault."""
-    with LobSpool() as spool:
-        for batch in survey.run_batches(source):
-            for each in batch.lobs:
-                if each.lob is not None:
-                    spool.add(each.lob)
-        yield from verifier.verify_spool(spool)
 
 
 def _failed(lob: LobRef, fault: Fault, error: SourceError) -> Verdict:

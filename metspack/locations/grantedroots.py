@@ -34,6 +34,7 @@ _ABSENT = {errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LISTED = 100_000
 _REMEMBERED = 64
 _FEW = 16  # listings kept to look for names that are alike
+_AT_ONCE = 1_000  # names of a folder
 _FOLDERS = 4096
 _PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
 _NAMES = 200_000
@@ -83,6 +84,7 @@ class Granted:
         "_mapping",
         "_real",
         "_siblings",
+        "_suffixed",
         "_vain",
         "roots",
     )
@@ -107,6 +109,8 @@ class Granted:
         self._vain: dict[tuple[int, tuple[str, ...]], int] = {}
         self._inside: dict[tuple[int, tuple[str, ...]], frozenset[str]] = {}
         self._listings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+        # Whether any name in a folder has one of some suffixes.
+        self._suffixed: dict[tuple[int, tuple[str, ...], tuple[str, ...]], bool] = {}
         # A path may be written through a link: both forms name the same root.
         self._real = [
             (_names(form(root)), number)
@@ -209,7 +213,9 @@ class Granted:
             device=found.st_dev,
         )
 
-    def files(self, spot: Spot, names: Sequence[str], suffixes: Sequence[str]) -> list[reading.Status] | None:
+    def files(
+        self, spot: Spot, names: Sequence[str], suffixes: tuple[str, ...]
+    ) -> list[reading.Status] | None:
         """Return the status of files with these names in the folder of a spot, when all are plain to see.
 
         None when one is not a regular file, has beside it what is called so with a suffix, or the folder is
@@ -220,9 +226,20 @@ class Granted:
         folder = self.roots[spot.root], spot.path[:-1]
         with suppress(OSError):
             found = [each for each in reading.statuses(*folder, names) if each is not None]
-            beside = reading.names_there(*folder, [name + each for name in names for each in suffixes])
-            return found if len(found) == len(names) and not beside else None
+            is_plain = len(found) == len(names) and not self._are_beside(spot, names, suffixes)
+            return found if is_plain else None
         return None
+
+    def _are_beside(self, spot: Spot, names: Sequence[str], suffixes: Sequence[str]) -> bool:
+        """Return whether anything in the folder of a spot is called as one of the names with a suffix."""
+        key = spot.root, spot.path[:-1], tuple(suffixes)
+        if (may_be := self._suffixed.get(key)) is None:  # one look at the folder for all names in it
+            if len(self._suffixed) >= _FOLDERS:
+                self._suffixed.clear()
+            may_be = self._suffixed[key] = self.may_hold(spot, key[2])
+        folder = self.roots[spot.root], spot.path[:-1]
+        wanted = [name + each for name in names for each in suffixes] if may_be else []
+        return bool(wanted) and bool(reading.names_there(*folder, wanted))
 
     def may_hold(self, spot: Spot, suffixes: tuple[str, ...]) -> bool:
         """Return whether any name in the folder of a spot has one of these suffixes, in lower case.
@@ -233,7 +250,11 @@ class Granted:
             return True
         folder = self._folder(spot.root, spot.path[:-1])
         with suppress(OSError), folder as descriptor, os.scandir(descriptor) as entries:
-            return any(folded(entry.name).endswith(suffixes) for entry in entries)
+            while some := [entry.name for entry in islice(entries, _AT_ONCE)]:
+                text = folded("/".join((*some, "")))
+                if any(f"{suffix}/" in text for suffix in suffixes):
+                    return True
+            return False
         return True
 
     def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:

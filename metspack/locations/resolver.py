@@ -19,8 +19,7 @@ from types import MappingProxyType
 
 from metspack.errors import SourceError
 from metspack.files.byteranges import HeldMedium
-from metspack.files.reading import Status
-from metspack.files.tempdb import Closable
+from metspack.files.reading import Closable, Status
 from metspack.locations import Convention
 from metspack.locations.candidates import Candidate, Candidates
 from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved

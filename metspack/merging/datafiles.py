@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
@@ -39,30 +40,39 @@ from metspack.packages.metsfiles import format_in
 from metspack.processes import ThreadedHashers
 from metspack.uris import shown
 
-_AT_ONCE = 500
 _EXAMPLES = 3
 # The data files among what the METS documents list: "container" counts the IPs, "path" is below data.
-_DATA_TABLE = """
-CREATE TABLE data (
-    n INTEGER PRIMARY KEY, entry INTEGER NOT NULL UNIQUE, container INTEGER, path TEXT UNIQUE,
-    xml_id TEXT UNIQUE
-)
-"""
-_SELECTED = "FROM entry WHERE mets = ?1 AND data_path(path, ?2) IS NOT NULL"
-_PUT = f"""INSERT OR IGNORE INTO data (entry, container, path, xml_id)
-SELECT id, ?3, data_path(path, ?2), coalesce(xml_id, '') {_SELECTED} ORDER BY id"""
-_SECOND = f"""SELECT data_path(path, ?2), coalesce(xml_id, '') {_SELECTED}
+_DATA_TABLE = """CREATE TABLE data (n INTEGER PRIMARY KEY, entry INTEGER NOT NULL UNIQUE, container INTEGER,
+    path TEXT UNIQUE, xml_id TEXT UNIQUE)"""
+
+
+_ABOVE, _DATA = f"/{REPRESENTATIONS_FOLDER}/", f"/{DATA}/"
+
+
+def data_path(folder: str) -> str:
+    """Return SQL for the path of an entry below the data folder of the IP in ``folder``, NULL for others."""
+    rest = f"substr(path, length({folder}) + {len(_ABOVE) + 1})"  # from the representation's name on
+    return f"""CASE WHEN substr(path, 1, length({folder}) + {len(_ABOVE)}) = {folder} || '{_ABOVE}'
+    AND substr({rest} || '/', instr({rest}, '/'), {len(_DATA)}) = '{_DATA}'
+    AND substr(path, -{len(CSIP_METS) + 1}) <> '/{CSIP_METS}'
+    THEN substr({rest}, instr({rest}, '/') + {len(_DATA)}) END"""
+
+
+_SELECTED = f"""WITH file AS (
+    SELECT id, {data_path("?2")} AS below, coalesce(xml_id, '') AS xml_id FROM entry WHERE mets = ?1
+) SELECT"""  # noqa: S608
+_PUT = f"""INSERT OR IGNORE INTO data (entry, container, path, xml_id) {_SELECTED}
+id, ?3, below, xml_id FROM file WHERE below IS NOT NULL ORDER BY id"""
+_SECOND = f"""{_SELECTED} below, xml_id FROM file WHERE below IS NOT NULL
 AND id NOT IN (SELECT entry FROM data) ORDER BY id LIMIT 1"""  # noqa: S608
 _REFUSED = "SELECT line, refused FROM entry WHERE mets = ? AND refused IS NOT NULL ORDER BY id LIMIT 1"
 _WITHOUT_DIGEST = f"""SELECT e.line, d.path FROM data d JOIN entry e ON e.id = d.entry
 WHERE e.mets = ? AND (e.algorithm IS NULL OR e.algorithm NOT IN ({", ".join("?" * len(OCTETS))}))
 ORDER BY d.n LIMIT 1"""  # noqa: S608
-_VIEW = """
-CREATE VIEW data_file AS SELECT d.n, d.container, d.path, d.xml_id, e.mets, e.line, e.size, e.algorithm,
-    e.digest, e.media, e.format, CASE WHEN e.groupid <> '' AND e.seq GLOB '[0-9]*'
+_VIEW = """CREATE VIEW data_file AS SELECT d.n, d.container, d.path, d.xml_id, e.mets, e.line, e.size,
+    e.algorithm, e.digest, e.media, e.format, CASE WHEN e.groupid <> '' AND e.seq GLOB '[0-9]*'
     AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of, CAST(e.seq AS INTEGER) AS seq
-FROM data d JOIN entry e ON e.id = d.entry
-"""
+FROM data d JOIN entry e ON e.id = d.entry"""
 _COLUMNS = f"""container, mets, algorithm, part_of, format, path, xml_id,
     coalesce(nullif(media, ''), '{DEFAULT}'), size, digest, seq, line"""
 _PARTS = "SELECT 1 FROM data_file WHERE part_of <> '' LIMIT 1"
@@ -72,10 +82,12 @@ _ORDERED = f"""SELECT {_COLUMNS} FROM (
     SELECT *, CASE part_of WHEN '' THEN n ELSE min(n) OVER (PARTITION BY part_of) END AS turn FROM data_file
 ) ORDER BY turn, CASE part_of WHEN '' THEN 0 ELSE seq END, n"""  # noqa: S608
 _ARCHIVES = f"SELECT {_COLUMNS} FROM data_file WHERE path LIKE '%{SIARD}' ORDER BY n LIMIT 2"  # noqa: S608
+_UNLISTED = """SELECT g.key FROM json_each(?2) g
+WHERE NOT EXISTS (SELECT 1 FROM data d WHERE d.path = g.value AND d.container = ?1) ORDER BY g.key LIMIT 1"""
 # What else the parent lists in its own folder.
-_BESIDE = """SELECT path, size, algorithm, digest, line, mets FROM entry
-WHERE mets IN (?1, ?2) AND substr(path, 1, length(?3)) = ?3 AND data_path(path, ?4) IS NULL
-AND (?5 = '' OR substr(path, -length(?5)) = ?5) ORDER BY path, id"""
+_BESIDE = f"""SELECT path, size, algorithm, digest, line, mets FROM entry
+WHERE mets IN (?1, ?2) AND substr(path, 1, length(?3)) = ?3 AND {data_path("?4")} IS NULL
+AND (?5 = '' OR substr(path, -length(?5)) = ?5) ORDER BY path, id"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,24 +164,30 @@ _OF_FILES = ("paths", "ids", "media_types", "sizes", "digests", "sequences", "li
 class DataFiles:
     """All data files of containers, as their METS in the tables list them.
 
-    ``containers`` begin with the parent; the METS of their representations are read by this. Raises
-    ``SourceError`` when two files have the same path or ID (AIP2), when one has no digest or is listed by
-    nobody, and when a METS is not what another says of it.
+    ``containers`` begin with the parent; the METS of their representations are read by this, and ``seen`` is
+    called with the number of files so far. Raises ``SourceError`` when two files have the same path or ID
+    (AIP2), when one has no digest or is listed by nobody, and when a METS is not what another says of it.
     """
 
-    def __init__(self, containers: Sequence[GivenIp], tables: MetsTables) -> None:
+    def __init__(
+        self, containers: Sequence[GivenIp], tables: MetsTables, seen: Callable[[int], object]
+    ) -> None:
         self._containers = containers
         self._tables = tables
+        self._seen = seen
         self._mets: dict[int, Path] = {}  # where the documents lie, by their numbers in the tables
         self._of_parent: list[int] = []
         self.left_out = 0
         self.examples: tuple[str, ...] = ()
         self.unproven: list[Path] = []
-        tables.add_function("data_path", _data_path)
         tables.execute(_DATA_TABLE)
         tables.execute(_VIEW)
+        # Made for this alone: it would have every file of every representation.
+        tables.execute("CREATE INDEX entry_id ON entry (xml_id, mets)")
+        said = [None, *(said_of_mets(tables, containers[0], each) for each in containers[1:])]
+        tables.execute("DROP INDEX entry_id")
         for number, container in enumerate(containers):
-            self._take(number, container)
+            self._take(number, container, said[number])
             self._find(number, container)
 
     @property
@@ -236,11 +254,8 @@ class DataFiles:
                 raise damaged(parent.folder.joinpath(*names), error) from None
         return found
 
-    # --- what METS lists ----------------------------------------------------------------------------------
-
-    def _take(self, number: int, container: GivenIp) -> None:
-        """Add the data files that the METS of a container and of its representation list."""
-        said = said_of_mets(self._tables, self._containers[0], container) if number else None
+    def _take(self, number: int, container: GivenIp, said: StatedFixity | None) -> None:
+        """Add the data files that a container's METS list; ``said`` is what the parent's says of its own."""
         if number and (said is None or not said.algorithms):
             self.unproven.append(container.mets)
         self._add(number, container.number, container.mets)
@@ -269,7 +284,7 @@ class DataFiles:
         if (refused := row(_REFUSED, mets)) is not None:
             raise SourceError(f"{path} line {refused[0]}: {refused[1]}", hint="Correct the METS.")
         folder = container.ip.name
-        self._tables.execute(_PUT, mets, folder, number)
+        self._seen(self._tables.execute(_PUT, mets, folder, number))
         if (second := row(_SECOND, mets, folder)) is not None:
             self._refuse_second(container, *second)
         if (bare := row(_WITHOUT_DIGEST, mets, *OCTETS)) is not None:
@@ -291,8 +306,6 @@ class DataFiles:
             hint=f"Nothing is overwritten ({clause}). Are they parts of one representation?",
         )
 
-    # --- what lies there ----------------------------------------------------------------------------------
-
     def _find(self, number: int, container: GivenIp) -> None:
         """Compare the files of a container with those listed; count those that are left out."""
         for folder, names in container.ip.folders():
@@ -308,32 +321,21 @@ class DataFiles:
                         self.examples += (str(container.folder.joinpath(*path)),)
 
     def _check_listed(self, number: int, container: GivenIp, folder: Names, names: Sequence[str]) -> None:
-        for start in range(0, len(names), _AT_ONCE):
-            paths = [(*folder, name) for name in names[start : start + _AT_ONCE]]
-            asked = ["/".join(path[3:]) for path in paths]
-            marks = ", ".join("?" * len(asked))
-            sql = f"SELECT path FROM data WHERE container = ? AND path IN ({marks})"  # noqa: S608 -- marks
-            listed = {path for (path,) in self._tables.rows(sql, number, *asked)}
-            for path, name in zip(paths, asked, strict=True):
-                if name not in listed:
-                    raise SourceError(
-                        f"{container.folder} holds {shown('/'.join(path))}, which its METS do not list",
-                        hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
-                    )
+        inner = "".join(f"{each}/" for each in folder[3:])
+        for start in range(0, len(names), LONGEST):
+            asked = [inner + name for name in names[start : start + LONGEST]]
+            if (row := self._tables.row(_UNLISTED, number, json.dumps(asked))) is not None:
+                path = "/".join((*folder[:3], asked[row[0]]))
+                raise SourceError(
+                    f"{container.folder} holds {shown(path)}, which its METS do not list",
+                    hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
+                )
 
 
 def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return what the files of a run have in common, of one of the rows of ``_COLUMNS``."""
     size = row[8]
     return *row[:5], row[5].rpartition("/")[0], size is not None and size <= SMALL
-
-
-def _data_path(path: str | None, folder: str) -> str | None:
-    """Return the path below the data folder of a file in a container's ``folder``; None for other files."""
-    names = [] if path is None else path.split("/")
-    if names[:2] != [folder, REPRESENTATIONS_FOLDER] or names[3:4] != [DATA] or names[-1] == CSIP_METS:
-        return None
-    return "/".join(names[4:])
 
 
 _KEEPING_SPLIT = "the split LOBs"

@@ -110,7 +110,7 @@ class IpFiles:
         Raises ``SourceError`` for what is neither file nor folder.
         """
         if isinstance(self.tree, FolderTree):
-            with closing(walking.listings(self.path)) as listings:
+            with closing(walking.listings(self.path, are_stamped=False)) as listings:
                 for each in listings:
                     yield each.folder, [name for name, *_ in each.files]
             return

@@ -24,7 +24,7 @@ from metspack.files import tempdb, writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
 from metspack.merging.datafiles import DataFile, DataFiles, DataRun, Wholes
 from metspack.merging.ips import GivenIp, check_fixity, proven, read_ips
-from metspack.mets import dialects, filetable, ids
+from metspack.mets import CSIP_METS, dialects, filetable, ids, packages
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
 from metspack.model import LONGEST, SMALL
@@ -76,10 +76,9 @@ def merge_ips(
         MetsTables(options.budgets) as tables,
     ):
         tables.execute("CREATE INDEX entry_mets ON entry (mets)")
-        tables.execute("CREATE INDEX entry_id ON entry (xml_id, mets)")
         containers = read_ips(paths, packs, tables)
         with tempdb.explained("the files of the containers"):
-            found = DataFiles(containers, tables)
+            found = DataFiles(containers, tables, lambda files: processes.prepare(_copy, jobs, files=files))
         with stage(target) as staging:
             result = _MergeWork(containers, found, options, progress, staging).write(jobs)
             staging.publish()
@@ -193,7 +192,7 @@ class _MergeWork:
         self.progress.stage("Copying", size)
         folder = dialect.data_folder(self.objid)
         formats = self.found.split_formats()
-        with closing(Placements()) as placed, Wholes(self.objid, formats) as wholes:
+        with closing(Placements(held=0)) as placed, Wholes(self.objid, formats) as wholes:
             useful = processes.useful(jobs, files=files, size=size)
             if size >= files * processes.LARGE:
                 useful = processes.of_large(useful)
@@ -210,6 +209,7 @@ class _MergeWork:
                 parts=wholes.parts,
                 root=self.root,
                 documentation=self.documentation,
+                history=self._history(),
             )
             others = dialect.write_merged(staging.package, content)
             placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
@@ -223,6 +223,12 @@ class _MergeWork:
             bytes=size,
             warnings=(*self.warnings, *self._left_out(), *checked),
         )
+
+    def _history(self) -> tuple[str, ...]:
+        """Return the notes of the parent's METS on what the archive was made of."""
+        archive = self.archive.names[-1]
+        found = packages.history(self.parent.ip.blocks((CSIP_METS,)), archive, self.options.budgets)
+        return tuple(packages.noted(archive, each) for each in found)
 
     def _copy_data(self, target: Path, wholes: Wholes, jobs: int) -> Generator[Placed, None, None]:
         """Copy the data files, verifying each; yield them as METS is to list them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import overload
 
 CSIP_METS = "METS.xml"
@@ -17,6 +18,24 @@ METS_NAMES = (PLAIN_METS, CSIP_METS)
 """Both, in the order in which a folder that has both is read."""
 
 
+_REPRESENTATIONS = f"/{REPRESENTATIONS_FOLDER}/".encode()
+
+
+def package_of(path: bytes) -> bytes | None:
+    """Return the folder of the package in whose representations a METS lies, None for one that lies in none.
+
+    The folder ends with ``/``, and is empty at the root.
+    """
+    at = (b"/" + path.lower()).rfind(_REPRESENTATIONS)
+    return None if at < 0 else path[:at]
+
+
+def is_of_representation(path: bytes) -> bool:
+    """Return whether a METS is that of a representation by its place: in one's own folder, no deeper."""
+    package = package_of(path)
+    return package is not None and is_mets_name(path) and path[len(package) :].count(b"/") == 2  # noqa: PLR2004
+
+
 @overload
 def is_mets_name(path: str) -> bool: ...
 @overload
@@ -26,3 +45,11 @@ def is_mets_name(path: str | bytes) -> bool:
     if isinstance(path, str):
         return path.rpartition("/")[2].lower() == PLAIN_METS
     return path.rpartition(b"/")[2].lower() == PLAIN_METS.encode()
+
+
+_TOP_METS = re.compile(r"mets\..+\.xml", re.IGNORECASE | re.DOTALL)
+
+
+def is_top_mets_name(name: str) -> bool:
+    """Return whether a name is one that some tools give the METS of a package: ``METS.<uuid>.xml``."""
+    return _TOP_METS.fullmatch(name) is not None

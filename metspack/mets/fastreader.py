@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 
@@ -319,10 +320,10 @@ def condensed(
     after the facts; what is in a run refers to no ID but by ``FILEID``, its ``LOCTYPE`` is URL or none, and
     its ``xlink:type`` the same throughout.
     """
-    condensing = Condensing(budgets or Budgets(), sink)
-    for block in blocks:
-        yield from condensing.take_runs(block, final=False)
-    yield from condensing.take_runs(b"", final=True)
+    with closing(Condensing(budgets or Budgets(), sink)) as condensing:
+        for block in blocks:
+            yield from condensing.take_runs(block, final=False)
+        yield from condensing.take_runs(b"", final=True)
 
 
 @dataclass(frozen=True, slots=True)

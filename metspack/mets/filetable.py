@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
-from metspack.files import tempdb
+from metspack.files import reading, tempdb
 from metspack.model import Format
 
 
@@ -135,6 +135,20 @@ Placed = PlacedFile | PlacedRun
 """A file, or many that are alike."""
 
 
+def text_of(placed: Placed) -> str:
+    """Return a file or files as one line of text."""
+    fields = row_of(placed) if isinstance(placed, PlacedFile) else placed.columns()
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def placed_of(text: str | bytes) -> Placed:
+    """Return the file or files of which this is the text."""
+    columns = json.loads(text)
+    if len(columns) == len(_PLAIN):
+        return PlacedRun(**dict(zip(_PLAIN, columns, strict=True)))
+    return file_of(columns)
+
+
 def runs(files: Iterable[PlacedFile]) -> Iterator[Placed]:
     """Yield files together as far as they are alike, in their order."""
     rows: list[tuple[Any, ...]] = []
@@ -164,7 +178,7 @@ def one_by_one(files: Iterable[Placed]) -> Iterator[PlacedFile]:
             yield each
 
 
-class Placements(tempdb.Closable):
+class Placements(reading.Closable):
     """The placed files of one segment: by order of placing, and sorted by path.
 
     More than are to be ``held`` in memory are kept on disk.
@@ -178,7 +192,9 @@ class Placements(tempdb.Closable):
         self._lines: list[ManifestRow] = []
 
     def close(self) -> None:
-        """Forget all."""
+        """Forget all: a template that was given the files knows itself, and stays until somebody looks."""
+        for each in (self._waiting, self._held, self._lines):
+            each.clear()
         if self._database is not None:
             self._database.close()
 
@@ -213,10 +229,7 @@ class Placements(tempdb.Closable):
             if self._database is None:
                 self._database = tempdb.create(schema=_SCHEMA)
                 self._database.execute("BEGIN")
-            kept = (
-                (json.dumps(row_of(each) if isinstance(each, PlacedFile) else each.columns()),)
-                for each in self._held
-            )
+            kept = ((text_of(each),) for each in self._held)
             self._database.executemany("INSERT INTO placed (columns) VALUES (?)", kept)
             self._database.executemany("INSERT INTO line VALUES (?, ?, ?)", self._lines)
         self._held.clear()
@@ -227,11 +240,7 @@ class Placements(tempdb.Closable):
         self._flush()
         kept = () if self._database is None else self._database.execute(_PLACED)
         for (text,) in kept:
-            columns = json.loads(text)
-            if len(columns) == len(_PLAIN):
-                yield PlacedRun(**dict(zip(_PLAIN, columns, strict=True)))
-            else:
-                yield file_of(columns)
+            yield placed_of(text)
         yield from self._held
 
     def files(self) -> Iterator[PlacedFile]:

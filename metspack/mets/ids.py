@@ -17,17 +17,57 @@ _OBJID = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+")
 _NOT_IN_IDENTITY = frozenset({"lobFolder", "folder", "messageDigest"})
 
 
+_LETTERS = {
+    **dict.fromkeys("äæǽ", "ae"),
+    **dict.fromkeys("öøǿœ", "oe"),
+    **dict.fromkeys("đð", "d"),
+    "å": "aa",
+    "ü": "ue",
+    "ß": "ss",
+    "þ": "th",
+    "ħ": "h",
+    "\u0131": "i",
+    "ł": "l",
+    "ŋ": "ng",
+    "ŧ": "t",
+}
+"""Latin letters that are more than an ASCII letter with an accent, in small letters, as people write them."""
+
+
+def transliterated(text: str) -> str:
+    """Return a text with its Latin letters in ASCII: ``Kørekort ß`` becomes ``Koerekort ss``.
+
+    Accents are left out. A letter of two stays in capitals among capitals. Other scripts stay.
+    """
+    composed = unicodedata.normalize("NFC", text)
+    return "".join(_in_ascii(each, composed[n + 1 : n + 2]) for n, each in enumerate(composed))
+
+
+def _in_ascii(letter: str, following: str) -> str:
+    if letter.isascii():
+        return letter
+    small = letter.lower()
+    known = _LETTERS.get(small)
+    if known is None:
+        plain = unicodedata.normalize("NFKD", letter)
+        bare = "".join(each for each in plain if not unicodedata.combining(each))
+        return bare if re.fullmatch("[A-Za-z0-9]+", bare) else letter
+    if letter == small:
+        return known
+    return known.upper() if following.isupper() else known.capitalize()
+
+
 def package_name(stem: str) -> str:
     """Return the name for the .siard, the folders and the ids, made from a file's stem.
 
-    Characters outside ``[A-Za-z0-9_-]`` become ``_``: no dots, by recommendation 0.16, revision
-    0.10. A stem in another script alone, of which nothing would be left, gives ``SIARD-`` and eight digits
-    of its digest, the same for the same stem in either Unicode form. Raises ``ConfigError`` for a stem
-    without any letter or digit.
+    Latin letters are transliterated; then characters outside ``[A-Za-z0-9_-]`` become ``_``: no dots, by
+    recommendation 0.16, revision 0.10. A stem in another script alone, of which nothing would be left, gives
+    ``SIARD-`` and eight digits of its digest, the same for the same stem in either Unicode form. Raises
+    ``ConfigError`` for a stem without any letter or digit.
     """
-    composed = unicodedata.normalize("NFC", stem)
     if is_readable(stem):
-        return _NOT_IN_NAMES.sub("_", composed)
+        return _NOT_IN_NAMES.sub("_", transliterated(stem))
+    composed = unicodedata.normalize("NFC", stem)
     if not any(each.isalnum() for each in composed):
         raise ConfigError(
             f"no package name can be made from {stem!r}: it has no letter and no digit",
@@ -37,16 +77,32 @@ def package_name(stem: str) -> str:
 
 
 def is_readable(stem: str) -> bool:
-    """Return whether a stem has a letter or digit of ASCII, so that its package's name shows it."""
-    return re.search(r"[A-Za-z0-9]", unicodedata.normalize("NFC", stem)) is not None
+    """Return whether a stem has a letter or digit of ASCII, or one that is transliterated.
+
+    Then its package's name shows it.
+    """
+    return re.search(r"[A-Za-z0-9]", transliterated(stem)) is not None
 
 
 def name_words(stem: str, given: str | None) -> tuple[str, ...]:
-    """Return a warning where a package's name was made up, since the stem has no letter of ASCII."""
-    if given is not None or is_readable(stem):
+    """Return a warning where a package's name is not what was given, or else the source's stem."""
+    original = stem if given is None else given
+    made = package_name(original)
+    if unicodedata.normalize("NFC", original) == made:
         return ()
-    made = f"the package is called {package_name(stem)}; --name gives it another, such as --name Northwind"
-    return (f"names have only ASCII letters and digits, and {stem!r} has none: {made}",)
+    called = f"the package is called {made}; --name gives it another, such as --name Northwind"
+    if is_readable(original):
+        return (f"names have only ASCII letters, digits, _ and -, and {original!r} has others: {called}",)
+    return (f"names have only ASCII letters and digits, and {original!r} has none: {called}",)
+
+
+def name_history(stem: str, given: str | None, name: str) -> tuple[str, ...]:
+    """Return a note for METS on the name that was given, or the source's stem, where ``name`` is another.
+
+    Nothing is noted of a name that was not made from it.
+    """
+    original = unicodedata.normalize("NFC", stem if given is None else given)
+    return (f"name of the source {original!r}",) if original != name == package_name(original) else ()
 
 
 def given_name(name: str) -> str:
@@ -119,8 +175,11 @@ def element_id(objid: str, purpose: str) -> str:
 
 
 def ncname(text: str) -> str:
-    """Return ``text`` as an NCName: what it may not hold becomes ``_``, and a first digit gets one before."""
-    name = _NOT_IN_NCNAMES.sub("_", text)
+    """Return ``text`` as an NCName: what it may not hold becomes ``_``, and a first digit gets one before.
+
+    Latin letters are transliterated first.
+    """
+    name = _NOT_IN_NCNAMES.sub("_", transliterated(text))
     return name if re.match(r"[A-Za-z_]", name) else f"_{name}"
 
 

@@ -1,20 +1,34 @@
-"""IPs side by side in one folder: finds the METS of the one at the top, which has no parent there."""
+"""IPs that lie side by side, the one at the top of them, and the packages that a delivery holds."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from metspack import uris
-from metspack.containers.ipreader import SUFFIXES, OpenPacks
+from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.digests import is_manifest
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
-from metspack.mets import CSIP_METS, METS_NAMES, REPRESENTATIONS_FOLDER, reader
-from metspack.mets.links import Mptr, are_same, bare
+from metspack.files.walking import DEEPEST
+from metspack.layouts.names import is_archive, stem_of
+from metspack.mets import (
+    CSIP_METS,
+    METS_NAMES,
+    PLAIN_METS,
+    REPRESENTATIONS_FOLDER,
+    is_mets_name,
+    is_top_mets_name,
+    reader,
+)
+from metspack.mets.fastreader import Run, condensed
+from metspack.mets.links import By, Mptr, are_same, bare
 from metspack.model import Budgets
 
 _OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
@@ -78,6 +92,50 @@ def _mets(folder: str) -> bytes:
     return os.fsencode(f"{folder}/{CSIP_METS}")
 
 
+SOURCE = "SOURCE OF THE ARCHIVE"
+"""The role of the agent whose notes are on what an archive was made of, with its name before each."""
+
+
+def history(document: Iterable[bytes], archive: str, budgets: Budgets | None = None) -> tuple[str, ...]:
+    """Return what a METS notes on the source of the archive of a name; nothing when it cannot be read."""
+    found: list[str] = []
+    with suppress(OSError, MetspackError):
+        for fact in reader.read(document, budgets):
+            if isinstance(fact, reader.Agent) and fact.role == SOURCE:
+                found += (words for each in fact.notes for name, words in [note(each)] if name == archive)
+            elif isinstance(fact, reader.File | reader.StructMap):
+                break
+    return tuple(found)
+
+
+def history_beside(archive: Path) -> tuple[str, ...]:
+    """Return what the METS of the package notes on the source of an archive that lies in it."""
+    folder = archive.resolve().parent
+    found = history(_document(folder, PLAIN_METS), archive.name)
+    if not found and len(folder.parents) > _DATA_DEPTH and folder.parents[1].name == REPRESENTATIONS_FOLDER:
+        found = history(_document(folder.parents[_DATA_DEPTH - 1], CSIP_METS), archive.name)
+    return found
+
+
+_DATA_DEPTH = 3  # folders that the data of a representation lie below the package's
+
+
+def _document(root: Path, name: str) -> Iterator[bytes]:
+    with reading.opening(root, (name,)) as descriptor:
+        yield from reading.chunks(descriptor, size=reading.BLOCK)
+
+
+def note(text: str) -> tuple[str, str]:
+    """Return the archive that a note is on, and what it says; ``noted`` is the other way."""
+    archive, _, words = text.strip().partition(": ")
+    return archive, words
+
+
+def noted(archive: str, words: str) -> str:
+    """Return a note on an archive."""
+    return f"{archive}: {words}"
+
+
 Document = Callable[[str], Iterator[bytes]]
 """Gives the METS of the IP in a folder."""
 
@@ -121,7 +179,7 @@ def _located(ip: _IpMets, folder: str, folders: list[str]) -> str | None:
     """Return the folder beside an IP's own that one of its links up leads to."""
     for href in ip.ups:
         with suppress(uris.ReferenceRefused):
-            names = uris.joined((folder,), uris.parsed(href))
+            names = uris.joined((folder,), uris.located(href))
             if len(names) > 1 and names[0] in folders and names[0] != folder:
                 return names[0]
     return None
@@ -208,3 +266,359 @@ def _folders(root: Path) -> Iterator[str]:
                 yield each.name
             elif os.fsencode(suffix.lower()) in SUFFIXES:
                 yield stem
+
+
+# --- The packages of a delivery: a folder, zip or tar file that is no package but holds some ---------------
+
+_BAG, _PAYLOAD = "bagit.txt", "data"
+_METADATA = "metadata"
+_UNREAD = (b".7z", b".rar")
+_LINES = 1 << 16
+_SEVERAL = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveredPackage:
+    """A package in a delivery: its folder, or the zip or tar file that holds it ``within`` a folder.
+
+    ``mets`` is its METS from there, None for what is a package but for the METS that it lacks. ``top`` is the
+    packed IP at the top of those side by side in the folder, which are one package; ``ips`` are all of them,
+    if each is a package of its own beside others.
+    ``fault`` says why nothing of it can be read; ``is_unread`` that it is in a form which is not read at all.
+    """
+
+    path: Path
+    mets: str | None = None
+    within: str = ""
+    top: str | None = None
+    ips: tuple[DeliveredPackage, ...] = ()
+    is_bag: bool = False
+    is_packed: bool = False
+    is_unread: bool = False
+    fault: str = ""
+
+
+def chosen(names: Iterable[str]) -> str | None:
+    """Return which of the names of files in one folder is that of the package's METS, None without one."""
+    found = sorted(name for name in names if is_mets_name(name) or is_top_mets_name(name))
+    found.sort(key=lambda name: METS_NAMES.index(name) if name in METS_NAMES else 2 + is_top_mets_name(name))
+    return found[0] if found else None
+
+
+def delivered(root: Path, packs: OpenPacks, budgets: Budgets | None = None) -> list[DeliveredPackage]:
+    """Return the packages in a folder, at any depth, or in a zip or tar file; only itself if it is one.
+
+    In the order of their paths. No link is followed, and nothing in a package is looked at: what lies below
+    a METS is that package's. Nothing is returned where there is no package at all.
+    """
+    walk = _Delivery(packs, budgets or Budgets())
+    return list(walk.folder(root) if root.is_dir() else walk.file(root))
+
+
+class _Delivery:
+    """A walk through folders and zip and tar files for packages; for one thread."""
+
+    def __init__(self, packs: OpenPacks, budgets: Budgets) -> None:
+        self._packs = packs
+        self._budgets = budgets
+
+    def folder(self, path: Path, depth: int = 0) -> Iterator[DeliveredPackage]:
+        """Yield the packages in a folder."""
+        try:
+            files, folders = _listed(path)
+            if depth > DEEPEST:
+                yield DeliveredPackage(path=path, fault=f"folders nested more than {DEEPEST} deep")
+                return
+            mets = chosen(files)
+            is_lost = mets is None and self._is_named_by_manifest(path, files)
+            if mets is None and not is_lost:
+                mets = self._in_metadata(path, folders)
+        except OSError as error:
+            yield DeliveredPackage(path=path, fault=error.strerror or str(error))
+            return
+        if mets is not None:
+            yield DeliveredPackage(path=path, mets=mets)
+            return
+        if _BAG in files and _PAYLOAD in folders:
+            inside = list(self.folder(path / _PAYLOAD, depth + 1))
+            yield from (replace(each, is_bag=True) for each in inside)
+            if inside:
+                return
+        if is_lost or REPRESENTATIONS_FOLDER in folders:
+            yield DeliveredPackage(path=path)
+            return
+        found = self._side_by_side(path, files, folders, depth)
+        if any(_is_of_archive([each.path.name for each in found], name) for name in files):
+            yield DeliveredPackage(path=path)
+        else:
+            yield from found
+
+    def _in_metadata(self, path: Path, folders: Sequence[str]) -> str | None:
+        if _METADATA not in folders:
+            return None
+        mets = next((each for each in sorted(os.listdir(path / _METADATA)) if is_mets_name(each)), None)
+        return None if mets is None else f"{_METADATA}/{mets}"
+
+    def _is_named_by_manifest(self, path: Path, files: Sequence[str]) -> bool:
+        """Return whether a manifest in a folder names a METS beside itself, which is not there."""
+        with suppress(OSError, MetspackError):
+            for name in filter(is_manifest, files):
+                with reading.opening(path, (name,)) as descriptor:
+                    rest = b""
+                    for block in reading.chunks(descriptor, size=_LINES):
+                        *lines, rest = (rest + block).split(b"\n")
+                        rest = rest[-_LINES:]
+                        if any(_names_mets(line) for line in lines):
+                            return True
+                    if _names_mets(rest):
+                        return True
+        return False
+
+    def _side_by_side(
+        self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
+    ) -> list[DeliveredPackage]:
+        """Return the packages in folders and packed files of a folder.
+
+        IPs are one package where one of them leads to all the others; under a manifest that lies beside them
+        already where each leads to another or is led to.
+        """
+        found: list[DeliveredPackage] = []
+        for name in sorted({*files, *folders}):
+            if name in folders:
+                found += () if is_archive(name) else self.folder(path / name, depth + 1)
+            else:
+                found += self.file(path / name)
+        ips = [each for each in found if _is_beside(path, each)]
+        has_manifest = any(map(is_manifest, files))
+        if len(ips) < len(found) or len(ips) < (1 if has_manifest else _SEVERAL):
+            return found
+        mets = top(path, self._budgets)
+        packed = None if mets else packed_top(path, self._packs, self._budgets)
+        here = "/".join(mets) if mets else None if packed is None else f"{packed[1]}/{CSIP_METS}"
+        if here is None or not self._is_one(path, ips, here, upward=has_manifest):
+            return found
+        ips = [] if has_manifest else ips
+        return [DeliveredPackage(path=path, mets=here, top=packed and packed[0], ips=tuple(ips))]
+
+    def file(self, path: Path) -> Iterator[DeliveredPackage]:
+        """Yield the packages in a file of a delivery: a zip or tar file, or one that is not read."""
+        name = os.fsencode(path.name).lower()
+        if name.endswith(SUFFIXES):
+            yield from self.pack(path)
+        elif name.endswith(_UNREAD):
+            yield DeliveredPackage(path=path, is_unread=True)
+
+    def pack(self, path: Path) -> Iterator[DeliveredPackage]:
+        """Yield the packages in a zip or tar file."""
+        folders: dict[str, list[str]] = {}
+        archives: dict[str, str] = {}
+        bags: set[str] = set()
+        try:
+            for item in self._packs.opened(Below(root=path, segments=())).items(b""):
+                folder, _, name = os.fsdecode(item.name).rpartition("/")
+                if item.kind != "f":
+                    continue
+                if is_mets_name(name) or is_top_mets_name(name):
+                    folders.setdefault(folder, []).append(name)
+                elif is_archive(name):
+                    archives.setdefault(folder, name)
+                elif name == _BAG:
+                    bags.add(f"{folder}/{_PAYLOAD}".lstrip("/"))
+        except PackedError as error:
+            yield DeliveredPackage(path=path, is_packed=True, fault=error.message)
+            return
+        for folder, mets in sorted(_tops(folders, archives).items()):
+            yield DeliveredPackage(path=path, mets=mets, within=folder, is_packed=True, is_bag=folder in bags)
+
+    def _is_one(self, root: Path, ips: Sequence[DeliveredPackage], mets: str, *, upward: bool) -> bool:
+        """Return whether links lead from the METS at the top to every IP beside it; ``upward`` also back."""
+        left = {_folder_beside(root, each): partial(self._blocks, each) for each in ips}
+        if len(left) < len(ips):
+            return False  # an IP that lies there twice, packed and not
+        here = mets.partition("/")[0]
+        ahead, named = [(here, left.pop(here))], set[str]()
+        known = set[str]()
+        while ahead and left:
+            folder, document = ahead.pop()
+            located, called = downs(document(), folder, self._budgets)
+            named |= called
+            known |= {folder, bare(_objid(document(), self._budgets) or folder)}
+            reached = located & left.keys()
+            if reached < left.keys() and named:
+                reached |= {
+                    each
+                    for each in left.keys() - reached
+                    if bare(_objid(left[each](), self._budgets) or "") in named
+                }
+            if upward and not reached and not ahead:
+                reached = {each for each in left if self._is_led_up(left[each](), each, known)}
+            ahead += [(each, left.pop(each)) for each in sorted(reached)]
+        return not left
+
+    def _is_led_up(self, document: Iterable[bytes], folder: str, known: set[str]) -> bool:
+        """Return whether a METS names one of the packages that are known by folder or OBJID as its parent."""
+        with suppress(OSError, MetspackError):
+            for fact in condensed(document, self._budgets):
+                if isinstance(fact, Run) or not isinstance(fact, Mptr):
+                    continue
+                if not fact.href or not fact.is_upward or fact.is_ancestor:
+                    continue
+                if bare(fact.href) in known:
+                    return True
+                with suppress(uris.ReferenceRefused):
+                    if uris.joined((folder,), uris.parsed(fact.href))[0] in known - {folder}:
+                        return True
+        return False
+
+    def _blocks(self, ip: DeliveredPackage) -> Iterator[bytes]:
+        mets = ip.mets or ""
+        if not ip.is_packed:
+            with reading.opening(ip.path, mets.split("/")) as descriptor:
+                yield from reading.chunks(descriptor, size=reading.BLOCK)
+            return
+        name = os.fsencode(f"{ip.within}/{mets}" if ip.within else mets)
+        content = self._packs.opened(Below(root=ip.path, segments=())).content(name)
+        yield from () if content is None else content.blocks()
+
+
+def _listed(path: Path) -> tuple[list[str], list[str]]:
+    """Return the names of the files and of the folders in a folder, sorted."""
+    files: list[str] = []
+    folders: list[str] = []
+    with os.scandir(path) as entries:
+        for each in entries:
+            if each.is_dir(follow_symlinks=False):
+                folders.append(each.name)
+            elif each.is_file(follow_symlinks=False):
+                files.append(each.name)
+    return sorted(files), sorted(folders)
+
+
+def _names_mets(line: bytes) -> bool:
+    """Return whether a line of a manifest is of a METS beside the manifest."""
+    path = line.strip().rpartition(b" ")[2].removeprefix(b"*").removeprefix(b"./")
+    return b"/" not in path and is_mets_name(path)
+
+
+def _tops(folders: Mapping[str, Sequence[str]], archives: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the folders of packages, each with its METS, from folders that have METS and archives."""
+    found: list[tuple[int, str, str | None]] = []
+    for folder, files in folders.items():
+        names, mets = folder.split("/"), chosen(files)
+        if REPRESENTATIONS_FOLDER in names:
+            names, mets = names[: names.index(REPRESENTATIONS_FOLDER)], None
+        elif names[-1] == _METADATA:
+            names, mets = names[:-1], f"{_METADATA}/{mets}"
+        found.append((len(names) if names != [""] else 0, "/".join(names), mets))
+    tops: dict[str, str | None] = {}
+    for _depth, folder, mets in sorted(found, key=lambda each: (each[0], each[1], each[2] or "~")):
+        if not _is_in(folder, tops):
+            tops[folder] = mets
+    lost: set[str] = set()
+    for folder, archive in archives.items():
+        if not _is_in(folder, tops):
+            below = [each[len(folder) :].lstrip("/") for each in tops if _is_in(each, (folder,))]
+            if _is_of_archive(below, archive):
+                lost.add(folder)
+    return {each: mets for each, mets in tops.items() if not _is_in(each, lost)} | dict.fromkeys(lost)
+
+
+def _is_in(folder: str, tops: Collection[str]) -> bool:
+    """Return whether a folder is one of others or lies below one."""
+    names = folder.split("/")
+    return "" in tops or any("/".join(names[:end]) in tops for end in range(1, len(names) + 1))
+
+
+def _is_of_archive(found: Sequence[str], archive: str) -> bool:
+    """Whether a file is an archive of which the packages below are segments, or below which there is none."""
+    if not is_archive(archive):
+        return False
+    return not found or any(name.startswith(f"{stem_of(archive)}_") for name in found)
+
+
+def _is_beside(root: Path, each: DeliveredPackage) -> bool:
+    """Whether a package is an IP in a folder right in ``root``, or packed as one, with the METS of CSIP."""
+    is_here = each.path.parent == root and not (each.fault or each.is_unread or each.is_bag)
+    return is_here and each.mets == CSIP_METS and "/" not in each.within
+
+
+def _folder_beside(root: Path, each: DeliveredPackage) -> str:
+    """Return the name of the folder that an IP has in ``root``, once unpacked."""
+    return (each.within or each.path.stem) if each.is_packed else each.path.relative_to(root).parts[0]
+
+
+def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set[str], set[str]]:
+    """Return the folders beside its own that a METS leads down to, and the bare OBJIDs that it names there.
+
+    A child that is told to be in the package's own ``folder`` is none of them.
+    """
+    located: dict[int, str] = {}
+    named: list[tuple[int, str]] = []
+    with suppress(OSError, MetspackError):
+        for fact in condensed(document, budgets):
+            if isinstance(fact, Run) or not isinstance(fact, Mptr) or not fact.href or fact.is_upward:
+                continue
+            if fact.named_by is By.OBJID:
+                named.append((fact.div, bare(fact.href)))
+            elif fact.named_by is By.LOCATION:
+                with suppress(uris.ReferenceRefused):
+                    located[fact.div] = uris.joined((folder,), uris.parsed(fact.href))[0]
+    beside = {each for each in located.values() if each != folder}
+    return beside, {objid for div, objid in named if located.get(div) != folder}
+
+
+def _objid(document: Iterable[bytes], budgets: Budgets) -> str | None:
+    with suppress(OSError, MetspackError):
+        for fact in reader.read(document, budgets):
+            return fact.objid if isinstance(fact, reader.Root) else None
+    return None
+
+
+# --- What a package says it is ------------------------------------------------------------------------------
+
+_PROFILES = (
+    (re.compile(r"e-?ark-?sip(?!-root)", re.IGNORECASE), "E-ARK SIP"),
+    (re.compile(r"e-?ark-?aip", re.IGNORECASE), "E-ARK AIP"),
+    (re.compile(r"e-?ark-?dip", re.IGNORECASE), "E-ARK DIP"),
+    (re.compile(r"e-?ark-?csip|dilcis", re.IGNORECASE), "E-ARK"),
+)
+_INDEX = re.compile(r"SIARD.* INDEX", re.IGNORECASE)
+_OAIS = "OAISPACKAGETYPE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The OBJID of a package, and what kind it is in words; both empty where its METS cannot be read."""
+
+    objid: str = ""
+    kind: str = ""
+
+
+def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = None) -> Identity:
+    """Return what a METS of a name says of its package in its root element and header; never raises."""
+    root: reader.Root | None = None
+    oais = software = ""
+    with suppress(OSError, MetspackError):
+        for fact in reader.read(document, budgets):
+            if isinstance(fact, reader.Root):
+                root = fact
+            elif isinstance(fact, reader.MetsHeader):
+                found = (value for key, value in fact.attributes.items() if key.rpartition(":")[2] == _OAIS)
+                oais = next(found, "")
+            elif not isinstance(fact, reader.Agent):
+                break
+            elif not software and fact.role == "CREATOR" and fact.type == "OTHER":
+                software = fact.name.strip()
+    if root is None:
+        return Identity()
+    kind = _spec(root, oais.strip(), name)
+    return Identity(objid=(root.objid or "").strip(), kind=f"{kind} by {software}" if software else kind)
+
+
+def _spec(root: reader.Root, oais: str, name: str) -> str:
+    found = next((word for form, word in _PROFILES if form.search(root.profile or "")), "")
+    if found or oais:
+        return f"E-ARK {oais}" if oais and found in {"", "E-ARK"} else found
+    if _INDEX.search(root.type or ""):
+        return "package of the recommendation on external LOBs"
+    return "Archivematica AIP" if is_top_mets_name(name) else "METS"

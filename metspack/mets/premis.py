@@ -19,6 +19,10 @@ LOCAL = "local"
 """The type of identifiers that are unique in one package alone."""
 
 
+SUCCESS = "success"
+"""The outcome of an event that did what it was to do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identifier:
     """An identifier of an object: its value and its type."""
@@ -70,6 +74,7 @@ class Event:
     detail: str
     object: Identifier
     agent: str
+    outcome: str = SUCCESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,9 @@ from metspack.model import Budgets
 METS = "http://www.loc.gov/METS/"
 XLINK = "http://www.w3.org/1999/xlink"
 SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
+
+PREMIS_2 = "info:lc/xmlns/premis-v2"
+PREMIS_3 = "http://www.loc.gov/premis/v3"
 
 _BOUND = {
     "": "",
@@ -41,6 +45,10 @@ _AGENT = f"{_PREFIX}agent"
 _NAME = f"{_PREFIX}name"
 _NOTE = f"{_PREFIX}note"
 _OF_AGENTS = frozenset({_AGENT, _NAME, _NOTE})
+_AMD = f"{_PREFIX}amdSec"
+_TECHNICAL = frozenset({f"{_PREFIX}techMD", f"{_PREFIX}digiprovMD"})
+_PREMIS = frozenset({PREMIS_2, PREMIS_3, "http://www.loc.gov/standards/premis/v1"})
+_FIXITY = frozenset({"messageDigestAlgorithm", "messageDigest", "size"})
 _FILES = frozenset({FILE, f"{_PREFIX}mdRef"})
 # What a network or a registry would have to resolve; one letter is a drive.
 _ELSEWHERE = re.compile(r"\s*(?!file:)[a-z][a-z0-9+.-]+:", re.IGNORECASE)
@@ -69,12 +77,18 @@ class MetsHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An ``agent`` of ``metsHdr``; ``role`` is its OTHERROLE, or else its ROLE, ``note`` all of its notes."""
+    """An ``agent`` of ``metsHdr``; ``role`` is its OTHERROLE, or else its ROLE."""
 
     type: str
     role: str
     name: str
-    note: str
+    notes: tuple[str, ...]
+    line: int = field(default=0, compare=False)
+
+    @property
+    def note(self) -> str:
+        """All of its notes, one after the other."""
+        return "".join(self.notes)
 
     @property
     def is_organisation(self) -> bool:
@@ -99,7 +113,7 @@ class File:
     that of the first ``FLocat`` whose location may be a path, or else of the first that has one;
     ``others`` are further ones that may be paths. ``embedded`` tells of an ``FContent``. ``line`` is the
     start tag's. ``format_...`` are E-ARK's attributes of a file (SIP32 to SIP35), ``mdtype`` is the MDTYPE
-    of an ``mdRef``.
+    of an ``mdRef``, ``admid`` the ADMID of a ``file``.
     """
 
     element: str
@@ -122,6 +136,7 @@ class File:
     format_registry: str | None = None
     format_key: str | None = None
     mdtype: str | None = None
+    admid: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +160,21 @@ class Identified:
     line: int
 
 
-Fact = Root | MetsHeader | Agent | File | StructMap | Mptr | Fptr | Identified
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedObject:
+    """An object of PREMIS in a ``techMD`` or ``digiprovMD`` that is not superseded, as far as it has fixity.
+
+    ``ids`` are those of that section and of the ``amdSec`` around it, by which files name it (ADMID);
+    ``digests`` are pairs of algorithm and digest.
+    """
+
+    ids: tuple[str, ...]
+    digests: tuple[tuple[str, str], ...]
+    size: str
+    line: int
+
+
+Fact = Root | MetsHeader | Agent | File | StructMap | Mptr | Fptr | Identified | StatedObject
 
 
 class NotMets(safexml.XmlError):
@@ -179,10 +208,10 @@ def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fa
     ``DoctypeError`` for a DTD, ``NotMets`` for another root, ``BudgetExceeded`` for one nested deeper
     or with longer tags than ``budgets`` has it; what came before is yielded first.
     """
-    reader = Reader(budgets or Budgets())
-    for block in blocks:
-        yield from reader.take(block, final=False)
-    yield from reader.take(b"", final=True)
+    with closing(Reader(budgets or Budgets())) as reader:
+        for block in blocks:
+            yield from reader.take(block, final=False)
+        yield from reader.take(b"", final=True)
 
 
 class Reader:
@@ -201,11 +230,16 @@ class Reader:
         self._files: list[_OpenFile] = []
         self._agent: _OpenAgent | None = None
         self._text = ""
+        self._amd: str | None = None
+        self._section: tuple[str, ...] | None = None  # the IDs by which files name what is in it
+        self._object: _OpenObject | None = None
         self._structmap: tuple[str | None, str | None] = (None, None)
         self._divs: list[tuple[str | None, str | None, int]] = []
         self._divs_seen = 0
         self._starts = {
             f"{_PREFIX}metsHdr": self._header,
+            _AMD: self._open_amd,
+            **dict.fromkeys(_TECHNICAL, self._open_section),
             _AGENT: self._open_agent,
             _NAME: self._open_text,
             _NOTE: self._open_text,
@@ -228,6 +262,13 @@ class Reader:
         """Yield the facts in the next bytes, raising as ``read`` does; the last are ``final``."""
         yield from self._parse(block, final=final)
         self._check_bounds(len(block))
+
+    def close(self) -> None:
+        """Let go of all handlers: with them a parser would stay until somebody looks for cycles."""
+        self._parser.StartElementHandler = self._parser.EndElementHandler = None
+        self._parser.CharacterDataHandler = self._parser.XmlDeclHandler = None
+        self._parser.StartDoctypeDeclHandler = None
+        self._starts.clear()
 
     def _parse(self, block: bytes, *, final: bool) -> Iterator[Fact]:
         self._found = []
@@ -264,6 +305,8 @@ class Reader:
         if self._depth == 1:
             self._root(local, attributes)
         elif not local.startswith(_PREFIX):
+            if self._section is not None:
+                self._open_premis(local)
             return
         elif (handle := self._starts.get(local)) is not None:
             handle(attributes)
@@ -281,6 +324,8 @@ class Reader:
             self._divs.pop()
         elif self._agent is not None and local in _OF_AGENTS:
             self._close_agent(self._agent, local)
+        elif self._section is not None:
+            self._close_premis(local)
         if self._scopes[-1][0] == self._depth:
             self._scopes.pop()
         self._depth -= 1
@@ -346,7 +391,7 @@ class Reader:
         self._found.append(MetsHeader(attributes=attributes))
 
     def _open_agent(self, attributes: dict[str, str]) -> None:
-        self._agent = _OpenAgent(attributes)
+        self._agent = _OpenAgent(attributes, self._line)
 
     def _open_text(self, _attributes: dict[str, str]) -> None:
         if self._agent is not None:
@@ -361,12 +406,47 @@ class Reader:
         self._parser.CharacterDataHandler = None
         if local == _NAME:
             agent.name = agent.name or self._text
-        elif local == _NOTE and len(agent.note) < self._budgets.attribute:
-            agent.note += self._text
+        elif local == _NOTE:
+            if agent.size < self._budgets.attribute:
+                agent.notes.append(self._text)
+                agent.size += 1 + len(self._text)
         else:
             self._found.append(agent.fact())
             self._agent = None
         self._text = ""
+
+    def _open_amd(self, attributes: dict[str, str]) -> None:
+        self._amd = attributes.get("ID")
+
+    def _open_section(self, attributes: dict[str, str]) -> None:
+        is_old = attributes.get("STATUS", "").strip().lower() == "superseded"
+        ids = (attributes.get("ID"), self._amd)
+        self._section = None if is_old else tuple(each.strip() for each in ids if each is not None)
+
+    def _open_premis(self, name: str) -> None:
+        namespace, _, local = name.partition(" ")
+        if namespace not in _PREMIS:
+            return
+        if local == "object":
+            self._object = _OpenObject(self._line)
+        elif self._object is not None and local in _FIXITY:
+            self._text = ""
+            self._parser.CharacterDataHandler = self._add_text
+
+    def _close_premis(self, name: str) -> None:
+        namespace, _, local = name.partition(" ")
+        if name in _TECHNICAL:
+            self._section = self._object = None
+        elif self._object is None or namespace not in _PREMIS:
+            return
+        elif local == "object":
+            if self._section and self._object.has_fixity:
+                self._found.append(self._object.fact(self._section))
+            self._object = None
+        elif local in _FIXITY:
+            self._parser.CharacterDataHandler = None
+            self._object.take(local, self._text.strip())
+            self._text = ""
 
     def _group(self, attributes: dict[str, str]) -> None:
         self._group_marks.append(len(self._groups))
@@ -438,15 +518,43 @@ class Reader:
 class _OpenAgent:
     """An ``agent`` element whose end has not come."""
 
-    def __init__(self, attributes: dict[str, str]) -> None:
+    def __init__(self, attributes: dict[str, str], line: int) -> None:
         self._attributes = attributes
+        self._line = line
         self.name = ""
-        self.note = ""
+        self.notes: list[str] = []
+        self.size = 0
 
     def fact(self) -> Agent:
         value = self._attributes.get
         role = value("OTHERROLE") or value("ROLE", "")
-        return Agent(type=value("TYPE", ""), role=role, name=self.name, note=self.note)
+        return Agent(
+            type=value("TYPE", ""), role=role, name=self.name, notes=tuple(self.notes), line=self._line
+        )
+
+
+class _OpenObject:
+    """An object of PREMIS whose end has not come."""
+
+    def __init__(self, line: int) -> None:
+        self._line = line
+        self._algorithm = self._size = ""
+        self._digests: list[tuple[str, str]] = []
+
+    @property
+    def has_fixity(self) -> bool:
+        return bool(self._digests or self._size)
+
+    def take(self, name: str, text: str) -> None:
+        if name == "size":
+            self._size = self._size or text
+        elif name == "messageDigestAlgorithm":
+            self._algorithm = text
+        elif len(self._digests) < _OTHERS:
+            self._digests.append((self._algorithm, text))
+
+    def fact(self, ids: tuple[str, ...]) -> StatedObject:
+        return StatedObject(ids=ids, digests=tuple(self._digests), size=self._size, line=self._line)
 
 
 class _OpenFile:
@@ -491,6 +599,7 @@ class _OpenFile:
             checksum_type=value("CHECKSUMTYPE"),
             mimetype=value("MIMETYPE"),
             mdtype=value("MDTYPE"),
+            admid=value("ADMID") if self._element == "file" else None,
             href=self.href,
             loctype=self.loctype,
             embedded=self.embedded,

@@ -19,6 +19,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, writing
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun
+from metspack.processes import ThreadedHashers
 
 _REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BUFFER = 1 << 16
@@ -88,7 +89,7 @@ def write_document(
     Facts may be iterators: the document streams, and nothing of it is held. Raises ``TargetError``
     and ``ConfigError``.
     """
-    hashers = Hashers(algorithms)
+    hashers = ThreadedHashers(algorithms)
     with writing.NewFile(target) as file:
         for block in _blocks(_environment(folder).get_template(template).generate(facts)):
             hashers.update(block)
@@ -221,6 +222,18 @@ class GrowingDocument:
         """Insert text after an element."""
         stop = self._span(key).stop
         self._insert(stop + os.pread(self._descriptor, _TAG, stop).index(b">") + 1, text)
+
+    def add_notes(self, key: str, after: str, history: Sequence[str], *, is_csip: bool = False) -> None:
+        """Insert notes on the source of an archive: into the agent that has such, or a new one ``after``.
+
+        ``is_csip``: they are typed, as CSIP's schema of METS has them.
+        """
+        macro = "notes" if self.has(key) else "agent"
+        text = fragment(resources.template_folder() / "shared", "_source.xml.j2", macro, history, is_csip)
+        if self.has(key):
+            self.append(key, text)
+        else:
+            self.insert_after(after, text)
 
     def set_attribute(self, key: str, name: str, value: str) -> None:
         """Set an attribute of an element, whether it has it or not."""

@@ -16,7 +16,7 @@ from metspack.digests import OCTETS
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
-from metspack.files.tempdb import Closable
+from metspack.files.reading import Closable
 from metspack.locations.resolver import names_together
 from metspack.mets import links
 from metspack.model import SMALL, Budgets, CellRun, Digest, Extent, FileExtent, LobCell, LobPlace

@@ -18,7 +18,7 @@ from metspack.containers.ipreader import SUFFIXES, Compressed, Content, Item, Op
 from metspack.errors import SourceError
 from metspack.files import reading, walking
 from metspack.files.byteranges import Below, Medium, Stamp, Stretch
-from metspack.files.tempdb import Closable
+from metspack.files.reading import Closable
 from metspack.mets import METS_NAMES
 from metspack.model import Budgets, ZipExtent
 from metspack.packages.lobs import HeldPart, Inside
@@ -127,7 +127,7 @@ class PackedTree:
         """Yield all files and folders, also those that only the names of files tell of; also links."""
         above: list[bytes] = []
         before = b""  # the folder of the last file
-        for item in self._packs.opened(self.file).items(self._prefix):
+        for item in self.items():
             name = item.name[len(self._prefix) :]
             if not name:
                 continue
@@ -144,6 +144,10 @@ class PackedTree:
                 yield Item(name=b"/".join(names[:depth]), kind="d")
             above = names if item.kind == "d" else names[:-1]
             yield Item(name=name, kind=item.kind, size=item.size)
+
+    def items(self) -> Iterator[Item]:
+        """Yield the entries by whole path in the zip or tar file, sorted."""
+        return self._packs.opened(self.file).items(self._prefix)
 
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:
@@ -163,6 +167,30 @@ class PackedTree:
     def location(self, path: bytes) -> Stretch | Compressed | None:
         """Return the place of a file's bytes in the zip or tar file."""
         return self._packs.opened(self.file).location(self._prefix + path)
+
+
+class NoTree:
+    """Nothing: what packages that do not lie in one folder are mounted in; ``shown`` is the first of them."""
+
+    is_packed = False
+
+    def __init__(self, shown: str) -> None:
+        self.shown = shown
+
+    def walk(self) -> Generator[Item, None, None]:
+        """Yield nothing."""
+        yield from ()
+
+    def content(self, path: bytes) -> AbstractContextManager[Content]:
+        """Raise ``FileNotFoundError``."""
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fsdecode(path))
+
+    def is_there(self, path: bytes) -> bool:  # noqa: ARG002 -- as a tree has it
+        """Return False."""
+        return False
+
+    def location(self, path: bytes) -> None:
+        """Return None."""
 
 
 class MountedTree:

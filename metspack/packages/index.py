@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -131,7 +131,7 @@ Row = tuple[Any, ...]
 _NOTHING_SAID = (None, None, None, 0)  # no size, algorithm and digest, and no line that says them
 
 
-class MetsTables(tempdb.Closable):
+class MetsTables(reading.Closable):
     """METS documents, each read once into tables of a temporary database; for one thread.
 
     ``mets`` has a row for each document, ``mptr`` for each link to another, ``entry`` for each ``file`` and
@@ -195,10 +195,6 @@ class MetsTables(tempdb.Closable):
         """Execute a statement; return the number of the row that it inserted."""
         with tempdb.explained("the index of the package"):
             return self._database.execute(statement, values).lastrowid or 0
-
-    def add_function(self, name: str, function: Callable[..., str | None]) -> None:
-        """Let queries call a pure function of two values by a name."""
-        self._database.create_function(name, 2, function, deterministic=True)
 
     def file_at(self, number: int, path: tuple[str, ...]) -> Row | None:
         """Return size, algorithm, digest and line of the ``file`` at a path in one METS, None without one."""
@@ -463,6 +459,11 @@ class Index(MetsTables):
         row = self.row("SELECT count(*), coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
         return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
+    def most_lobs(self) -> int:
+        """Return the number of LOBs that METS lists if each is one file, a greater one if any is in parts."""
+        row = self.row("SELECT (SELECT count(lob) FROM entry) + (SELECT count(lob) FROM whole)")
+        return 0 if row is None else int(row[0])
+
     def close(self) -> None:
         """Drop the database."""
         self.files.close()
@@ -555,6 +556,10 @@ class Index(MetsTables):
             yield _child(listed, xml_id, name, said)
         if number == 1 and not down:
             self._check_is_no_child(name)
+
+    def document(self, name: str) -> Iterator[bytes]:
+        """Yield the bytes of a METS, by its path from the root; raises as ``PackageFiles.document`` does."""
+        yield from self._blocks(tuple(name.split("/")))
 
     def _blocks(self, names: tuple[str, ...]) -> Iterator[bytes]:
         with self.files.document(names) as content:

@@ -27,7 +27,7 @@ _ASIDE = {"Documentation", "Schemas"}  # what the USE of such groups begins with
 def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
     """Return the file that an href refers to, as names from the root, or the reason why there is none."""
     try:
-        reference = uris.parsed(href)
+        reference = uris.located(href)
         if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:
             return None, f"the href {href!r} is an absolute path, outside the package"
         path = packages.located(folder, reference)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from metspack.containers.ipreader import SUFFIXES, OpenPacks
 from metspack.errors import SourceError
-from metspack.files.tempdb import Closable
+from metspack.files.reading import Closable
 from metspack.layouts.names import SIARD, is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
 from metspack.model import LONGEST, Budgets, Digest

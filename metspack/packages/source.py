@@ -12,7 +12,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise, starmap
+from operator import lt
 from pathlib import Path
 
 from metspack.digests import OCTETS
@@ -24,6 +25,7 @@ from metspack.layouts.names import whole_of
 from metspack.locations.packedsegments import Packed
 from metspack.mediatypes import DEFAULT, is_media_type
 from metspack.mets import links
+from metspack.mets.packages import history
 from metspack.model import (
     LONGEST,
     SMALL,
@@ -147,6 +149,9 @@ class ListedLobs:
 
     def others(self, selection: Selection) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists, are selected, and were not asked for."""
+        (asked,) = self._asked.execute("SELECT count(*) FROM lob").fetchone()
+        if asked == self.package.index.most_lobs():
+            return
         places = self.ids()
         while batch := list(islice(places, _AT_ONCE)):
             ids = [self.prefix + place for place in batch]
@@ -349,6 +354,11 @@ class PackagedArchive(Archive):
         first = next((each for each in package.archives if not package.index.prefix(each)), path)
         self._lobs = ListedLobs(package, self.id_prefix if self.id_prefix or path == first else None)
 
+    @property
+    def history(self) -> tuple[str, ...]:
+        """The notes of the parent's METS on what the archive was made of."""
+        return history(self.package.index.document(self.package.mets), self._names[-1], self.budgets)
+
     def ids(self) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists for it, without their prefix."""
         return self._lobs.ids()
@@ -415,6 +425,8 @@ class PackagedArchive(Archive):
 
     def _all_listed(self, lobs: Sequence[LobRef]) -> Iterator[LobRef]:
         """Yield LOBs, those outside the archive with their proofs from METS."""
+        if not lobs:
+            return
         plain = {lob.place.id: files[0] for lob in lobs if (files := self._alone(lob))}
         known = self._lobs.listed_alone(plain)
         for lob in lobs:
@@ -555,7 +567,15 @@ class PackagedLobs(LooseLobs):
         """Yield the ids of the LOBs that METS lists."""
         return self.package.ids()
 
+    def _places(self) -> Iterator[tuple[str, _Row]]:
+        """Yield the selected LOBs as METS lists them."""
+        return ((lob, _row_of(lob)) for lob in filter(self.selection.takes, self.package.ids()))
+
     def _sorted(self) -> Generator[tuple[str, _Row], None, None]:
+        keys = ((schema, table, row, cell_key(cell)) for _, (schema, table, row, cell) in self._places())
+        if all(starmap(lt, pairwise(keys))):  # as nearly always: to look twice is faster than to sort
+            yield from self._places()
+            return
         columns = "schema, place_table, place_row, cell"
         with closing(tempdb.create()) as places, tempdb.explained(KEEPING):
             places.execute(f"CREATE TABLE place ({columns}, id)")
@@ -564,8 +584,7 @@ class PackagedLobs(LooseLobs):
                 "INSERT INTO place VALUES (?, ?, ?, ?, ?)",
                 (
                     (schema, table, row, cell_key(cell), lob)
-                    for lob in filter(self.selection.takes, self.package.ids())
-                    for schema, table, row, cell in (_row_of(lob),)
+                    for lob, (schema, table, row, cell) in self._places()
                 ),
             )
             sql = f"SELECT id, {columns} FROM place ORDER BY {columns}"  # noqa: S608 -- a constant

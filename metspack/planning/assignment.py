@@ -6,8 +6,10 @@ What is kept in memory is per segment and per column, never per LOB.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from metspack import processes
@@ -16,6 +18,7 @@ from metspack.model import LobPlace, LobRef, LobRun, RunSlot, Segment, Slot, Zip
 from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
+from metspack.planning.slices import SliceStretch
 from metspack.progress import Progress
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, named
@@ -23,6 +26,7 @@ from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
 
 _AT_ONCE = 1_000
+_FEW = 8  # tasks for each process: so many end nearly at the same time
 
 Column = tuple[int, int, int]
 """A column of the database: numbers of schema, table and column, as in ids (``s0.t2.c4``)."""
@@ -52,13 +56,15 @@ class Course:
     """An assignment of LOBs to segments: the segments in order, the columns that move, and totals.
 
     Segments are numbered in the order of their first LOBs. ``keys`` are their containers and indexes;
-    ``joined`` the numbers of those that begin with a further part of a LOB. ``columns`` are those whose
-    LOBs move; ``runs`` the segments of their LOBs, in the order of the cells.
+    ``joined`` the numbers of those that begin with a further part of a LOB; ``cuts`` are where their slices
+    may be cut, for those that may. ``columns`` are those whose LOBs move; ``runs`` the segments of their
+    LOBs, in the order of the cells. ``fingerprint`` is "" until all is planned.
     """
 
     segments: list[Segment] = field(default_factory=list)
     keys: list[tuple[str, int]] = field(default_factory=list)
     joined: set[int] = field(default_factory=set)
+    cuts: dict[int, list[int]] = field(default_factory=dict)
     columns: set[Column] = field(default_factory=set)
     runs: dict[Column, list[_ColumnRun]] = field(default_factory=dict)
     files: int = 0
@@ -69,17 +75,6 @@ class Course:
     undigested: int = 0
     fingerprint: str = ""
 
-    def tasks(self) -> Iterator[list[int]]:
-        """Yield the numbers of the segments that are placed by one process, in order."""
-        chains: dict[int, list[int]] = {}
-        latest: dict[str, list[int]] = {}
-        for number, (container, _index) in enumerate(self.keys):
-            if number in self.joined:
-                latest[container].append(number)
-            else:
-                latest[container] = chains[number] = [number]
-        yield from chains.values()
-
     def ordered(self) -> list[int]:
         """Return the numbers of the segments container by container, as the parent names them."""
         first: dict[str, int] = {}
@@ -88,9 +83,9 @@ class Course:
         return sorted(range(len(self.keys)), key=lambda n: (first[self.keys[n][0]], self.keys[n][1]))
 
     def jobs(self, wanted: int | None) -> int:
-        """Return the number of processes that place the LOBs: at most one for each segment."""
+        """Return the number of processes that place the LOBs: at most one for each segment or stretch."""
         useful = processes.useful(wanted, files=self.files, size=self.bytes)
-        return min(useful, max(1, len(self.segments)))
+        return min(useful, max(1, len(self.segments) + sum(map(len, self.cuts.values()))))
 
     def note(self, lob: LobRef, number: int) -> None:
         """Count the next LOB, whose first byte lies in the segment with this number."""
@@ -123,11 +118,13 @@ def assign(
     sharing: Sharing,
     departs: Callable[[Iterable[str]], object],
     agreed: Callable[[Segment | None], None],
+    grown: Callable[[Course], object] = lambda _: None,
 ) -> Course:
     """Plan, and write every segment's slice of the plan into ``work``.
 
     ``departs`` is called with entries that leave the archive, many at a time, ``agreed`` with each segment
-    once it is closed and with None at the end. Raises ``SourceError``, ``PlanError`` and ``TargetError``.
+    once it is closed and with None at the end, ``grown`` with the course so far after each segment. Raises
+    ``SourceError``, ``PlanError`` and ``TargetError``.
     """
     writer = _CourseWriter(work)
 
@@ -147,6 +144,7 @@ def assign(
             if isinstance(event, Segment):
                 writer.close(event)
                 agreed(event)
+                grown(writer.course)
             elif isinstance(event, RunSlot):
                 writer.take_run(event)
             else:
@@ -156,6 +154,54 @@ def assign(
         writer.discard()
         raise
     return writer.finish()
+
+
+class SegmentGroups(Iterator[tuple[list[int], SliceStretch]]):
+    """The numbers of the segments that are placed together by one process, in order, and what of them.
+
+    That is all of their slices. Where there are several ``jobs`` and segments are large or few, it is a
+    stretch of the slice of one. While a course is planned, it ends before the first group that may still
+    grow, and goes on afterwards.
+    """
+
+    def __init__(self, course: Course, jobs: int) -> None:
+        self._course = course
+        self._jobs = jobs
+        self._read = 0
+        self._open: dict[str, list[int]] = {}
+        self._groups: deque[list[int]] = deque()
+        self._tasks: deque[tuple[list[int], SliceStretch]] = deque()
+
+    def __next__(self) -> tuple[list[int], SliceStretch]:
+        if not self._tasks:
+            group = self._group()
+            self._tasks.extend((group, stretch) for stretch in slices.stretches(self._cuts(group)))
+        return self._tasks.popleft()
+
+    def _group(self) -> list[int]:
+        course = self._course
+        for number, (container, _index) in enumerate(islice(course.keys, self._read, None), self._read):
+            if number in course.joined:
+                self._open[container].append(number)
+            else:
+                self._open[container] = [number]
+                self._groups.append(self._open[container])
+        self._read = len(course.keys)
+        if not self._groups:
+            raise StopIteration
+        first = self._groups[0]
+        if not course.fingerprint and self._open[course.keys[first[0]][0]] is first:
+            raise StopIteration
+        return self._groups.popleft()
+
+    def _cuts(self, group: list[int]) -> Sequence[int]:
+        """Return where the slice of a segment is cut."""
+        course = self._course
+        if self._jobs == 1 or len(group) > 1:
+            return ()
+        cuts = course.cuts.get(group[0], ())
+        are_few = bool(course.fingerprint) and len(course.keys) < _FEW * self._jobs
+        return cuts if are_few or len(cuts) >= _FEW else ()
 
 
 class _CourseWriter:
@@ -199,8 +245,10 @@ class _CourseWriter:
         return self._open[key]
 
     def close(self, segment: Segment) -> None:
-        _number, file = self._open.pop((segment.container, segment.index))
+        number, file = self._open.pop((segment.container, segment.index))
         file.close()
+        if file.cuts:
+            self.course.cuts[number] = file.cuts
         self.course.segments.append(segment)
 
     def finish(self) -> Course:

@@ -12,6 +12,7 @@ from typing import overload
 from metspack.errors import PlanError
 from metspack.layouts import Layout, lobseg
 from metspack.model import ClosedBy, Limits, LobRef, LobRun, Part, RunSlot, Segment, Slot
+from metspack.sizes import counted, rounded
 
 PRESETS = {
     "recommendation-0.28": Limits(files=100_000, bytes=4_000_000_000),
@@ -44,6 +45,54 @@ class Division:
     limits: Limits
     layout: Layout = lobseg.LAYOUT
     split: Split = Split.FILL
+
+
+_BARE = 100
+"""A byte limit below this is a number whose unit was left out."""
+
+_FEW = 8
+"""So many segments are worth a word; fewer may be divided in any way."""
+
+_LARGE = 10**9
+"""A byte limit that nobody takes for another; LOBs are larger than that at times."""
+
+
+def slip(limits: Limits) -> str:
+    """Return a warning, before anything is divided, on a byte limit that looks like a slip; "" for others."""
+    if limits.bytes is None or limits.bytes >= _BARE:
+        return ""
+    allowed = counted(limits.bytes, "byte")
+    return (
+        f"--max-bytes {limits.bytes} allows {allowed} in a segment; if {limits.bytes}GB was meant, stop here "
+        "and write it with its unit"
+    )
+
+
+def slip_words(limits: Limits, segments: int, containers: int, lobs: int, size: int) -> tuple[str, ...]:
+    """Return a warning on limits that leave fewer than two LOBs in a segment on average, and what was meant.
+
+    ``segments`` are those of so many ``containers``, with so many LOBs of ``size`` bytes. Segments that no
+    limit closed are no slip, and neither are LOBs that are larger than a limit of a gigabyte.
+    """
+    if segments < _FEW or segments <= containers or lobs >= 2 * segments:
+        return ()
+    found = f"{counted(lobs, 'LOB')} in {counted(segments, 'segment')}, fewer than two in each on average: "
+    if limits.files == 1:
+        return (f"{found}--max-files 1 gives every LOB a segment of its own; was 1000 meant?",)
+    if limits.bytes is None or limits.bytes >= _LARGE:
+        return ()
+    allowed = counted(limits.bytes, "byte")
+    return (f"{found}--max-bytes is {allowed}; was {_meant(limits.bytes, size / lobs)} meant?",)
+
+
+def _meant(limit: int, average: float) -> str:
+    """Return the size that was probably meant: with a unit, and room for some LOBs of an average size."""
+    if limit < _BARE:
+        return f"{limit}GB"
+    meant = limit * 1000
+    while meant < min(_LARGE, 10 * average):
+        meant *= 1000
+    return rounded(meant).replace(" ", "")
 
 
 @overload

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+from array import array
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -94,7 +95,7 @@ class Sharing(tempdb.Scratch):
         self._shared = self._copied = ("", "")
         super().__init__(
             "CREATE TABLE named (bytes BLOB, said TEXT, cell TEXT, PRIMARY KEY (bytes, said)) WITHOUT ROWID",
-            "CREATE TABLE stretch (holder BLOB, first BLOB, last BLOB, run TEXT)",
+            "CREATE TABLE stretch (holder BLOB, first BLOB, last BLOB, run TEXT, numbers BLOB)",
             "CREATE INDEX stretch_place ON stretch (holder, first)",
             "CREATE TABLE again (cell TEXT PRIMARY KEY, first TEXT) WITHOUT ROWID",
             "CREATE TABLE value (cell TEXT PRIMARY KEY, file, algorithm, digest) WITHOUT ROWID",
@@ -121,15 +122,18 @@ class Sharing(tempdb.Scratch):
         if first <= self._before(holder) or len(set(own)) < len(own):
             return False
         self._last[holder] = last
-        said = (container, run.id_stem, run.rows, run.sizes if shared.is_measured else None, shared.digest)
+        said = (container, run.id_stem, shared.is_measured, shared.digest)
+        names = None if holder.folders is None else own
+        columns = (run.rows, run.sizes) if names else (run.rows, run.sizes, own)
         with tempdb.explained(_WHAT):
             self._database.execute(
-                "INSERT INTO stretch VALUES (?, ?, ?, ?)",
+                "INSERT INTO stretch VALUES (?, ?, ?, ?, ?)",
                 (
                     holder.key,
                     _sorting(first),
                     _sorting(last),
-                    json.dumps((holder, own, said, "\n".join(run.digests))),
+                    json.dumps((holder, names, said, "\n".join(run.digests))),
+                    b"".join([array("q", column).tobytes() for column in columns]),
                 ),
             )
         return True
@@ -142,12 +146,15 @@ class Sharing(tempdb.Scratch):
         """Put the LOBs of the stretches that a place may lie in where each is found by itself."""
         at = _sorting(place)
         which = "FROM stretch WHERE holder = ? AND first <= ? AND last >= ?"
-        for (stretch,) in self._database.execute(f"SELECT run {which}", (holder.key, at, at)).fetchall():
-            (number, folders), places, (container, stem, rows, sizes, algorithm), digests = json.loads(
-                stretch
-            )
+        found = self._database.execute(f"SELECT run, numbers {which}", (holder.key, at, at)).fetchall()
+        for stretch, packed in found:
+            (number, folders), names, (container, stem, is_measured, algorithm), digests = json.loads(stretch)
             own = _Holder(number, None if folders is None else tuple(folders))
-            lengths = sizes or repeat(None, len(rows))
+            numbers = array("q", packed)
+            count = len(numbers) // (2 if names else 3)
+            rows, sizes, offsets = numbers[:count], numbers[count : 2 * count], numbers[2 * count :]
+            places = names or offsets
+            lengths = sizes if is_measured else repeat(None, count)
             values = digests.split("\n") if digests else repeat(None, len(rows))
             self._database.executemany(
                 "INSERT INTO named VALUES (?, ?, ?)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -166,13 +167,45 @@ def _shared(lob: LobRef) -> _Shared | None:
     return None if extent.offset is not None else (*common, extent.root, extent.path[:-1])
 
 
+STRETCH_FILES, STRETCH_BYTES = 1_000, 32 << 20
+"""The files or bytes that a stretch of a slice has at least, unless it is the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceStretch:
+    """A stretch of a slice, from ``start`` to ``stop`` in bytes; the last goes to the end, whatever it is."""
+
+    start: int
+    stop: int | None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether there is no further one."""
+        return self.stop is None
+
+
+def stretches(cuts: Sequence[int]) -> Iterator[SliceStretch]:
+    """Yield the stretches that a slice is cut into at some bytes."""
+    for start, stop in zip((0, *cuts), (*cuts, None), strict=True):
+        yield SliceStretch(start=start, stop=stop)
+
+
+WHOLE = SliceStretch(start=0, stop=None)
+"""All of a slice."""
+
+
 class Slice:
-    """A slice while it is written: LOBs and parts in their order, those alike as runs of up to a thousand."""
+    """A slice while it is written: LOBs and parts in their order, those alike as runs of up to a thousand.
+
+    ``cuts`` are the bytes at which a stretch may end: never between parts of a LOB.
+    """
 
     def __init__(self, place: Path) -> None:
         self._file = writing.NewFile(place)
         self._shared: _Shared | None = None
         self._rows: list[tuple[Any, ...]] = []
+        self._files = self._bytes = 0  # since the last cut
+        self.cuts: list[int] = []
 
     def add(self, lob: LobRef, part: Part | None = None) -> None:
         """Append a LOB or a part of one; raises ``TargetError``."""
@@ -180,7 +213,8 @@ class Slice:
         if self._rows and (shared != self._shared or len(self._rows) == LONGEST):
             self._flush()
         if shared is None:
-            self._file.write(_line(lob, part))
+            goes_on = part is not None and part.number > 0
+            self._write(_line(lob, part), 1, lob.size if part is None else part.size, goes_on=goes_on)
             return
         self._shared = shared
         extent, cell, proofs = lob.extents[0], lob.cell, lob.proofs
@@ -220,7 +254,15 @@ class Slice:
         self._flush()
         shared = tuple(getattr(run.shared, name) for name in _SHARED)
         columns = (run.rows, run.files, run.sizes, run.digests, run.proofs, *run.extents)
-        self._file.write(_run_line(shared, columns))
+        self._write(_run_line(shared, columns), len(run), sum(run.sizes))
+
+    def _write(self, line: bytes, files: int, size: int, *, goes_on: bool = False) -> None:
+        if not goes_on and (self._files >= STRETCH_FILES or self._bytes >= STRETCH_BYTES):
+            self.cuts.append(self._file.size)
+            self._files = self._bytes = 0
+        self._file.write(line)
+        self._files += files
+        self._bytes += size
 
     def _flush(self) -> None:
         shared = self._shared
@@ -230,7 +272,8 @@ class Slice:
         self._rows.clear()
         digests = [] if digests[0] is None else digests
         proofs = [] if proofs[0] is None else proofs
-        self._file.write(_run_line(shared, (rows, files, sizes, digests, proofs, *extents)))
+        line = _run_line(shared, (rows, files, sizes, digests, proofs, *extents))
+        self._write(line, len(rows), sum(sizes))
 
     def close(self) -> None:
         """Put the slice on disk."""
@@ -251,10 +294,14 @@ class Slice:
             self.discard()
 
 
-def runs(place: Path) -> Iterator[LobRun | Entry]:
-    """Yield the runs of a slice, and what goes by itself, in their order."""
-    with open(reading.opened(place), encoding="utf-8", closefd=True) as lines:
+def runs(place: Path, stretch: SliceStretch = WHOLE) -> Iterator[LobRun | Entry]:
+    """Yield the runs of a slice or of a stretch of it, and what goes by itself, in their order."""
+    with open(reading.opened(place), "rb", closefd=True) as lines:
+        at = lines.seek(stretch.start)
         for line in lines:
+            if at == stretch.stop:
+                return
+            at += len(line)
             found = json.loads(line)
             yield _run(found["run"]) if isinstance(found, dict) else _entry(found)
 

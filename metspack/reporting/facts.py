@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
 
-from metspack.checking import Checked, Level
+from metspack.checking import Checked, Code, Level
 from metspack.checking.catalogue import Catalogue, Row
-from metspack.checking.links.graph import Graph, LinkState
+from metspack.checking.links.graph import LinkState
+from metspack.model import Finding, Severity
 from metspack.reporting.model import (
+    Damage,
     FixityFigures,
     ListedPart,
     ListedSplitLob,
@@ -19,15 +22,19 @@ from metspack.reporting.model import (
     SegmentContent,
     children,
     parents,
+    representations,
 )
 
 _DIGITS = re.compile("([0-9]{1,18})")
+_MISSING = Code.FILE_MISSING.id
 _SPLITS = 1_000
 """Split LOBs that a report has pictures of; more are counted."""
 
 _NAMED = "SELECT xml_id FROM entry WHERE mets = ? AND path = (SELECT path FROM mets WHERE id = ?) ORDER BY id"
 _HELD = """
-SELECT count(*), coalesce(sum(e.size), 0) FROM entry e WHERE e.mets = ? AND e.element = 'file'
+SELECT count(*), coalesce(sum(e.size), 0) FROM entry e
+WHERE e.mets IN (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
+AND e.element = 'file'
 AND e.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
 """
 _PARTS = """
@@ -64,16 +71,15 @@ _SAMPLE_READ = "m.size IS NOT NULL OR (d.size IS NOT NULL AND s.path IN sampled)
 _NONE_READ = "0"
 
 
-def facts_of(checked: Checked, level: Level, *, prefix: str = "") -> ReportFacts:
+def facts_of(checked: Checked, level: Level) -> ReportFacts:
     """Return the figures of one package from its check, before its catalogue is closed.
 
-    A check that was interrupted has no figures for what was read. ``prefix`` is what the paths of the
-    package's findings begin with, without the last ``/``.
+    A check that was interrupted has no figures for what was read.
     """
-    catalogue, is_complete = checked.catalogue, checked.is_complete
+    prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     catalogue.index()
-    links = checked.links.below(prefix)
-    relations = tuple(sorted(_children(catalogue, links), key=_by_name))
+    links = checked.links.renamed(checked.as_given)
+    relations = tuple(sorted(_figured(catalogue, children(links)), key=_by_name))
     # Files are looked for on the disk from the second level on, all of them by its end.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
@@ -81,6 +87,7 @@ def facts_of(checked: Checked, level: Level, *, prefix: str = "") -> ReportFacts
         tops=() if links.top is None else (links.top,),
         parents=tuple(parents(links)),
         children=relations,
+        representations=tuple(sorted(_figured(catalogue, representations(links)), key=_by_name)),
         segments=tuple(
             SegmentContent(name=each.name, files=each.files, bytes=each.bytes)
             for each in relations
@@ -98,6 +105,7 @@ def together(parts: Sequence[ReportFacts]) -> ReportFacts:
         tops=tuple(chain.from_iterable(each.tops for each in parts)),
         parents=tuple(chain.from_iterable(each.parents for each in parts)),
         children=tuple(chain.from_iterable(each.children for each in parts)),
+        representations=tuple(chain.from_iterable(each.representations for each in parts)),
         segments=tuple(chain.from_iterable(each.segments for each in parts)),
         splits=tuple(chain.from_iterable(each.splits for each in parts)),
         splits_left_out=sum(each.splits_left_out for each in parts),
@@ -105,8 +113,52 @@ def together(parts: Sequence[ReportFacts]) -> ReportFacts:
     )
 
 
-def _children(catalogue: Catalogue, links: Graph) -> Iterator[Relation]:
-    for each in children(links):
+_DAMAGED = {Code.SIZE_DIFFERS.id, Code.DIGEST_DIFFERS.id, Code.FILES_SWAPPED.id, Code.EMPTY.id}
+_OF_LINKS = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id}
+_LOB = re.compile(r"(.+\.)?s[0-9]+\.t[0-9]+\.c.+")
+
+
+def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
+    """Return the figures with what the findings say of each child's files, those at fault first."""
+    folders = {each.child.folder: each for each in facts.children if each.child.folder}
+    counts: dict[str, Counter[str]] = {}
+    for each in findings:
+        if each.severity is not Severity.ERROR or each.code[0] == "L" or each.code in _OF_LINKS:
+            continue
+        folder = each.path.rpartition("/")[0]
+        while folder and folder not in folders:
+            folder = folder.rpartition("/")[0]
+        if folder:
+            number = 1 + int(dict(each.facts).get("more", "0").replace(",", ""))
+            kind = "damaged" if each.code in _DAMAGED else "missing" if each.code == _MISSING else "errors"
+            found = counts.setdefault(folder, Counter())
+            found[kind] += number
+            found["others"] += kind != "errors" and _LOB.fullmatch(each.place) is None
+    told = [replace(each, damage=_damage(counts.get(each.child.folder))) for each in facts.children]
+    by_name = {each.name: each for each in told}
+    segments = [_told(each, by_name.get(each.name)) for each in facts.segments]
+    return replace(
+        facts,
+        children=tuple(sorted(told, key=lambda each: not each.is_fault)),
+        segments=tuple(sorted(segments, key=lambda each: not each.is_fault)),
+    )
+
+
+def _damage(found: Counter[str] | None) -> Damage:
+    if found is None:
+        return Damage()
+    what = "file" if found["others"] else "LOB"
+    return Damage(damaged=found["damaged"], missing=found["missing"], errors=found["errors"], what=what)
+
+
+def _told(segment: SegmentContent, relation: Relation | None) -> SegmentContent:
+    if relation is None:
+        return segment
+    return replace(segment, links=relation.words, damage=relation.damage.words, is_fault=relation.is_fault)
+
+
+def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
+    for each in relations:
         child, state = each.child, each.state
         if child.is_there and not child.is_listed:
             state = LinkState.EXTRA

@@ -1,14 +1,11 @@
-"""The report as one HTML page, with charts, and with the lines of METS that findings point at."""
+"""The report as one HTML page, with charts."""
 
 from __future__ import annotations
 
-import codecs
-import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from metspack import resources
-from metspack.checking import Code, Level
+from metspack.checking import Level
 from metspack.checking.links.graph import LinkState
-from metspack.errors import MetspackError
-from metspack.files import reading, tempdb
 from metspack.layouts import readers
-from metspack.model import Finding, Limits
+from metspack.model import Limits
 from metspack.reporting import linkmap
+from metspack.reporting.facts import judged
 from metspack.reporting.model import (
     Frame,
     ListedSplitLob,
@@ -36,7 +32,7 @@ from metspack.reporting.model import (
     verdict,
     word,
 )
-from metspack.reporting.store import CodeGroup, FindingStore
+from metspack.reporting.store import CodeGroup, Excerpts, FindingStore
 from metspack.reporting.text import INTERRUPTED, counts
 from metspack.resources import __version__
 from metspack.sizes import counted
@@ -64,112 +60,11 @@ def environment() -> Environment:
     return environment
 
 
-LONGEST = 240
-"""Characters of a line that are shown; what is left out is said with an ellipsis."""
-
-_WHAT = "the lines of documents"
-_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ENOUGH = 1 << 30  # bytes of a document that are looked through; its lines further on stay unseen
-
-
-class Excerpts(tempdb.Scratch):
-    """The lines that findings point at, in a temporary database; a context manager.
-
-    ``roots`` are the packages' folders by what the paths of their findings begin with: nothing for the
-    only package.
-    """
-
-    def __init__(self, roots: Mapping[str, Path]) -> None:
-        self._roots = {f"{name}/" if name else "": root for name, root in sorted(roots.items(), reverse=True)}
-        self._database = tempdb.create()
-        self._database.execute(
-            "CREATE TABLE line (path TEXT, number INTEGER, text TEXT, PRIMARY KEY (path, number))"
-        )
-        self._database.execute("BEGIN")
-
-    def want(self, findings: Iterable[Finding]) -> None:
-        """Take note of the lines that findings point at."""
-        sql = "INSERT OR IGNORE INTO line (path, number) VALUES (?, ?)"
-        with tempdb.explained(_WHAT):
-            self._database.executemany(sql, ((each.path, each.line) for each in findings if each.line))
-
-    def read(self) -> None:
-        """Read the lines that are wanted; what cannot be read is left out."""
-        put = "UPDATE line SET text = ? WHERE path = ? AND number = ?"
-        with tempdb.explained(_WHAT):
-            # A copy: rows that change while they are read may come twice.
-            self._database.execute("CREATE TABLE wanted AS SELECT path, number FROM line")
-            wanted = self._database.execute("SELECT path, number FROM wanted ORDER BY path, number")
-            for path, rows in groupby(wanted, key=lambda row: row[0]):
-                found = self._lines(path, (number for _, number in rows))
-                self._database.executemany(put, ((text, path, number) for number, text in found))
-            self._database.execute("DROP TABLE wanted")
-
-    def of(self, finding: Finding) -> str | None:
-        """Return the line that a finding points at, shortened; None when there is none or it was not read."""
-        sql = "SELECT text FROM line WHERE path = ? AND number = ?"
-        row = self._database.execute(sql, (finding.path, finding.line)).fetchone()
-        return row[0] if row else None
-
-    def _lines(self, path: str, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
-        """Yield the lines of those numbers, which ascend, shortened."""
-        start = next((name for name in self._roots if path.startswith(name)), None)
-        if start is None:
-            return
-        try:
-            with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
-                yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
-        except (OSError, MetspackError):
-            return  # the findings say what is wrong with the file; a report goes without its lines
-
-
-def _text(blocks: Iterable[bytes]) -> Iterator[str]:
-    """Yield a document's text with every line end as a line feed, as parsers count them; never fails."""
-    decoder: io.IncrementalNewlineDecoder | None = None
-    for block in blocks:
-        if decoder is None:
-            encoding = _UTF_16.get(block[:2], "utf-8-sig")
-            decoder = io.IncrementalNewlineDecoder(
-                codecs.getincrementaldecoder(encoding)(errors="replace"), translate=True
-            )
-        yield decoder.decode(block)
-    if decoder is not None:
-        yield decoder.decode(b"", final=True)
-
-
-def _among(blocks: Iterator[str], numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
-    wanted = next(numbers, None)
-    number, kept = 1, ""
-    for block in blocks:
-        start = 0
-        while wanted is not None:
-            stop = block.find("\n", start)
-            piece = block[start:] if stop < 0 else block[start:stop]
-            if number == wanted:
-                kept += piece[: LONGEST + 1 - len(kept)]
-            if stop < 0:
-                break
-            if number == wanted:
-                yield number, _shortened(kept)
-                wanted, kept = next(numbers, None), ""
-            number, start = number + 1, stop + 1
-        if wanted is None:
-            return
-    if number == wanted and kept:
-        yield number, _shortened(kept)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
 SHOWN = 500
 """Findings of one code on the page; how many more there are is said."""
 
-DRAWN = 60
-"""Children that are drawn with their arrows; more become tiles."""
-
 _CHILDREN = 5_000
+_NAMED = 10  # representations that are not in order
 _BUFFERED_EVENTS = 200
 _VERDICTS = {"ok": "No faults found", "warning": "Warnings", "error": "Errors found"}
 _OPEN = "Interrupted"
@@ -210,16 +105,17 @@ def document(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Ite
 
 
 def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, Any]:
-    facts = frame.facts
+    facts = judged(frame.facts, kept.by_place())
     found = verdict(frame.summary)
     children = _shown(facts.children)
     states = Counter(each.word for each in facts.children)
-    drawn = linkmap.link_map(facts.tops, facts.children, facts.parents) if _is_drawn(facts) else None
+    drawn = _drawn(facts)
     return {
         "version": __version__,
         "frame": frame,
         "summary": frame.summary,
         "counts": counts(frame.summary),
+        "packages": [(each, verdict(each)) for each in frame.summary.results] if frame.are_several else [],
         "level": (_LEVELS if frame.sample is None else _SAMPLED_LEVELS)[Level(frame.level)],
         "sampled": sampled(frame),
         "unopened": printable(readers.unopened(frame.summary.unopened)),
@@ -233,7 +129,11 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "has_absent": drawn is not None and any(each.is_missing for each in drawn.arrows),
         "children": children,
         "children_left_out": len(facts.children) - len(children),
+        "representations": _representations(facts),
         "states": [(state, states[state]) for state in MEANINGS if states[state]],
+        "faulty": sum(each.is_fault for each in facts.children),
+        "damaged": sum(bool(each.damage.words) for each in facts.children),
+        "unverified": "not checked" if frame.level == Level.LINKS.value else "no faults found",
         "fills": list(fills(facts.segments[:_CHILDREN], frame.limits)),
         "segments_left_out": max(len(facts.segments) - _CHILDREN, 0),
         "strips": list(strips(facts.splits)),
@@ -242,8 +142,19 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     }
 
 
-def _is_drawn(facts: ReportFacts) -> bool:
-    return bool(facts.children or facts.parents) and len(facts.children) <= DRAWN
+def _drawn(facts: ReportFacts) -> linkmap.Map | None:
+    if not (facts.children or facts.parents) or len(facts.children) > linkmap.MOST:
+        return None
+    return linkmap.link_map(facts.tops, facts.children, facts.parents, facts.representations)
+
+
+def _representations(facts: ReportFacts) -> str:
+    """Return how many representations are in which state, with the names of some that are not in order."""
+    states = Counter(each.word for each in facts.representations)
+    said = ", ".join(f"{states[state]:,} {state}" for state in MEANINGS if states[state])
+    odd = [each.name for each in facts.representations if each.state is not LinkState.OK]
+    named = f" ({', '.join(odd[:_NAMED])}{', ...' if len(odd) > _NAMED else ''})" if odd else ""
+    return f"{counted(len(facts.representations), 'representation')}: {said}{named}." if said else ""
 
 
 def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
@@ -255,19 +166,14 @@ def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
 
 
 def _shown(children: Sequence[Relation]) -> Sequence[Relation]:
-    """Return the children that get a tile: all, or of very many those at fault first, in their order."""
-    if len(children) <= _CHILDREN:
-        return children
-    worst = sorted(range(len(children)), key=lambda number: children[number].state is LinkState.OK)[
-        :_CHILDREN
-    ]
-    return [children[number] for number in sorted(worst)]
+    """Return the children that get a tile: all, or of very many those at fault first."""
+    return children[:_CHILDREN]  # those at fault stand first
 
 
 def _section(kept: FindingStore, group: CodeGroup, excerpts: Excerpts) -> dict[str, Any]:
     return {
         "group": group,
-        "rule": Code.named(group.code),
+        "rule": group.explanation,
         "findings": (
             {"where": where, "said": said, "line": each.line, "excerpt": excerpts.of(each)}
             for each in kept.of_group(group, SHOWN)
@@ -301,6 +207,9 @@ class Fill:
     name: str
     files: ShareBar
     bytes: ShareBar
+    links: str = ""
+    damage: str = ""
+    is_fault: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,6 +241,9 @@ def fills(segments: Sequence[SegmentContent], limits: Limits) -> Iterator[Fill]:
             name=each.name,
             files=_bar(each.files, limits.files, most_files, "file"),
             bytes=_bar(each.bytes, limits.bytes, most_bytes, "byte"),
+            links=each.links,
+            damage=each.damage,
+            is_fault=each.is_fault,
         )
 
 

@@ -14,7 +14,7 @@ from metspack.inspecting.verification import Verdict, Verification
 from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
 from metspack.sources.archive import Archive
-from metspack.sources.opening import Source
+from metspack.sources.opening import Source, SourceFacts
 
 
 def name(source: Source) -> str:
@@ -41,6 +41,7 @@ def kind(error: LobUnresolved) -> str:
 def document(
     source: Source,
     found: Inspection,
+    facts: SourceFacts,
     verification: Verification | None = None,
     verdicts: Sequence[Verdict] = (),
 ) -> dict[str, Any]:
@@ -48,7 +49,14 @@ def document(
     largest = found.largest
     unreferenced = found.unreferenced
     return {
-        "source": {"name": name(source), "size": source.size, "form": form(source)},
+        "source": {
+            "name": name(source),
+            "size": source.size,
+            "form": form(source),
+            "sha256": facts.sha256,
+            "message_digest": facts.document()["message_digest"],
+        },
+        "history": list(found.history),
         "siard_version": found.version,
         "product": found.product,
         "dbname": found.dbname,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from metspack.checking import ALL_CODES, Code, Rule
+from metspack.checking import ALL_CODES, Code, Explanation, explained, told_as
 from metspack.model import Finding, Severity
-from metspack.reporting.model import TOOL, Frame, head, printable, record, result, sample
+from metspack.reporting.model import TOOL, Frame, head, package, printable, record, result, sample
 from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
 from metspack.resources import __version__
@@ -21,7 +21,8 @@ BASE = "PACKAGE"
 
 _FINGERPRINT = "metspackFinding/v1"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_RULES = {each.id: number for number, each in enumerate(sorted(ALL_CODES, key=lambda code: code.id))}
+_CODES = sorted(each.id for each in ALL_CODES)
+_KNOWN = frozenset(_CODES)
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
@@ -53,12 +54,14 @@ def _line(kind: str, value: dict[str, Any]) -> str:
 
 def sarif(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as one SARIF log, plain ASCII, the results streamed one by one."""
+    # Of requirements those alone that were found: there are three hundred, and no run breaks many.
+    rules = _CODES + sorted({each.told_as for each in kept.groups()}.difference(_CODES))
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": _driver()},
+                "tool": {"driver": _driver(rules)},
                 "automationDetails": {"id": f"{TOOL} check/{frame.level}/"},
                 "invocations": [_invocation(frame)],
                 "originalUriBaseIds": {
@@ -68,6 +71,7 @@ def sarif(frame: Frame, kept: FindingStore) -> Iterator[str]:
                 "properties": {
                     "path": printable(frame.path),
                     "isComplete": frame.is_complete,
+                    "packages": [package(each) for each in frame.summary.results],
                     **sample(frame),
                 },
             }
@@ -77,28 +81,30 @@ def sarif(frame: Frame, kept: FindingStore) -> Iterator[str]:
     ahead, end = whole.rsplit("\n  }\n ]\n}", 1)
     yield f'{ahead},\n   "results": ['
     separator = "\n"
+    places = {name: number for number, name in enumerate(rules)}
     for each in kept.by_place():
-        yield f"{separator}    {json.dumps(_result(each))}"
+        yield f"{separator}    {json.dumps(_result(each, places[told_as(each)]))}"
         separator = ",\n"
     yield f"\n   ]\n  }}\n ]\n}}{end}\n"
 
 
-def _driver() -> dict[str, Any]:
+def _driver(rules: Sequence[str]) -> dict[str, Any]:
     return {
         "name": TOOL,
         "version": __version__,
         "semanticVersion": __version__,
-        "rules": [_rule(code, Code.named(code)) for code in _RULES],
+        "rules": [_rule(explained(each)) for each in rules],
     }
 
 
-def _rule(code: str, rule: Rule) -> dict[str, Any]:
+def _rule(rule: Explanation) -> dict[str, Any]:
+    name = Code.named(rule.code).name.title().replace("_", "") if rule.code in _KNOWN else rule.code
     return {
-        "id": code,
-        "name": Code.named(code).name.title().replace("_", ""),
+        "id": rule.code,
+        "name": name,
         "shortDescription": {"text": f"{rule.title}."},
-        "fullDescription": {"text": rule.why},
-        "help": {"text": f"{rule.remedy}\n\nRule: {rule.clause}. More: metspack explain {code}"},
+        "fullDescription": {"text": rule.meaning},
+        "help": {"text": f"{rule.remedy}\n\nRule: {rule.clause}. More: metspack explain {rule.code}"},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": ["digital-preservation"], "clause": rule.clause},
     }
@@ -113,20 +119,21 @@ def _invocation(frame: Frame) -> dict[str, Any]:
     return said
 
 
-def _result(finding: Finding) -> dict[str, Any]:
+def _result(finding: Finding, rule: int) -> dict[str, Any]:
     artifact = {"uri": quote(finding.path, safe="/"), "uriBaseId": BASE}
     location: dict[str, Any] = {"artifactLocation": artifact}
     if finding.line:
         location["region"] = {"startLine": finding.line}
+    said = {"requirement": finding.requirement} if finding.requirement else {}
     logical = {"logicalLocations": [{"name": finding.place}]} if finding.place else {}
     return {
-        "ruleId": finding.code,
-        "ruleIndex": _RULES[finding.code],
+        "ruleId": told_as(finding),
+        "ruleIndex": rule,
         "level": _LEVELS[finding.severity],
         "message": {"text": printable(finding.message)},
         "locations": [{"physicalLocation": location, **logical}],
         "partialFingerprints": {_FINGERPRINT: _fingerprint(finding)},
-        "properties": {"facts": dict(finding.facts)},
+        "properties": {"code": finding.code, **said, "facts": dict(finding.facts)},
     }
 
 

@@ -1,19 +1,21 @@
 """A check's report as JUnit XML, in the form that Jenkins and GitLab show well.
 
-A test suite is a METS document or an archive, a test case a code found about it or about a file that is its:
-names of test cases stay the same from run to run, so that a history shows when a fault came and went.
-A document about which nothing was found is one passed test case. What does not make the check fail
-(``--fail-on``) does not fail here either, and is said in the test case's output.
+A test suite is a METS document or an archive, a test case a code (or a requirement of E-ARK) found about it
+or about a file that is its: names of test cases stay the same from run to run, so that a history shows when
+a fault came and went. A document about which nothing was found is one passed test case. Of several packages,
+a test suite is a package. What does not make the check fail (``--fail-on``) does not fail here either, and is
+said in the test case's output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from metspack import safexml
-from metspack.checking import Code
+from metspack.checking import explained, told_as
 from metspack.checking.links.graph import LinkState
 from metspack.layouts.names import is_archive
 from metspack.model import Finding, Severity
@@ -64,7 +66,12 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def owner_among(frame: Frame) -> Callable[[str], str]:
-    """Return a function that gives a path's owner: the archive itself, else the nearest METS above it."""
+    """Return a function that gives a path's owner: of several packages the one that it is in.
+
+    Of one package it is the archive itself, else the nearest METS above the path.
+    """
+    if frame.are_several:
+        return partial(_package_of, {printable(each.path) for each in frame.summary.results})
     nodes = [each.child for each in frame.facts.children] + list(frame.facts.tops)
     folders = {each.folder: each.path for each in nodes if each.path}
     folders.setdefault("", "mets.xml")
@@ -80,6 +87,13 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
     return owner
 
 
+def _package_of(packages: Collection[str], path: str) -> str:
+    at = path
+    while at and at not in packages:
+        at = at.rpartition("/")[0]
+    return at or path
+
+
 def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> dict[str, _Suite]:
     suites: dict[str, _Suite] = {}
     for name, group in kept.by_owner(owner):
@@ -87,7 +101,9 @@ def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> di
         suite.tests += 1
         suite.failures += frame.fails(group.severity)
     there = (each.child for each in frame.facts.children if each.state is not LinkState.MISSING)
-    for name in (each.path for each in (*frame.facts.tops, *there)):
+    documents = (each.path for each in (*frame.facts.tops, *there))
+    packages = (printable(each.path) for each in frame.summary.results)
+    for name in packages if frame.are_several else documents:
         if name and name not in suites:
             suites[name] = _Suite(tests=1)
     if not suites:  # a file without any test is an error to most that read it
@@ -104,13 +120,13 @@ def _suite_start(frame: Frame, name: str, suite: _Suite) -> str:
 
 
 def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[str]:
-    def kind(finding: Finding) -> tuple[Severity, str]:
-        return finding.severity, finding.code
+    def kind(finding: Finding) -> tuple[Severity, str, str]:
+        return finding.severity, finding.code, told_as(finding)
 
-    for (severity, code), rows in groupby(findings, key=kind):
+    for (severity, _, name), rows in groupby(findings, key=kind):
         first, text, more = _said(rows)
         yield f"<testcase classname={_attribute(suite)} "
-        yield f"name={_attribute(f'{code} {Code.named(code).title}')} "
+        yield f"name={_attribute(f'{name} {explained(name).title}')} "
         line_number = f' line="{first.line}"' if first.line else ""
         yield f'file={_attribute(first.path)}{line_number} time="0">'
         message = parts(first)[1] + (f" (and {counted(more, 'more finding')})" if more else "")
@@ -132,7 +148,7 @@ def _said(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
             said.append(line(each))
     if more >= _SHOWN:
         said.append(f"... and {counted(more + 1 - _SHOWN, 'more finding')}")
-    said.append(f"To do: {Code.named(first.code).remedy}\n")
+    said.append(f"To do: {explained(told_as(first)).remedy}\n")
     return first, "\n".join(said), more
 
 

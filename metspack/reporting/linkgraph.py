@@ -6,17 +6,19 @@ Each form has the same order on every machine: that of the METS documents.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
-from metspack.reporting.model import children, parents, printable
+from metspack.reporting.model import children, parents, printable, representations
 from metspack.sizes import counted
 
 SCHEMA_VERSION = 1
 HEADER = ("state", "parent", "child", "lies in", "codes")
 _COLOUR = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")
 _USE = re.compile(r"var\(--([\w-]+)\)")
+_REPRESENTATION = "representation"
 _SIGNS = {"<": "#lt;", ">": "#gt;", '"': "#quot;", "#": "#35;", "&": "#amp;", "`": "#96;"}
 
 
@@ -67,12 +69,24 @@ def tree(graph: Graph) -> Iterator[str]:
         del bars[max(depth - 1, 0) :]
         where = f"  {place(node)}" if place(node) not in {"", name(node)} else ""
         if edge is None:
-            yield f"{name(node)}{where}{'' if node.is_there else '  (not looked at)'}"
+            yield f"{name(node)}{where}{'' if node.is_there or node.found else '  (not looked at)'}"
             continue
         branch = "└── " if last else "├── "
         codes = f"  [{', '.join(edge.codes)}]" if edge.codes and edge.is_fault else ""
-        yield f"{''.join(bars)}{branch}{edge.state.value}: {name(node)}{where}{codes}"
+        yield f"{''.join(bars)}{branch}{_words(edge, node)}: {name(node)}{where}{codes}"
         bars.append("    " if last else "│   ")
+
+
+def summary(graph: Graph) -> Iterator[str]:
+    """Yield how many links are in which state, then those at fault, in the order of the documents."""
+    nodes = {node.id: node for node in graph.nodes}
+    counts = Counter(_words(edge, nodes[edge.child]) for edge in graph.edges)
+    said = ", ".join(f"{count:,} {words}" for words, count in sorted(counts.items()))
+    yield f"{printable(graph.path)}: {counted(len(graph.edges), 'link')}{f': {said}' if said else ''}"
+    for edge in graph.edges:
+        if edge.is_fault:
+            child = nodes[edge.child]
+            yield f"  {_words(edge, child)}: {name(child)}  [{', '.join(edge.codes)}]"
 
 
 def rows(graph: Graph) -> Iterator[tuple[str, str, str, str, str]]:
@@ -81,7 +95,11 @@ def rows(graph: Graph) -> Iterator[tuple[str, str, str, str, str]]:
     for edge in graph.edges:
         child = nodes[edge.child]
         codes = " ".join(edge.codes)
-        yield edge.state.value, name(nodes[edge.parent]), name(child), place(child), codes
+        yield _words(edge, child), name(nodes[edge.parent]), name(child), place(child), codes
+
+
+def _words(edge: Edge, child: Node) -> str:
+    return f"{_REPRESENTATION}, {edge.state.value}" if child.is_part else edge.state.value
 
 
 def document(graphs: Iterable[Graph]) -> dict[str, Any]:
@@ -90,6 +108,7 @@ def document(graphs: Iterable[Graph]) -> dict[str, Any]:
 
 
 def _package(graph: Graph) -> dict[str, Any]:
+    nodes = {node.id: node for node in graph.nodes}
     return {
         "path": graph.path,
         "broken": graph.is_broken,
@@ -107,6 +126,7 @@ def _package(graph: Graph) -> dict[str, Any]:
             {
                 "parent": edge.parent,
                 "child": edge.child,
+                "kind": _REPRESENTATION if nodes[edge.child].is_part else "child",
                 "href": edge.href,
                 "line": edge.line or None,
                 "state": edge.state.value,
@@ -124,18 +144,19 @@ def mermaid(graphs: Sequence[Graph]) -> Iterator[str]:
     for number, graph in enumerate(graphs):
         for node in graph.nodes:
             yield f'  p{number}n{node.id}["{_quoted(name(node))}<br/>{_quoted(place(node))}"]'
+        nodes = {node.id: node for node in graph.nodes}
         for edge in graph.edges:
             start, end = f"p{number}n{edge.parent}", f"p{number}n{edge.child}"
-            yield f"  {start} {_arrow(edge.state)}|{edge.state.value}| {end}"
+            yield f"  {start} {_arrow(edge)}|{_words(edge, nodes[edge.child])}| {end}"
     yield from (f"  %% {printable(graph.path)}: {'broken' if graph.is_broken else 'ok'}" for graph in graphs)
 
 
-def _arrow(state: LinkState) -> str:
-    if state is LinkState.ONE_WAY_UP:
+def _arrow(edge: Edge) -> str:
+    if edge.state is LinkState.ONE_WAY_UP:
         return "x--o"
-    if state is LinkState.ONE_WAY_DOWN:
-        return "-->"
-    return "<-->" if state in {LinkState.OK, LinkState.ELSEWHERE} else "-.->"
+    if edge.state in {LinkState.OK, LinkState.ELSEWHERE}:
+        return "<-->" if edge.names_parent else "-->"
+    return "-->" if edge.state is LinkState.ONE_WAY_DOWN else "-.->"
 
 
 def _quoted(text: str) -> str:
@@ -163,6 +184,7 @@ def svg(graphs: Sequence[Graph]) -> Iterator[str]:
             [graph.top for graph in seen if graph.top is not None],
             [each for graph in seen for each in children(graph)],
             [each for graph in seen for each in parents(graph)],
+            [each for graph in seen for each in representations(graph)],
         ),
         style=style,
         title=f"Links of {', '.join(graph.path for graph in graphs)}",

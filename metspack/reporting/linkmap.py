@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,9 @@ _GAP = 130
 _MARGIN = 8
 _DOWN, _UP = 44, 78  # where the trunks of both directions run, from the right side of the parent's box
 _OFFSET = 9  # of each arrow from the middle of a box
+MOST = 46
+"""Children that are drawn one by one; of more, those at fault, and a box for all others."""
+
 _LABEL, _NOTE = 32, 42  # columns that a box is wide enough for
 
 _Key = tuple[str, str]
@@ -73,9 +77,20 @@ class _MapEntry:
     names_parent: bool = True
 
 
-def link_map(tops: Iterable[Node], children: Iterable[Relation], parents: Iterable[Relation] = ()) -> Map:
-    """Return the map of the links: what has no parent on the left, each level below it further right."""
-    spots = {each.path: _top(each) for each in tops} or {"": _top(Node(id=0, path="", objid=""))}
+def link_map(
+    tops: Iterable[Node],
+    children: Iterable[Relation],
+    parents: Iterable[Relation] = (),
+    representations: Iterable[Relation] = (),
+) -> Map:
+    """Return the map of the links: what has no parent on the left, each level below it further right.
+
+    Representations are parts of the packages that name them, and are counted there.
+    """
+    held = Counter(each.parent.path for each in representations)
+    spots = {each.path: _top(each, held[each.path]) for each in tops} or {
+        "": _top(Node(id=0, path="", objid=""))
+    }
     above: dict[_Key, _MapEntry] = {}
     below: dict[_Key, list[_MapEntry]] = {}
     for relation in parents:
@@ -87,11 +102,43 @@ def link_map(tops: Iterable[Node], children: Iterable[Relation], parents: Iterab
         below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
     first = [*above.values(), *spots.values()]
     known = {spot.key for row in (first, *below.values()) for spot in row}
-    found = [(_child(each), (each.parent.path, "")) for each in children]
+    drawn, left = _chosen(children)
+    found = [(_child(each), (each.parent.path, "")) for each in drawn]
+    found += [(each, first[0].key) for each in left]
     known |= {spot.key for spot, _ in found}
     for spot, key in found:
         below.setdefault(key if key in known else first[0].key, []).append(spot)
     return _drawn(first, below)
+
+
+def _chosen(children: Iterable[Relation]) -> tuple[list[Relation], list[_MapEntry]]:
+    """Return the children that are drawn, those at fault first, and one box each for the others by kind."""
+    ordered = sorted(children, key=lambda each: not each.is_fault)
+    if len(ordered) <= MOST:
+        return ordered, []
+    drawn = [each for each in ordered if each.is_fault][: MOST - 2]
+    left = ordered[len(drawn) :]
+    faults = [each for each in left if each.is_fault]
+    fine = left[len(faults) :]
+    together = [_together(faults, "more child at fault", "more children at fault")] if faults else []
+    together += [_together(fine, "child without a fault", "children without a fault")] if fine else []
+    return drawn, together
+
+
+def _together(relations: Sequence[Relation], one: str, several: str) -> _MapEntry:
+    """Return the box of children that are not drawn one by one; it has the links that all of them have."""
+    label = counted(len(relations), one, several)
+    state = LinkState.BROKEN if relations[0].is_fault else LinkState.OK
+    return _MapEntry(
+        key=("", label),
+        label=label,
+        note="not drawn one by one",
+        title=label,
+        state=state.value,
+        link=state,
+        names_child=all(each.names_child for each in relations),
+        names_parent=all(each.names_parent for each in relations),
+    )
 
 
 def _drawn(tops: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) -> Map:
@@ -134,9 +181,15 @@ def _box(corner: _Corner, place: _MapEntry) -> Box:
     )
 
 
-def _top(top: Node) -> _MapEntry:
+def _top(top: Node, representations: int = 0) -> _MapEntry:
     label = top.path or "no METS"
-    return _MapEntry(key=(top.path, ""), label=label, note=top.objid or "no OBJID", title=label)
+    held = f", {counted(representations, 'representation')}" if representations else ""
+    return _MapEntry(
+        key=(top.path, ""),
+        label=label,
+        note=f"{shortened(top.objid or 'no OBJID', _NOTE - len(held))}{held}",
+        title=f"{label}{held}",
+    )
 
 
 def _outside(relation: Relation) -> _MapEntry:
@@ -155,7 +208,7 @@ def _child(relation: Relation) -> _MapEntry:
         label=relation.name,
         note=_note(relation),
         title=_title(relation),
-        state=relation.word,
+        state=f"{relation.word} damaged" if relation.damage.words else relation.word,
         link=relation.state,
         names_child=relation.names_child,
         names_parent=relation.names_parent,
@@ -166,6 +219,8 @@ def _note(relation: Relation) -> str:
     child = relation.child
     if child.found:
         return f"{relation.word}, {child.found}"
+    if relation.damage.words:
+        return relation.said
     if relation.files:
         return f"{relation.words}, {counted(relation.files, 'file')}, {counted(relation.bytes, 'byte')}"
     return f"{relation.words}, {child.objid}" if child.path and child.objid else relation.words
@@ -183,7 +238,7 @@ def _title(relation: Relation) -> str:
     }
     is_there = child.path and relation.state is not LinkState.MISSING
     said = f"; {ways[relation.names_child, relation.names_parent]}" if is_there else ""
-    return f"{child.objid or 'a METS without OBJID'}{where}: {relation.words}{said}"
+    return f"{child.objid or 'a METS without OBJID'}{where}: {relation.said}{said}"
 
 
 def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Iterator[Arrow]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from metspack.checking import CheckSummary, Code
+from metspack.checking import CheckSummary, PackageResult, explained, told_as
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
 from metspack.layouts import readers
@@ -30,11 +30,30 @@ def word(state: LinkState) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """The files of a child that are damaged or missing, and other errors there; ``what`` these files are."""
+
+    damaged: int = 0
+    missing: int = 0
+    errors: int = 0
+    what: str = "file"
+
+    @property
+    def words(self) -> str:
+        """What is wrong, "" for nothing."""
+        said = [f"{counted(self.damaged, self.what)} damaged"] if self.damaged else []
+        said += [f"{counted(self.missing, self.what)} missing"] if self.missing else []
+        said += [counted(self.errors, "other error" if said else "error")] if self.errors else []
+        return ", ".join(said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
     """A parent IP and a child IP with the link between them, as nodes and edge of the check's graph.
 
     ``link`` is None for a child that no METS names; its parent is then the package's own METS. ``files`` and
-    ``bytes`` are what the child's METS lists, other METS left out.
+    ``bytes`` are what the child's METS and those of its representations list, METS left out. ``damage`` is
+    known once all findings are.
     """
 
     parent: Node
@@ -43,11 +62,24 @@ class Relation:
     state: LinkState
     files: int = 0
     bytes: int = 0
+    damage: Damage = field(default_factory=Damage)
 
     @property
     def word(self) -> str:
         """Its state in one word."""
         return word(self.state)
+
+    @property
+    def said(self) -> str:
+        """Its state, and what is wrong with its files apart from that."""
+        if not self.damage.words:
+            return self.words
+        return f"links {self.words}, {self.damage.words}"
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the link, or any of the child's files, is at fault."""
+        return bool(self.damage.words) or self.link is None or self.link.is_fault
 
     @property
     def words(self) -> str:
@@ -73,6 +105,15 @@ class Relation:
 
 def children(graph: Graph) -> Iterator[Relation]:
     """Yield the children of a package, at last those that no METS of it is linked with."""
+    return (each for each in _below(graph) if not each.child.is_part)
+
+
+def representations(graph: Graph) -> Iterator[Relation]:
+    """Yield the representations of a package and of its children, each with the METS that names it."""
+    return (each for each in _below(graph) if each.child.is_part)
+
+
+def _below(graph: Graph) -> Iterator[Relation]:
     if (top := graph.top) is None:
         return
     nodes, named = {node.id: node for node in graph.nodes}, {top.id}
@@ -99,11 +140,14 @@ def parents(graph: Graph) -> Iterator[Relation]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentContent:
-    """The content of a child IP: files and bytes of LOBs as its METS lists them."""
+    """The content of a child IP: files and bytes of LOBs as its METS lists them; its links, its damage."""
 
     name: str
     files: int
     bytes: int
+    links: str = ""
+    damage: str = ""
+    is_fault: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +198,9 @@ class FixityFigures:
 class ReportFacts:
     """Figures of the packages of a check: links, segments, split LOBs, fixity.
 
-    ``tops`` are the packages' own METS, ``parents`` the relations above them, ``children`` those below: they
-    stand by name, those without a METS last. They and split LOBs are as many as there are
+    ``tops`` are the packages' own METS, ``parents`` the relations above them, ``children`` those below, and
+    ``representations`` what packages and children have of these: they stand by name, those without a METS
+    last. They and split LOBs are as many as there are
     segments, never as many as LOBs. ``splits_left_out`` counts what is no longer in ``splits``. Of
     several packages, paths begin with the package's own, as those of findings do.
     """
@@ -163,6 +208,7 @@ class ReportFacts:
     tops: tuple[Node, ...] = ()
     parents: tuple[Relation, ...] = ()
     children: tuple[Relation, ...] = ()
+    representations: tuple[Relation, ...] = ()
     segments: tuple[SegmentContent, ...] = ()
     splits: tuple[ListedSplitLob, ...] = ()
     splits_left_out: int = 0
@@ -188,6 +234,16 @@ class Frame:
     fail_on: Severity | None = Severity.ERROR
     limits: Limits = field(default_factory=Limits)
     facts: ReportFacts = field(default_factory=ReportFacts)
+
+    @property
+    def are_several(self) -> bool:
+        """Whether several packages were checked: then each has a result of its own in every report."""
+        return len(self.summary.results) > 1
+
+    @property
+    def subject(self) -> str:
+        """What was checked, in few words: the path, or how many packages."""
+        return counted(len(self.summary.results), "package") if self.are_several else self.path
 
     def fails(self, severity: Severity) -> bool:
         """Whether a finding of this severity makes the check fail."""
@@ -223,10 +279,14 @@ def line(finding: Finding) -> str:
 
 
 def parts(finding: Finding) -> tuple[str, str]:
-    """Return a finding's place (``mets.xml:41``) and message, both printable."""
+    """Return a finding's place (``mets.xml:41``) and message, both printable.
+
+    A requirement that the finding tells of beside its code ends the message.
+    """
     where = f"{finding.path}:{finding.line}" if finding.line else finding.path
     place = f" [{finding.place}]" if finding.place else ""
-    return printable(where), printable(f"{finding.message}{place}")
+    also = "" if finding.requirement in {"", told_as(finding)} else f" ({finding.requirement})"
+    return printable(where), printable(f"{finding.message}{place}{also}")
 
 
 def printable(text: str) -> str:
@@ -240,9 +300,10 @@ def printable(text: str) -> str:
 
 def record(finding: Finding) -> dict[str, Any]:
     """Return a finding as the object that stands for it in JSON."""
-    rule = Code.named(finding.code)
+    rule = explained(told_as(finding))
     return {
         "code": finding.code,
+        "requirement": finding.requirement or None,
         "severity": finding.severity.value,
         "path": finding.path,
         "line": finding.line or None,
@@ -254,7 +315,7 @@ def record(finding: Finding) -> dict[str, Any]:
     }
 
 
-def verdict(summary: CheckSummary) -> str:
+def verdict(summary: CheckSummary | PackageResult) -> str:
     """Return the worst severity found, ``ok`` when there is nothing worse than information."""
     if summary.errors:
         return Severity.ERROR.value
@@ -300,6 +361,18 @@ def readers_lines(summary: CheckSummary) -> list[str]:
     return [printable(f"{said.sentence(each.path)}.") for each, said in readers_of(summary)]
 
 
+def package(result: PackageResult) -> dict[str, Any]:
+    """Return the result of one package as the object that stands for it in JSON."""
+    return {
+        "path": printable(result.path),
+        "objid": result.objid or None,
+        "kind": result.kind or None,
+        "verdict": verdict(result),
+        "is_complete": result.is_complete,
+        "counts": {"errors": result.errors, "warnings": result.warnings, "infos": result.infos},
+    }
+
+
 def result(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check's result, without its findings."""
     summary = frame.summary
@@ -315,6 +388,7 @@ def result(frame: Frame) -> dict[str, Any]:
         | {
             "verdict": verdict(summary),
             "is_complete": frame.is_complete,
+            "packages": [package(each) for each in summary.results],
             "counts": {
                 "packages": summary.packages,
                 "files": summary.files,

@@ -1,14 +1,19 @@
-"""Store of one check's findings in a temporary database, which each report reads in its own order."""
+"""Store of one check's findings, which each report reads in its own order, and of the lines they point at."""
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from metspack.checking import Code
-from metspack.files import tempdb
+from metspack.checking import Explanation, explained, told_as
+from metspack.errors import MetspackError
+from metspack.files import reading, tempdb
 from metspack.model import Finding, Severity
 from metspack.reporting.model import rank
 
@@ -16,26 +21,47 @@ _WHAT = "the findings"
 _BATCH = 1_000
 _SCHEMA = """
 CREATE TABLE finding (
-    id INTEGER PRIMARY KEY, path TEXT, line INTEGER, code TEXT, place TEXT, severity INTEGER, rest TEXT
+    id INTEGER PRIMARY KEY, path TEXT, line INTEGER, code TEXT, place TEXT, severity INTEGER, told_as TEXT,
+    rest TEXT
 )
 """
-_PUT = "INSERT INTO finding (path, line, code, place, severity, rest) VALUES (?, ?, ?, ?, ?, ?)"
+_PUT = "INSERT INTO finding (path, line, code, place, severity, told_as, rest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _FIELDS = "path, line, code, place, severity, rest"
+_GROUPED = "code, told_as, severity"
 _SEVERITIES = tuple(Severity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeGroup:
-    """The findings of one code: how many there are."""
+    """The findings of one code, or for one requirement of E-ARK: how many there are.
+
+    ``told_as`` is the requirement or, where there is none, the code.
+    """
 
     code: str
+    told_as: str
     severity: Severity
     count: int
 
     @property
+    def explanation(self) -> Explanation:
+        """What the code or the requirement means."""
+        return explained(self.told_as)
+
+    @property
+    def name(self) -> str:
+        """The code, or the requirement with its code behind it: ``CSIP60 (M030)``."""
+        return self.code if self.told_as == self.code else f"{self.told_as} ({self.code})"
+
+    @property
+    def anchor(self) -> str:
+        """A name that no other group of a report has."""
+        return self.code if self.told_as == self.code else f"{self.told_as}-{self.code}"
+
+    @property
     def title(self) -> str:
-        """The title of the code."""
-        return Code.named(self.code).title
+        """The title of the code or the requirement."""
+        return self.explanation.title
 
 
 class FindingStore(tempdb.Scratch):
@@ -57,7 +83,8 @@ class FindingStore(tempdb.Scratch):
                 finding.code,
                 _stored(finding.place),
                 rank(finding.severity),
-                json.dumps((finding.message, finding.facts)),
+                told_as(finding),
+                json.dumps((finding.message, finding.facts, finding.requirement)),
             )
         )
         if len(self._waiting) >= _BATCH:
@@ -73,20 +100,19 @@ class FindingStore(tempdb.Scratch):
         yield from self._found("ORDER BY path, line, code, place, id")
 
     def groups(self) -> list[CodeGroup]:
-        """Return the codes that were found, the worst first, then by code."""
+        """Return the codes and requirements that were found, the worst first, then by code."""
         self._flush()
-        sql = "SELECT code, severity, count(*) FROM finding GROUP BY code, severity ORDER BY severity, code"
+        sql = f"""SELECT {_GROUPED}, count(*), min(id) AS first FROM finding
+            GROUP BY {_GROUPED} ORDER BY severity, code, first"""  # noqa: S608 -- a constant
         with tempdb.explained(_WHAT):
-            return [
-                CodeGroup(code=code, severity=_SEVERITIES[severity], count=count)
-                for code, severity, count in self._database.execute(sql)
-            ]
+            return [_group(*row) for *row, _ in self._database.execute(sql)]
 
     def of_group(self, group: CodeGroup, limit: int | None = None) -> Iterator[Finding]:
         """Yield a group's findings by path, line and place, at most ``limit`` of them."""
         yield from self._found(
-            "WHERE code = ? AND severity = ? ORDER BY path, line, place, id LIMIT ?",
+            "WHERE code = ? AND told_as = ? AND severity = ? ORDER BY path, line, place, id LIMIT ?",
             group.code,
+            group.told_as,
             rank(group.severity),
             -1 if limit is None else limit,
         )
@@ -96,18 +122,18 @@ class FindingStore(tempdb.Scratch):
         self._flush()
         with tempdb.explained(_WHAT):
             self._register_owner(owner)
-            sql = """SELECT owner(path) AS o, code, severity, count(*) FROM finding
-                GROUP BY o, code, severity ORDER BY o, severity, code"""
-            for path, code, severity, count in self._database.execute(sql):
-                yield path, CodeGroup(code=code, severity=_SEVERITIES[severity], count=count)
+            sql = f"""SELECT owner(path) AS o, {_GROUPED}, count(*) FROM finding
+                GROUP BY o, {_GROUPED} ORDER BY o, severity, code, told_as"""  # noqa: S608 -- a constant
+            for path, *row in self._database.execute(sql):
+                yield path, _group(*row)
 
     def of_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, Finding]]:
-        """Yield all findings with their owners, sorted by owner, severity, code, path, line and place."""
+        """Yield all findings with their owners, sorted by owner, severity, group, path, line and place."""
         self._flush()
         with tempdb.explained(_WHAT):
             self._register_owner(owner)
             sql = f"""SELECT owner(path) AS o, {_FIELDS} FROM finding
-                ORDER BY o, severity, code, path, line, place, id"""  # noqa: S608 -- a constant
+                ORDER BY o, severity, code, told_as, path, line, place, id"""  # noqa: S608 -- a constant
             for found, *row in self._database.execute(sql):
                 yield found, _finding(*row)
 
@@ -127,8 +153,12 @@ class FindingStore(tempdb.Scratch):
         self._waiting.clear()
 
 
+def _group(code: str, name: str, severity: int, count: int) -> CodeGroup:
+    return CodeGroup(code=code, told_as=name, severity=_SEVERITIES[severity], count=count)
+
+
 def _finding(path: str, line: int, code: str, place: str, severity: int, rest: str) -> Finding:  # noqa: PLR0917 -- a row
-    message, facts = json.loads(rest)
+    message, facts, requirement = json.loads(rest)
     return Finding(
         code=code,
         severity=_SEVERITIES[severity],
@@ -137,9 +167,109 @@ def _finding(path: str, line: int, code: str, place: str, severity: int, rest: s
         place=place,
         message=message,
         facts=tuple((name, value) for name, value in facts),
+        requirement=requirement,
     )
 
 
 def _stored(text: str) -> str:
     # SQLite's text is UTF-8, which has no lone surrogates.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+LONGEST = 240
+"""Characters of a line that are shown; what is left out is said with an ellipsis."""
+
+_WHAT_LINES = "the lines of documents"
+_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_ENOUGH = 1 << 30  # bytes of a document that are looked through; its lines further on stay unseen
+
+
+class Excerpts(tempdb.Scratch):
+    """The lines that findings point at, in a temporary database; a context manager.
+
+    ``roots`` are the packages' folders by what the paths of their findings begin with: nothing for the
+    only package.
+    """
+
+    def __init__(self, roots: Mapping[str, Path]) -> None:
+        self._roots = {f"{name}/" if name else "": root for name, root in sorted(roots.items(), reverse=True)}
+        self._database = tempdb.create()
+        self._database.execute(
+            "CREATE TABLE line (path TEXT, number INTEGER, text TEXT, PRIMARY KEY (path, number))"
+        )
+        self._database.execute("BEGIN")
+
+    def want(self, findings: Iterable[Finding]) -> None:
+        """Take note of the lines that findings point at."""
+        sql = "INSERT OR IGNORE INTO line (path, number) VALUES (?, ?)"
+        with tempdb.explained(_WHAT_LINES):
+            self._database.executemany(sql, ((each.path, each.line) for each in findings if each.line))
+
+    def read(self) -> None:
+        """Read the lines that are wanted; what cannot be read is left out."""
+        put = "UPDATE line SET text = ? WHERE path = ? AND number = ?"
+        with tempdb.explained(_WHAT_LINES):
+            # A copy: rows that change while they are read may come twice.
+            self._database.execute("CREATE TABLE wanted AS SELECT path, number FROM line")
+            wanted = self._database.execute("SELECT path, number FROM wanted ORDER BY path, number")
+            for path, rows in groupby(wanted, key=lambda row: row[0]):
+                found = self._lines(path, (number for _, number in rows))
+                self._database.executemany(put, ((text, path, number) for number, text in found))
+            self._database.execute("DROP TABLE wanted")
+
+    def of(self, finding: Finding) -> str | None:
+        """Return the line that a finding points at, shortened; None when there is none or it was not read."""
+        sql = "SELECT text FROM line WHERE path = ? AND number = ?"
+        row = self._database.execute(sql, (finding.path, finding.line)).fetchone()
+        return row[0] if row else None
+
+    def _lines(self, path: str, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
+        """Yield the lines of those numbers, which ascend, shortened."""
+        start = next((name for name in self._roots if path.startswith(name)), None)
+        if start is None:
+            return
+        try:
+            with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
+                yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
+        except (OSError, MetspackError):
+            return  # the findings say what is wrong with the file; a report goes without its lines
+
+
+def _text(blocks: Iterable[bytes]) -> Iterator[str]:
+    """Yield a document's text with every line end as a line feed, as parsers count them; never fails."""
+    decoder: io.IncrementalNewlineDecoder | None = None
+    for block in blocks:
+        if decoder is None:
+            encoding = _UTF_16.get(block[:2], "utf-8-sig")
+            decoder = io.IncrementalNewlineDecoder(
+                codecs.getincrementaldecoder(encoding)(errors="replace"), translate=True
+            )
+        yield decoder.decode(block)
+    if decoder is not None:
+        yield decoder.decode(b"", final=True)
+
+
+def _among(blocks: Iterator[str], numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
+    wanted = next(numbers, None)
+    number, kept = 1, ""
+    for block in blocks:
+        start = 0
+        while wanted is not None:
+            stop = block.find("\n", start)
+            piece = block[start:] if stop < 0 else block[start:stop]
+            if number == wanted:
+                kept += piece[: LONGEST + 1 - len(kept)]
+            if stop < 0:
+                break
+            if number == wanted:
+                yield number, _shortened(kept)
+                wanted, kept = next(numbers, None), ""
+            number, start = number + 1, stop + 1
+        if wanted is None:
+            return
+    if number == wanted and kept:
+        yield number, _shortened(kept)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,4 +1,4 @@
-"""A check's report for people to read: findings grouped by code, the worst first, then the verdict."""
+"""A check's report for people to read: findings in groups, the worst first, then the verdict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, unique
 
-from metspack.checking import CheckSummary
+from metspack.checking import CheckSummary, PackageResult
 from metspack.layouts import readers
 from metspack.model import Severity
 from metspack.reporting.model import Frame, parts, printable, readers_lines, sampled
@@ -50,35 +50,50 @@ Line = tuple[StyledText, ...]
 
 
 def grouped(kept: FindingStore, limit: int | None = None) -> Iterator[Line]:
-    """Yield the findings under their codes, at most ``limit`` of each (None: all), then how many more."""
+    """Yield the findings under their codes or requirements, at most ``limit`` of each, then how many more.
+
+    A limit of None shows all.
+    """
     for group in kept.groups():
         yield from _group(kept, group, limit)
 
 
-def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[Line]:
-    tone = _TONES[group.severity]
+def totals(kept: FindingStore) -> Iterator[Line]:
+    """Yield a line for each code with the number of its findings, the worst first."""
+    return map(_head, kept.groups())
+
+
+def _head(group: CodeGroup) -> Line:
     count = f" ({counted(group.count, 'finding')})" if group.count > 1 else ""
-    yield (
-        StyledText(text=f"{group.severity.value} {group.code}", tone=tone),
+    return (
+        StyledText(text=f"{group.severity.value} {group.name}", tone=_TONES[group.severity]),
         StyledText(text=f" {group.title}{count}"),
     )
+
+
+def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[Line]:
+    yield _head(group)
     for each in kept.of_group(group, limit):
         where, said = parts(each)
         yield StyledText(text=f"  {where}: ", tone=Tone.FAINT), StyledText(text=said)
     if limit is not None and group.count > limit:
         more = counted(group.count - limit, "more finding")
         yield (
-            StyledText(text=f"  ... and {more} {group.code} (--max-per-code 0 shows all)", tone=Tone.FAINT),
+            StyledText(
+                text=f"  ... and {more} {group.told_as} (--max-per-code 0 shows all)", tone=Tone.FAINT
+            ),
         )
 
 
 def verdict(frame: Frame) -> Iterator[Line]:
-    """Yield the counts of what was checked and found, and whether the check is complete."""
+    """Yield the counts of what was checked and found, those of each package first if there are several."""
     summary = frame.summary
     if not frame.is_complete:
         yield (StyledText(text=INTERRUPTED, tone=Tone.WARNING),)
+    if frame.are_several:
+        yield from map(_package, summary.results)
     looked = (
-        f"{printable(frame.path)}: {counted(summary.packages, 'METS file')}, "
+        f"{printable(frame.subject)}: {counted(summary.packages, 'METS file')}, "
         f"{counted(summary.files, 'listed file')}, {counted(summary.links, 'link')}"
     )
     if summary.bytes:
@@ -89,7 +104,18 @@ def verdict(frame: Frame) -> Iterator[Line]:
     yield StyledText(text=f"{looked}; level {frame.level}: "), StyledText(text=counts(summary), tone=tone)
 
 
-def counts(summary: CheckSummary) -> str:
+def _package(result: PackageResult) -> Line:
+    """Return the line of one package of several."""
+    tone = Tone.ERROR if result.errors else Tone.WARNING if result.warnings else Tone.GOOD
+    said = ", ".join(filter(None, (result.objid, result.kind)))
+    return (
+        StyledText(text=f"{printable(result.path)}: "),
+        StyledText(text=counts(result) if result.is_complete else "not checked to the end", tone=tone),
+        StyledText(text=printable(f"  ({said})") if said else "", tone=Tone.FAINT),
+    )
+
+
+def counts(summary: CheckSummary | PackageResult) -> str:
     """Return how many findings there are: ``1 error, 0 warnings``, with notes where there are any."""
     said = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
     if summary.infos:

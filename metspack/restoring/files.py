@@ -6,24 +6,26 @@ The tree is that of the recommendation without segments: ``content/schema0/table
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+import heapq
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from itertools import count, islice
 from pathlib import Path
 
 from metspack import processes
 from metspack.building import manifests
 from metspack.building.placing import Placing, fragment, write_lines, write_manifest_fragments
 from metspack.containers.ipwriter import Folder
-from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
-from metspack.errors import SourceError
-from metspack.files import reading, tempdb, writing
+from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS
+from metspack.errors import MetspackError, SourceError, TargetError
+from metspack.files import reading, writing
 from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
 from metspack.layouts.interface import FolderStyle
 from metspack.mets.filetable import Placements
-from metspack.model import Budgets, LobPlace, LobRef, LobRun
+from metspack.model import LONGEST, Budgets, LobPlace, LobRef, LobRun
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import slices
@@ -91,6 +93,8 @@ def write_manifests(package: Path, rows: Generator[tuple[str, str, str], None, N
 _CONTENT = "content"
 _FILES_AT_ONCE = 4_000
 _BYTES_AT_ONCE = 100_000_000
+_MERGED = 50  # fragments of both manifests that are open at once: some systems allow 256 files in all
+_LINE = 100  # bytes of a line of a manifest, about
 _CLOSE = 0.6
 _LEVELS = 3  # dots in the id of a LOB: below schema, table and column
 
@@ -133,34 +137,35 @@ def restore_files(
     options, progress = options or RestoreOptions(), progress or Silent()
     check_target(target, path)
     progress.stage("Reading METS", None)
+    with processes.keeping():
+        if not options.only:
+            processes.prepare(_place, options.jobs, files=_likely_files(path))
+        return _restore(path, target, options, progress)
+
+
+def _restore(path: Path, target: Path, options: RestoreOptions, progress: Progress) -> Restored:
     with (
         packages_source.opened(path, options.budgets, options.only, archive=options.archive) as source,
         Sharing() as sharing,
         stage(target) as staging,
-        processes.keeping(),
     ):
         staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
-        found = _find_lobs(source, sharing, progress, tally)
-        number = _write_slices(found, tally, staging.work, options.jobs)
-        check_restored_space(staging, tally.lobs, len(tally.columns), tally.bytes)
-        staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
-        progress.stage("Restoring", tally.bytes)
-        jobs = min(processes.useful(options.jobs, files=tally.lobs, size=tally.bytes), number)
-        tasks = [
-            _RestoreTask(
-                number=each,
-                holdings=source.holdings(),
-                package=staging.package,
-                work=staging.work,
-                accepted=options.accepted,
-            )
-            for each in range(number)
+        found = _RestoreSlices(source, staging, options, progress, tally)
+        tasks = found.tasks(_find_lobs(source, sharing, progress, tally))
+        jobs = processes.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
+        begun = tasks if jobs > 1 else iter(list(tasks))
+        try:
+            placed = list(processes.results(_place, begun, jobs, found.advance))
+        except MetspackError:
+            # What is wrong with LOBs that were not found so far is told first, as if all had been.
+            for _ in tasks:
+                pass
+            raise
+        fragments = [
+            tuple(fragment(staging.work, number, each) for each in MANIFEST_ALGORITHMS) for number in placed
         ]
-        with closing(_Lines()) as lines:
-            for each in processes.results(_place, tasks, jobs, progress.advance):
-                lines.take(staging.work, each)
-            write_manifests(staging.package, lines.manifest_rows())
+        _write_merged(fragments, staging.package)
         source.check_unchanged()
         staging.publish()
         return Restored(
@@ -171,6 +176,15 @@ def restore_files(
             bytes=tally.bytes,
             warnings=(*_words(source, tally), *sharing.words()),
         )
+
+
+def _likely_files(path: Path) -> int:
+    """Return about how many files a package in a folder has, by the size of its manifests; 0 without any."""
+    try:
+        found = reading.statuses(path, (), MANIFESTS.values())
+    except OSError:
+        return 0  # what is wrong with it is told where it is opened
+    return max(0 if each is None else each[0] for each in found) // _LINE
 
 
 def _find_lobs(
@@ -235,29 +249,6 @@ def _columns(source: Packaged, depth: int) -> dict[str, None]:
     return known
 
 
-def _write_slices(lobs: Iterable[LobRun | LobRef], tally: _RestoreTally, work: Path, jobs: int | None) -> int:
-    """Write LOBs into slices, each for one process at a time; return the number of slices.
-
-    Once there are many LOBs the processes start.
-    """
-    waiting = iter(lobs)
-    number = 0
-    is_more = True
-    while is_more:
-        is_more = False
-        files, size = tally.lobs + _FILES_AT_ONCE, tally.bytes + _BYTES_AT_ONCE
-        with slices.Slice(slices.path(work, number)) as found:
-            for each in waiting:
-                found.add_each(each)
-                if tally.lobs >= files or tally.bytes >= size:
-                    is_more = True
-                    break
-        number += 1
-        if is_more:
-            processes.prepare(_place, jobs, files=tally.lobs)
-    return number
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RestoreTask:
     """A slice of LOBs to be written into the package by one process; ``work`` holds the slice."""
@@ -267,6 +258,82 @@ class _RestoreTask:
     package: Path
     work: Path
     accepted: frozenset[str]
+
+
+class _RestoreSlices:
+    """Slices of LOBs, of which the first may be written while further LOBs are looked for."""
+
+    def __init__(
+        self,
+        source: Packaged,
+        staging: Staging,
+        options: RestoreOptions,
+        progress: Progress,
+        tally: _RestoreTally,
+    ) -> None:
+        self._source = source
+        self._staging = staging
+        self._options = options
+        self._progress = progress
+        self._tally = tally
+        staging.keep_room()
+        self._is_over = False
+        self._moved = 0
+
+    def advance(self, size: int) -> None:
+        """Count bytes that were written, and tell of them once all LOBs were found."""
+        self._moved += size
+        if self._is_over:
+            self._progress.advance(self._moved)
+            self._moved = 0
+
+    def tasks(self, lobs: Iterator[LobRun | LobRef]) -> Iterator[_RestoreTask]:
+        """Yield LOBs in slices, each for one process at a time, while there is space for those found.
+
+        Once there are many LOBs the processes start. Raises ``TargetError`` where there is no space for all.
+        """
+        tally, staging = self._tally, self._staging
+        for number in count():
+            is_more = self._write_slice(number, lobs)
+            if is_more:
+                processes.prepare(_place, self._options.jobs, files=tally.lobs)
+            if self._has_space():
+                yield _RestoreTask(
+                    number=number,
+                    holdings=self._source.holdings(),
+                    package=staging.package,
+                    work=staging.work,
+                    accepted=self._options.accepted,
+                )
+            if not is_more:
+                break
+        self._check_space()
+        staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
+        self._progress.stage("Restoring", tally.bytes)
+        self._is_over = True
+
+    def _write_slice(self, number: int, lobs: Iterator[LobRun | LobRef]) -> bool:
+        """Write the next LOBs into a slice; return whether there may be more."""
+        tally = self._tally
+        files, size = tally.lobs + _FILES_AT_ONCE, tally.bytes + _BYTES_AT_ONCE
+        with slices.Slice(slices.path(self._staging.work, number)) as found:
+            for each in lobs:
+                found.add_each(each)
+                if tally.lobs >= files or tally.bytes >= size:
+                    return True
+        return False
+
+    def _has_space(self) -> bool:
+        """Return whether there is space for what was found so far; that there is not is told at the end."""
+        try:
+            self._check_space()
+        except TargetError:
+            return False
+        return True
+
+    def _check_space(self) -> None:
+        tally = self._tally
+        check_restored_space(self._staging, tally.lobs, len(tally.columns), tally.bytes)
 
 
 def _place(task: _RestoreTask, moved: Callable[[int], None]) -> int:
@@ -289,33 +356,37 @@ def _place(task: _RestoreTask, moved: Callable[[int], None]) -> int:
     return task.number
 
 
-class _Lines(tempdb.Scratch):
-    """The lines of the manifests of many slices, kept on disk to be sorted."""
+_Fragment = tuple[Path, ...]
+"""Files with the lines of both manifests, each sorted by path."""
 
-    def __init__(self) -> None:
-        super().__init__("CREATE TABLE line (path TEXT, md5 TEXT, sha256 TEXT)", "BEGIN")
 
-    def take(self, work: Path, number: int) -> None:
-        """Put in the lines of one slice."""
-        paths = [fragment(work, number, each) for each in MANIFEST_ALGORITHMS]
-        with (
-            open(reading.opened(paths[0]), encoding="utf-8", newline="\n", closefd=True) as md5,
-            open(reading.opened(paths[1]), encoding="utf-8", newline="\n", closefd=True) as sha256,
-            tempdb.explained("the lines of the manifests"),
-        ):
-            rows = (
-                (
-                    first[2 * OCTETS["MD5"] + 2 : -1],
-                    first[: 2 * OCTETS["MD5"]],
-                    other[: 2 * OCTETS["SHA-256"]],
-                )
-                for first, other in zip(md5, sha256, strict=True)
-            )
-            self._database.executemany("INSERT INTO line VALUES (?, ?, ?)", rows)
+def _write_merged(fragments: list[_Fragment], package: Path) -> None:
+    """Write both manifests of fragments, sorted by the bytes of the path, opening a few of them at a time."""
+    while len(fragments) > _MERGED:
+        some, fragments = fragments[:_MERGED], fragments[_MERGED:]
+        fragments.append(tuple(each.with_name(f"{each.name}.merged") for each in some[0]))
+        _merge(some, fragments[-1])
+    _merge(fragments, tuple(package / manifests.NAMES[each] for each in MANIFEST_ALGORITHMS))
 
-    def manifest_rows(self) -> Generator[tuple[str, str, str], None, None]:
-        """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
-        yield from self._database.execute("SELECT path, md5, sha256 FROM line ORDER BY path")
+
+def _merge(fragments: Sequence[_Fragment], target: _Fragment) -> None:
+    with ExitStack() as files:
+        md5, sha256 = (files.enter_context(writing.NewFile(each)) for each in target)
+        lines = heapq.merge(*(files.enter_context(closing(_lines(each))) for each in fragments))
+        while batch := list(islice(lines, LONGEST)):
+            md5.write(b"".join([line for _, line, _ in batch]))
+            sha256.write(b"".join([line for _, _, line in batch]))
+
+
+def _lines(paths: _Fragment) -> Generator[tuple[bytes, bytes, bytes], None, None]:
+    """Yield path, and its line in each manifest, of a fragment."""
+    start = 2 * OCTETS["MD5"] + 2
+    with (
+        open(reading.opened(paths[0]), "rb", closefd=True) as md5,
+        open(reading.opened(paths[1]), "rb", closefd=True) as sha256,
+    ):
+        for line, other in zip(md5, sha256, strict=True):
+            yield line[start:-1], line, other
 
 
 def _words(source: Packaged, tally: _RestoreTally) -> Iterator[str]:

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
-from metspack import uris
+from metspack import processes, uris
 from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
 from metspack.containers.zipformat import DEFLATED, STORED
@@ -47,7 +47,6 @@ from metspack.sources.repacking import Departures, left_out
 from metspack.sources.rewriting import Added, AddedRun, Moved
 
 _ALL = 1 << 62  # no LOB is larger
-_AT_ONCE = 1 << 20  # bytes of LOBs that are written at once
 
 _Named = Callable[[LobPlace, Sequence[int], Sequence[str]], list[str]]
 """The new ``file`` of cells of a column, by the place of any, the rows, and the ``file`` they have."""
@@ -113,8 +112,9 @@ def restore_archive(
         sharing = stack.enter_context(Sharing())
         departures = stack.enter_context(closing(Departures()))
         staging = stack.enter_context(stage(target))
+        stack.enter_context(processes.keeping())
         staging.journal.record(event="begin", source=str(path), into=into.value)
-        work = _RestoreWork(source, sharing, departures, staging, progress)
+        work = _RestoreWork(source, sharing, departures, staging, progress, jobs=options.jobs)
         if into is Into.INSIDE and is_archive_name(target):
             written = work.write_inside(target.name)
             source.check_unchanged()
@@ -145,7 +145,10 @@ class _RestoreWork:
         departures: Departures,
         staging: Staging,
         progress: Progress,
+        *,
+        jobs: int | None,
     ) -> None:
+        self.jobs = jobs
         self.source = source
         self.sharing = sharing
         self.departures = departures
@@ -235,6 +238,7 @@ class _RestoreWork:
                     found.lobs += _number(first)
                     found.split += not isinstance(first, LobRun) and len(first.extents) > 1
                     found.bytes += first.bytes
+                processes.prepare(rewriting.write_reserved, self.jobs, files=found.lobs)
         check_restored_space(self.staging, found.lobs, len(found.outside), found.bytes + self.source.size)
         self.staging.journal.record(event="planned", lobs=found.lobs, bytes=found.bytes)
         self._prove_those_that_stay()
@@ -262,7 +266,8 @@ class _RestoreWork:
         for number in self.found.slices.values():
             for each in slices.runs(slices.path(self.staging.work, number)):
                 if isinstance(each, LobRun):
-                    yield from self._added_run(each, holdings, method)
+                    names = self._entries(each.place, each.rows, each.files)
+                    yield AddedRun(names=names, run=each, holdings=self.source.holdings(), method=method)
                 else:
                     yield self._added_one(each[0], holdings, method)
 
@@ -270,22 +275,6 @@ class _RestoreWork:
         """Return a LOB as an entry; its bytes are proven when they have been read."""
         (name,) = self._entries(lob.place, (lob.place.row,), (lob.cell.file,))
         return Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
-
-    def _added_run(self, run: LobRun, holdings: OpenHoldings, method: int) -> Iterator[Added | AddedRun]:
-        """Yield LOBs as entries, some at once; one that is not what it should be goes by itself."""
-        names = self._entries(run.place, run.rows, run.files)
-        held: list[bytes] = []
-        size = 0
-        for number, data in enumerate(chain(holdings.proven_contents(run), (None,))):
-            if held and (data is None or size >= _AT_ONCE):
-                yield AddedRun(names=names[number - len(held) : number], contents=held, method=method)
-                self.progress.advance(size)
-                held, size = [], 0
-            if data is not None:
-                held.append(bytes(data))
-                size += len(data)
-            elif number < len(run):
-                yield self._added_one(run.lob(number), holdings, method)
 
     def _method(self) -> int:
         """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""
@@ -348,6 +337,8 @@ class _RestoreWork:
             values=lambda table: self._values(table, named),
             algorithms=algorithms,
             added=added,
+            jobs=processes.useful(self.jobs, files=self.found.lobs, size=self.found.bytes),
+            moved_lobs=self.progress.advance,
         )
 
     def _values(self, table: Table, named: _Named) -> NewCells | None:

@@ -15,7 +15,7 @@ from typing import Any
 from metspack import safexml
 from metspack.errors import ConfigError, SourceError
 from metspack.files.byteranges import HeldMedium, Stretch
-from metspack.files.tempdb import Closable
+from metspack.files.reading import Closable
 from metspack.layouts.names import stem_of
 from metspack.locations import Convention, errors
 from metspack.locations.errors import (
@@ -161,6 +161,11 @@ class Archive(Closable):
     def stem(self) -> str:
         """The name of the .siard file, or of the folder, without ``.siard``."""
         return Path(self.name).stem if self.container else stem_of(self.name)
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """Notes on what the archive was made of, where METS has such."""
+        return ()
 
     def _resolver(self, opened: forms.Opened, grants: Grants) -> Resolver:
         for folder in (*grants.lob_roots, *grants.drives.values()):

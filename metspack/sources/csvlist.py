@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.tempdb import Closable
+from metspack.files.reading import Closable
 from metspack.locations.grantedroots import Granted, Obstacle, Spot
 from metspack.model import LobPlace, LobRef, LobRun
 from metspack.sources.lobfolder import NAMED, Finds, Placed

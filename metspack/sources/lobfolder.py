@@ -10,11 +10,14 @@ from __future__ import annotations
 import os
 import re
 import struct
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice, pairwise, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +43,7 @@ _FOLDERS = re.compile(
 _FILE = re.compile(
     rf"(record{NUMBER}\.[^./\\\x00-\x1f\x7f-\x9f\ud800-\udfff]+?)(?:{LOB_PART_SUFFIX})?", re.ASCII
 )
-_PLAIN = re.compile(rf"^record{NUMBER}\.[A-Za-z][A-Za-z0-9]{{0,9}}$", re.ASCII | re.MULTILINE)
+_PLAIN = re.compile(rf"^record{NUMBER}\.([A-Za-z][A-Za-z0-9]{{0,9}})$", re.ASCII | re.MULTILINE)
 _LAST = 1 << 60
 """The number of part ``z``, which comes after every other."""
 _EXPECTED = "content/schema<i>/table<j>/lob<k>/record<r>.<ext>"
@@ -91,9 +94,23 @@ _COLUMNS = f"{_PLACE}, part, folder, name, line, size, modified, inode, device"
 _ORDER = f"{_PLACE}, part, folder, name, line"
 _TABLE = (
     "schema INTEGER, place_table INTEGER, place_row INTEGER, cell BLOB, part INTEGER, folder TEXT, "
-    "name TEXT, line INTEGER, size INTEGER, modified INTEGER, inode TEXT, device TEXT"
+    "name TEXT, line INTEGER, size INTEGER, modified TEXT, inode TEXT, device TEXT"
 )
-_Row = tuple[int, int, int, bytes, int, str, str, int, int, int, str, str]
+_Row = tuple[int, int, int, bytes, int, str, str, int, int, str, str, str]
+# What may be larger than the integers of SQLite is kept as text.
+_PUT = "INSERT INTO unsorted VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+_STRETCH = 1 << 14  # rows of a table: what is sorted at once
+_PLAIN_ORDER = "schema, place_table, stretch, cell, folder, extension"
+_PLAIN_COLUMNS = f"{_PLAIN_ORDER}, files"
+_PLAIN_TABLE = (
+    "schema INTEGER, place_table INTEGER, stretch INTEGER, cell BLOB, folder TEXT, extension TEXT, files BLOB"
+)
+_PLAIN_FIELDS = 5  # numbers that are kept of a file: row, size, time of change, inode and device
+_PlainFiles = Sequence["array[int]"]
+"""Plain files as columns, sorted by row: row, size, time of change, inode and device."""
+_Column = tuple[int, int, bytes]
+"""A schema, a table and a ``cell_key``."""
 
 
 class Finds(tempdb.Scratch):
@@ -101,18 +118,24 @@ class Finds(tempdb.Scratch):
 
     Kept in a temporary database, so that ten million take no more memory than ten. First ``put`` and
     ``refuse``, then ``sort``, then everything else. Raises TargetError when the temporary disk is full.
+    Plain files are kept many together, by stretches of rows, and sorted once their stretch is read; unless
+    some file is not, or a place has two: then each of them is kept by itself.
     """
 
-    __slots__ = ("_batch", "_what", "count")
+    __slots__ = ("_batch", "_is_plain", "_what", "count")
 
     def __init__(self, what: str) -> None:
         """Begin without any; ``what`` names the source in errors."""
         self._what = what
         self._batch: list[_Row] = []
+        self._is_plain = False
         self.count = 0
         with tempdb.explained(what):
             super().__init__(
-                f"CREATE TABLE unsorted ({_TABLE})", "CREATE TABLE fault (position, text TEXT)", "BEGIN"
+                f"CREATE TABLE unsorted ({_TABLE})",
+                f"CREATE TABLE plain ({_PLAIN_TABLE})",
+                "CREATE TABLE fault (position, text TEXT)",
+                "BEGIN",
             )
 
     def _do(self, statement: str, *values: object) -> None:
@@ -124,7 +147,7 @@ class Finds(tempdb.Scratch):
         place, extent = each.place, each.extent
         *folder, name = extent.path
         row = (place.schema, place.table, place.row, cell_key(place.cell), each.part, "/".join(folder), name)
-        stamp = (extent.size, extent.modified, str(extent.inode), str(extent.device))
+        stamp = (extent.size, str(extent.modified), str(extent.inode), str(extent.device))
         self._batch.append((*row, each.line, *stamp))
         self.count += 1
         if len(self._batch) >= _BATCH:
@@ -136,9 +159,24 @@ class Finds(tempdb.Scratch):
         self.count += len(rows)
         self._flush()
 
+    def put_plain(self, column: _Column, folder: str, extension: str, files: _PlainFiles) -> None:
+        """Add files of a folder that are whole LOBs and are named ``record<row - 1>.<extension>``."""
+        rows = files[0]
+        parts = []
+        start = 0
+        while start < len(rows):
+            stretch = rows[start] // _STRETCH
+            stop = bisect_left(rows, (stretch + 1) * _STRETCH, start)
+            packed = b"".join([column[start:stop].tobytes() for column in files])
+            parts.append((*column[:2], stretch, column[2], folder, extension, packed))
+            start = stop
+        with tempdb.explained(self._what):
+            self._database.executemany("INSERT INTO plain VALUES (?, ?, ?, ?, ?, ?, ?)", parts)
+        self.count += len(rows)
+
     def _flush(self) -> None:
         with tempdb.explained(self._what):
-            self._database.executemany(f"INSERT INTO unsorted VALUES ({', '.join('?' * 12)})", self._batch)  # noqa: S608
+            self._database.executemany(_PUT, self._batch)
         self._batch.clear()
 
     def refuse(self, position: int | str, text: str) -> None:
@@ -164,6 +202,13 @@ class Finds(tempdb.Scratch):
     def sort(self) -> None:
         """Sort the files; none is added afterwards."""
         self._flush()
+        with tempdb.explained(self._what):
+            self._is_plain = self._has_plain_only()
+            if self._is_plain:
+                return
+            stretches = self._database.execute(f"SELECT {_PLAIN_COLUMNS} FROM plain")  # noqa: S608
+            for row in stretches:
+                self._database.executemany(_PUT, _plain_rows(row[:4], *row[4:]))
         # Rows that come in order fill a table page after page; one that grew in disorder would be slow.
         self._do(
             f"CREATE TABLE found ({_TABLE}, PRIMARY KEY ({_ORDER})) WITHOUT ROWID",
@@ -171,8 +216,29 @@ class Finds(tempdb.Scratch):
         self._do(f"INSERT INTO found SELECT * FROM unsorted ORDER BY {_ORDER}")  # noqa: S608
         self._do("DROP TABLE unsorted")
 
+    def _has_plain_only(self) -> bool:
+        """Return whether all files are plain, and no two of them at one place."""
+        if self._database.execute("SELECT 1 FROM unsorted UNION ALL SELECT 1 FROM fault LIMIT 1").fetchone():
+            return False
+        # An index takes less memory than sorting what is found with it.
+        self._database.execute(f"CREATE INDEX plain_order ON plain ({_PLAIN_ORDER})")
+        # Names differ in a folder; so rows do, where one folder has files of a cell, all of one kind.
+        mixed = self._database.execute(
+            "SELECT schema, place_table, stretch, cell FROM plain GROUP BY 1, 2, 3, 4 "
+            "HAVING min(folder) < max(folder) OR min(extension) < max(extension)"
+        )
+        own = "SELECT files FROM plain WHERE (schema, place_table, stretch, cell) = (?, ?, ?, ?)"
+        for key in mixed:
+            rows = [row for (packed,) in self._database.execute(own, key) for row in _unpacked(packed)[0]]
+            if len(set(rows)) < len(rows):
+                return False
+        return True
+
     def lob_runs(self) -> Iterator[LobRun | LobRef]:
         """Yield the LOBs by place, whole ones that are alike together; no place holds more than one."""
+        if self._is_plain:
+            yield from self._plain_runs()
+            return
         with tempdb.explained(self._what):
             found = self._database.execute(f"SELECT {_COLUMNS} FROM found ORDER BY {_ORDER}")  # noqa: S608
             for key, alike in groupby(found, _likeness):
@@ -180,11 +246,29 @@ class Finds(tempdb.Scratch):
                     yield _split(list(alike))
                     continue
                 while some := list(islice(alike, LONGEST)):
-                    run = _run(some)
-                    if max(run.sizes) <= SMALL:
-                        yield run
-                    else:
-                        yield from run.lobs()
+                    yield from _small(_run(some))
+
+    def _plain_runs(self) -> Iterator[LobRun | LobRef]:
+        """Yield the LOBs of plain files, one stretch of a table's rows after the other."""
+        with tempdb.explained(self._what):
+            found = self._database.execute(f"SELECT {_PLAIN_COLUMNS} FROM plain ORDER BY {_PLAIN_ORDER}")  # noqa: S608
+            for (schema, table, _), parts in groupby(found, itemgetter(0, 1, 2)):
+                likes: list[RunShared] = []
+                columns: list[array[int]] = [array("q") for _ in range(_PLAIN_FIELDS)]
+                which = array("q")
+                for key, alike in groupby(parts, itemgetter(3, 4, 5)):
+                    for part in alike:
+                        unpacked = _unpacked(part[-1])
+                        which.extend(repeat(len(likes), len(unpacked[0])))
+                        for column, more in zip(columns, unpacked, strict=True):
+                            column.extend(more)
+                    likes.append(_shared(schema, table, *key))
+                # Cells come in their order, and sorting leaves those of a row in it.
+                places = sorted(range(len(which)), key=columns[0].__getitem__)
+                for number, alike_places in groupby(places, which.__getitem__):
+                    while some := list(islice(alike_places, LONGEST)):
+                        own = ([column[at] for at in some] for column in columns)
+                        yield from _small(_plain_run(likes[number], *own))
 
     def crowded(self) -> Iterator[tuple[LobPlace, tuple[Placed, ...]]]:
         """Yield the places that do not hold one whole file: several, or parts."""
@@ -193,10 +277,40 @@ class Finds(tempdb.Scratch):
             f"ORDER BY {_PLACE}"
         )
         files = f"SELECT {_COLUMNS} FROM found WHERE ({_PLACE}) = (?, ?, ?, ?) ORDER BY {_ORDER}"  # noqa: S608
+        if self._is_plain:
+            return
         with tempdb.explained(self._what):
             for row in self._database.execute(places):
                 found = tuple(map(_stored, self._database.execute(files, row)))
                 yield found[0].place, found
+
+
+def _unpacked(packed: bytes) -> list[array[int]]:
+    """Return the columns of plain files."""
+    size = len(packed) // _PLAIN_FIELDS
+    columns = [array("q") for _ in range(_PLAIN_FIELDS)]
+    for at, column in enumerate(columns):
+        column.frombytes(packed[at * size : (at + 1) * size])
+    return columns
+
+
+def _plain_rows(
+    place: tuple[int, int, int, bytes], folder: str, extension: str, packed: bytes
+) -> Iterator[_Row]:
+    """Yield plain files as rows; ``place`` is their schema, table, stretch and cell."""
+    schema, table, _, cell = place
+    for row, size, *stamp in zip(*_unpacked(packed), strict=True):
+        modified, inode, device = map(str, stamp)
+        name = f"record{row - 1}.{extension}"
+        yield schema, table, row, cell, -1, folder, name, 0, size, modified, inode, device
+
+
+def _small(run: LobRun) -> Iterator[LobRun | LobRef]:
+    """Yield a run, or its LOBs by themselves when one is not small."""
+    if max(run.sizes) <= SMALL:
+        yield run
+    else:
+        yield from run.lobs()
 
 
 _PARTS = 4  # what the parts of a LOB have in common: its place
@@ -214,28 +328,46 @@ def _likeness(row: _Row) -> tuple[object, ...]:
 def _run(rows: Sequence[_Row]) -> LobRun:
     """Return whole LOBs that are alike."""
     schema, table, _, cell, _, folder, name, *_ = rows[0]
-    extension = extension_of(name)
-    _, _, numbers, _, _, _, names, _, sizes, modified, inodes, devices = map(list, zip(*rows, strict=True))
+    _, _, numbers, _, _, _, names, _, sizes, *stamps = map(list, zip(*rows, strict=True))
+    modified, inodes, devices = ([int(each) for each in column] for column in stamps)
+    shared = _shared(schema, table, cell, folder, extension_of(name))
+    return _run_of(shared, numbers, names, sizes, modified, inodes, devices)
+
+
+def _plain_run(shared: RunShared, rows: list[int], *others: list[int]) -> LobRun:
+    """Return whole LOBs that are alike and plainly named."""
+    end = f".{shared.extension}"
+    return _run_of(shared, rows, [f"record{row - 1}{end}" for row in rows], *others)
+
+
+def _shared(schema: int, table: int, cell: bytes, folder: str, extension: str) -> RunShared:
+    return RunShared(
+        schema=schema,
+        table=table,
+        cell=cell_of(cell),
+        extension=extension,
+        media_type=media_type(None, extension),
+        recorded=None,
+        digest=None,
+        proof=None,
+        is_measured=False,
+        holding=0,
+        folders=tuple(folder.split("/")) if folder else (),
+    )
+
+
+def _run_of(
+    shared: RunShared, rows: list[int], names: list[str], sizes: list[int], *stamps: list[int]
+) -> LobRun:
+    before = "".join(f"{each}/" for each in shared.folders or ())
     return LobRun(
-        shared=RunShared(
-            schema=schema,
-            table=table,
-            cell=cell_of(cell),
-            extension=extension,
-            media_type=media_type(None, extension),
-            recorded=None,
-            digest=None,
-            proof=None,
-            is_measured=False,
-            holding=0,
-            folders=tuple(folder.split("/")) if folder else (),
-        ),
-        rows=numbers,
-        files=[f"{folder}/{each}" for each in names] if folder else names,
+        shared=shared,
+        rows=rows,
+        files=[f"{before}{each}" for each in names],
         sizes=sizes,
         digests=(),
         proofs=(),
-        extents=[names, modified, list(map(int, inodes)), list(map(int, devices))],
+        extents=[names, *stamps],
     )
 
 
@@ -264,7 +396,7 @@ def _stored(row: _Row) -> Placed:
             root=0,
             path=(*folder.split("/"), name) if folder else (name,),
             size=size,
-            modified=modified,
+            modified=int(modified),
             inode=int(inode),
             device=int(device),
         ),
@@ -311,9 +443,10 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
         for listing in listings:
             column = _column(listing.folder, above)
             path = "/".join(listing.folder)
-            if column is not None and (plain := _plain_rows(column, path, listing.files)):
-                finds.put_all(plain)
-                seen(len(plain))
+            if column is not None and listing.files and (plain := _plain_files(listing.files)):
+                for extension, files in plain.items():
+                    finds.put_plain(column, path, extension, files)
+                seen(len(listing.files))
                 continue
             rows: list[_Row] = []
             for name, size, modified, inode, device in listing.files:
@@ -325,7 +458,7 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
                     schema, table, cell = column
                     number, part = numbers
                     place = (schema, table, number, cell, part, path, name)
-                    rows.append((*place, 0, size, modified, str(inode), str(device)))
+                    rows.append((*place, 0, size, str(modified), str(inode), str(device)))
             finds.put_all(rows)
             seen(len(rows))
     finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
@@ -333,32 +466,21 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
         raise SourceError(f"{folder}: holds no files; expected {_EXPECTED}", hint=_HINT)
 
 
-def _plain_rows(
-    column: tuple[int, int, bytes], path: str, files: Sequence[tuple[str, int, int, int, int]]
-) -> list[_Row]:
-    """Return files as rows, when all are named as whole LOBs usually are; none otherwise."""
-    text = "\n".join(file[0] for file in files)
-    numbers = _PLAIN.findall(text)
-    if not files or len(numbers) != len(files) or text.count("\n") >= len(files):
-        return []
-    names, sizes, modified, inodes, devices = zip(*files, strict=True)
-    schema, table, cell = column
-    return list(
-        zip(
-            repeat(schema),
-            repeat(table),
-            [int(each) + 1 for each in numbers],
-            repeat(cell),
-            repeat(-1),
-            repeat(path),
-            names,
-            repeat(0),
-            sizes,
-            modified,
-            map(str, inodes),
-            map(str, devices),
-        )
-    )
+def _plain_files(files: Sequence[tuple[str, int, int, int, int]]) -> dict[str, _PlainFiles]:
+    """Return files by extension, when all are named as whole LOBs usually are; none otherwise."""
+    text = "\n".join([file[0] for file in files])
+    named = _PLAIN.findall(text)
+    if len(named) != len(files) or text.count("\n") >= len(files):
+        return {}
+    found: dict[str, list[tuple[int, ...]]] = {}
+    for (number, extension), (_, *others) in zip(named, files, strict=True):
+        found.setdefault(extension, []).append((int(number) + 1, *others))
+    with suppress(OverflowError):
+        return {
+            extension: [array("q", column) for column in zip(*sorted(rows), strict=True)]
+            for extension, rows in found.items()
+        }
+    return {}
 
 
 def _has_content(folder: Path) -> bool:

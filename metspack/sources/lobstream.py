@@ -14,7 +14,7 @@ from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium
-from metspack.files.tempdb import Closable
+from metspack.files.reading import Closable
 from metspack.model import Digest, Extent, Format, LobRef, LobRun, Proofs, ZipExtent
 from metspack.processes import ThreadedHashers
 from metspack.siard import entries

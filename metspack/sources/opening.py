@@ -1,15 +1,21 @@
-"""Open a source by its path: an archive in any form, a folder of LOBs, or a list of files."""
+"""Open a source by its path: an archive in any form, a folder of LOBs, or a list of files; facts of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, unique
 from pathlib import Path
+from typing import Any
 
+from metspack.digests import ReplacedDigest
 from metspack.errors import ConfigError, SourceError
-from metspack.files.tempdb import Closable
-from metspack.model import Budgets, LobRef, LobRun, one_by_one
+from metspack.files.reading import Closable
+from metspack.model import Budgets, Digest, LobRef, LobRun, one_by_one
+from metspack.progress import Progress
 from metspack.siard import forms
-from metspack.sources import lobfolder
+from metspack.sizes import counted
+from metspack.sources import lobfolder, rewriting
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.csvlist import LobList
 from metspack.sources.lobstream import Holdings
@@ -90,3 +96,178 @@ def opened(
     if path.is_dir() and not forms.is_unpacked(path) and is_lob_folder(path):
         return LooseLobs(path)
     return Archive(path, budgets, grants)
+
+
+@unique
+class SealVerdict(Enum):
+    """Whether the messageDigest of an archive is that of its content.
+
+    ``INCOMPARABLE`` is one of the zip file that the archive was before it was unpacked or wrapped.
+    """
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNREADABLE = "unreadable"
+    NOT_COMPARED = "not compared"
+    INCOMPARABLE = "not comparable"
+    ABSENT = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """What a package was made of: the source's name, its bytes, its SHA-256, and its messageDigests.
+
+    ``size`` is None for LOBs without an archive, and so is ``verdict``. ``sha256`` is that of the file, or of
+    its parts one after the other; None for an unpacked archive, and one that was not read from its start to
+    its end. ``digests`` are pairs of what was stated and, where they were compared, what was found;
+    ``unread`` those that could not be understood.
+    """
+
+    name: str
+    size: int | None = None
+    sha256: str | None = None
+    verdict: SealVerdict | None = None
+    digests: tuple[tuple[Digest, Digest | None], ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """Return the object for JSON."""
+        digests = [
+            {
+                "algorithm": stated.algorithm,
+                "stated": stated.value,
+                "found": None if found is None else found.value,
+            }
+            for stated, found in self.digests
+        ]
+        seal = self.verdict and {
+            "verdict": self.verdict.value,
+            "digests": digests,
+            "unreadable": list(self.unread),
+        }
+        return {"name": self.name, "size": self.size, "sha256": self.sha256, "message_digest": seal}
+
+    @classmethod
+    def restored(cls, document: Mapping[str, Any]) -> SourceFacts:
+        """Return the facts that ``document`` gave."""
+        seal = document["message_digest"] or {"verdict": None, "digests": (), "unreadable": ()}
+        return cls(
+            name=document["name"],
+            size=document["size"],
+            sha256=document["sha256"],
+            verdict=seal["verdict"] and SealVerdict(seal["verdict"]),
+            digests=tuple(
+                (
+                    Digest(algorithm=each["algorithm"], value=each["stated"]),
+                    each["found"] and Digest(algorithm=each["algorithm"], value=each["found"]),
+                )
+                for each in seal["digests"]
+            ),
+            unread=tuple(seal["unreadable"]),
+        )
+
+    def seal_words(self) -> str:
+        """Return a few words on the messageDigest."""
+        verdict = self.verdict
+        if verdict is None or verdict is SealVerdict.ABSENT:
+            return "no messageDigest"
+        algorithms = ", ".join(stated.algorithm for stated, _ in self.digests)
+        return f"messageDigest{f' ({algorithms})' if algorithms else ''} {verdict.value}"
+
+    def words(self) -> str:
+        """Return a sentence for people, "" for LOBs without an archive."""
+        if self.size is None:
+            return ""
+        whole = f", SHA-256 {self.sha256}" if self.sha256 else ""
+        return f"Made from {self.name}: {counted(self.size, 'byte')}{whole}; {self.seal_words()}."
+
+    def warnings(self, *, rewritten: bool | None = None) -> Iterator[str]:
+        """Yield what people are to know of a messageDigest that is not that of the content.
+
+        ``rewritten``: the package gets an archive with new digests; False: the archive is left as it is in
+        one; None: there is no package.
+        """
+        fate = {None: "", True: _RIGHT, False: _LEFT}[rewritten]
+        if self.verdict is SealVerdict.INCOMPARABLE:
+            yield (
+                "the archive's messageDigest could not be compared with its content: it is of the zip file "
+                f"that the archive was before it was unpacked or wrapped{_NEW if rewritten else ''}"
+            )
+        for stated, found in self.digests:
+            if found is not None and found != stated:
+                yield (
+                    f"the archive's {stated.algorithm} messageDigest is {stated.value}, but its content has "
+                    f"{found.value}; it was changed after it was sealed{fate}"
+                )
+
+    def check(self, path: Path) -> None:
+        """Raise ``SourceError`` unless the messageDigest is right, as ``--require-message-digest`` has it."""
+        if self.verdict is SealVerdict.RIGHT:
+            return
+        told = next(self.warnings(), "") or _REFUSED[self.verdict]
+        raise SourceError(
+            f"{path}: a messageDigest that is right is required, and {told}",
+            hint="Get another copy of the archive, or leave --require-message-digest out: then this is a "
+            "warning, and the package keeps the old value.",
+        )
+
+    def replaced(self, written: Sequence[Digest]) -> Iterator[ReplacedDigest]:
+        """Yield the messageDigests that were not found right and that the package's archive has not.
+
+        ``written`` are those that it has.
+        """
+        for stated, found in self.digests:
+            one = ReplacedDigest(stated=stated, found=found, written=None).renewed(written)
+            if stated not in {found, one.written}:
+                yield one
+
+
+_READ_ALONE = 100_000_000  # bytes of an archive that is read for its SHA-256 alone: a quarter of a second
+_NEW = " (the package gets a new one, and keeps the old one in METS)"
+_RIGHT = " (the package gets the right one, and keeps the old one in METS)"
+_LEFT = ", and is left as it is (a full check says so)"
+_REFUSED = {
+    SealVerdict.ABSENT: "the archive has none",
+    SealVerdict.UNREADABLE: "that of the archive could not be understood",
+    SealVerdict.NOT_COMPARED: "that of the archive was not compared",
+    None: "there is no SIARD archive",
+}
+
+
+def source_facts(source: Source, progress: Progress, *, compares: bool = True) -> SourceFacts:
+    """Return the facts of a source as it is, with its messageDigests compared unless that is not wanted.
+
+    That takes one reading of a zip file from its start to its end, which gives its SHA-256 as well. One that
+    has nothing to compare is read for its SHA-256 if it is small.
+    """
+    if not isinstance(source, Archive):
+        return SourceFacts(name=source.path.resolve().name)
+    archive = source
+    metadata, container = archive.metadata, archive.container
+    facts = SourceFacts(
+        name=archive.name,
+        size=archive.size,
+        digests=tuple((each, None) for each in metadata.digests),
+        unread=metadata.unread_digests,
+        verdict=_verdict_unseen(archive),
+    )
+    if not compares or container is None:
+        return facts
+    can_compare = bool(metadata.digests) and rewriting.comparable(archive)
+    if not can_compare and container.size > _READ_ALONE:
+        return facts
+    if can_compare:
+        progress.stage("Comparing the archive's messageDigest", container.size)
+    found, whole = rewriting.compared_digests(archive, progress.advance if can_compare else lambda _: None)
+    if not found:
+        return replace(facts, sha256=whole)
+    is_right = all(one == other for one, other in found)
+    verdict = SealVerdict.RIGHT if is_right else SealVerdict.WRONG
+    return replace(facts, sha256=whole, digests=found, verdict=verdict)
+
+
+def _verdict_unseen(archive: Archive) -> SealVerdict:
+    """Return what is to be said of the messageDigest before it is compared."""
+    if archive.metadata.digests:
+        return SealVerdict.NOT_COMPARED if rewriting.comparable(archive) else SealVerdict.INCOMPARABLE
+    return SealVerdict.UNREADABLE if archive.metadata.unread_digests else SealVerdict.ABSENT

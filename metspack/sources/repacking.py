@@ -170,7 +170,7 @@ def _zipped(
         staying = departures.staying([name for name in own if name.startswith(HEADER) == header])
         return (root + name for name in staying)
 
-    for record in container.records(chosen):
+    for record in container.records(chosen, folder=root + HEADER if header else root):
         own = unwrapped(record, root) if root else record
         yield _Zipped(container=container, root=root, found=record, record=own)
 

@@ -12,18 +12,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, groupby, islice
 from pathlib import Path
 
 from metspack.containers.zipformat import DEFLATED, STORED, name_fault
-from metspack.containers.zipwriter import ZipWriter
+from metspack.containers.zipwriter import ZipWriter, new_entries
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import writing
 from metspack.layouts.interface import FolderUse
-from metspack.model import CellRun, Digest, LobCell, number_of
-from metspack.processes import ThreadedHashers
-from metspack.progress import Progress
+from metspack.model import CellRun, Digest, LobCell, LobRun, number_of
+from metspack.processes import ThreadedHashers, Workers
 from metspack.siard import metadata
 from metspack.siard.edits import LobFolders, NewCell, NewCells, edited_metadata, spliced_table
 from metspack.siard.entries import is_empty
@@ -39,8 +38,11 @@ from metspack.siard.upgrade import (
 )
 from metspack.siard.upgradedtables import table_schemas, upgraded_table
 from metspack.sources.archive import Archive
+from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
 from metspack.uris import are_plain
+
+_AT_ONCE = 1 << 20  # bytes of LOBs that are written at once
 
 Values = Callable[[Table], NewCells | None]
 """For a table, the new values of its LOB cells; None leaves its document as it is, unread."""
@@ -77,16 +79,39 @@ class Added:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedRun:
-    """Entries that are added one behind the other: small LOBs, of one folder, with all their bytes."""
+    """Entries that are added one behind the other: the LOBs of a run, read where ``holdings`` have them."""
 
     names: Sequence[str]
-    contents: Sequence[bytes]
+    run: LobRun
+    holdings: Holdings
     method: int = DEFLATED
+
+    def contents(self) -> Iterator[bytes]:
+        """Yield the bytes of each entry, proven; raises ``SourceError``."""
+        with OpenHoldings(self.holdings) as holdings:
+            for number, data in enumerate(holdings.proven_contents(self.run)):
+                if data is not None:
+                    yield bytes(data)
+                    continue
+                passage = Passage(self.run.lob(number), holdings, ())  # by itself it may tell why
+                whole = b"".join(passage.portion())
+                passage.end()
+                yield whole
+            holdings.check_unchanged()
 
     def one_by_one(self) -> Iterator[Added]:
         """Yield each entry by itself."""
-        for name, data in zip(self.names, self.contents, strict=True):
+        for name, data in zip(self.names, self.contents(), strict=True):
             yield Added(name=name, blocks=(data,), size=len(data), method=self.method)
+
+    def together(self) -> Iterator[tuple[Sequence[str], list[bytes]]]:
+        """Yield names and bytes of some entries at a time."""
+        contents = self.contents()
+        sizes = accumulate(self.run.sizes)
+        for _, some in groupby(zip(self.names, sizes, strict=True), lambda each: each[1] // _AT_ONCE):
+            names = [name for name, _ in some]
+            yield names, list(islice(contents, len(names)))
+        next(contents, None)  # what was read has not been changed meanwhile
 
 
 def moved(archive: Archive, entries: Departures, uses: Mapping[tuple[int, int, int], FolderUse]) -> Moved:
@@ -113,6 +138,8 @@ def rewrite(
     values: Values,
     algorithms: Iterable[str],
     added: Iterable[Added | AddedRun] = (),
+    jobs: int = 1,
+    moved_lobs: Callable[[int], None] = lambda _amount: None,
     wrote: Callable[[int], None] = lambda _amount: None,
     meanwhile: Callable[[], object] = lambda: None,
     upgrade: Upgrade | None = None,
@@ -121,7 +148,8 @@ def rewrite(
 
     What is written is a zip file with the archive at its root, whatever it lay in; what is added
     stands behind all other content, in the order given. A column that stays inside and whose cells get
-    values gets them as the full names of their entries. ``wrote`` is called with the bytes of the entries,
+    values gets them as the full names of their entries. Up to ``jobs`` processes write what is added as runs,
+    and ``moved_lobs`` is called with its bytes. ``wrote`` is called with those of the other entries,
     ``meanwhile`` before each block of a table and each entry. With ``upgrade`` what is written is of SIARD
     2.2. Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has already, and
     ValueError as ``spliced_table`` does.
@@ -143,7 +171,13 @@ def rewrite(
             splices[table.path] = _upgraded(table, splices.get(table.path))
     folders = LobFolders(database=moved.database, columns=moved.columns, fields=fields, renamed=renamed)
     changes = _Changes(
-        departures=moved.entries, splices=splices, added=added, folders=folders, upgrade=upgrade
+        departures=moved.entries,
+        splices=splices,
+        added=added,
+        jobs=jobs,
+        moved=moved_lobs,
+        folders=folders,
+        upgrade=upgrade,
     )
     return _write(archive, changes, target, work, algorithms, wrote, meanwhile)
 
@@ -196,6 +230,8 @@ class _Changes:
     departures: Departures
     splices: Mapping[str, _Splice] = field(default_factory=dict)
     added: Iterable[Added | AddedRun] = ()
+    jobs: int = 1
+    moved: Callable[[int], None] = lambda _amount: None
     folders: LobFolders | None = None
     upgrade: Upgrade | None = None
 
@@ -286,9 +322,9 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
             wrote(writer.file.size - before)
         for name, schema in schemas.items():
             writer.add(name, (schema(),), method=STORED)
-        with closing(Departures()) as given:
-            _Additions(writer, archive, changes, given).add_each()
         hashers = ThreadedHashers({*algorithms, *_seal_algorithms(archive)})
+        with closing(Departures()) as given, Workers(changes.jobs) as workers:
+            _Additions(writer, archive, changes, given, hashers).add_each(workers)
         _hash(hashers, writer)
         _write_header(writer, archive, changes, hashers.copy())
         writer.finish(b"" if archive.container is None else archive.container.comment)
@@ -329,10 +365,47 @@ def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals:
         writer.add(name, (contents,), method=STORED)
 
 
-def _hash(hashers: Hashers, writer: ZipWriter) -> None:
-    """Add what was written since the last time."""
-    for block in writer.file.read_back(hashers.size, writer.file.size):
+def _hash(hashers: Hashers, writer: ZipWriter, stop: int | None = None) -> None:
+    """Add what was written since the last time, all or up to an offset."""
+    for block in writer.file.read_back(hashers.size, writer.file.size if stop is None else stop):
         hashers.update(block)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ReservedRun:
+    """Entries that any process may write: those of ``added`` at an offset, where room was left for them."""
+
+    added: AddedRun
+    path: Path
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WrittenRun:
+    """Entries that were written, up to an offset, and their records for the directory."""
+
+    records: Sequence[bytes]
+    stop: int
+
+
+def write_reserved(task: _ReservedRun, moved: Callable[[int], None]) -> _WrittenRun:
+    """Write entries where room was left for them; raises ``SourceError`` and ``TargetError``."""
+    at = task.start
+    listed: list[bytes] = []
+    with writing.SharedFile(task.path) as file:
+        for names, contents in task.added.together():
+            blocks, records = new_entries(names, contents, at, method=STORED)
+            block = b"".join(blocks)
+            if at + len(block) > task.stop:
+                raise AssertionError(f"{names[0]!r} and others need more room than was left for them")
+            file.write(at, block)
+            at += len(block)
+            listed += records
+            moved(sum(map(len, contents)))
+    if at != task.stop:
+        raise AssertionError(f"entries end at byte {at:,}; room was left up to {task.stop:,}")
+    return _WrittenRun(records=listed, stop=at)
 
 
 class _Additions:
@@ -342,25 +415,57 @@ class _Additions:
     ``given`` takes the names.
     """
 
-    def __init__(self, writer: ZipWriter, archive: Archive, changes: _Changes, given: Departures) -> None:
+    def __init__(
+        self,
+        writer: ZipWriter,
+        archive: Archive,
+        changes: _Changes,
+        given: Departures,
+        hashers: ThreadedHashers,
+    ) -> None:
         self._writer = writer
         self._archive = archive
         self._changes = changes
         self._given = given
+        self._hashers = hashers
         self._lists = any(archive.tree.extent(f"{each.folder_path}/") for each in archive.metadata.tables)
         self._folder = ""
 
-    def add_each(self) -> None:
+    def add_each(self, workers: Workers) -> None:
         """Append the entries; raises ``SourceError`` for a name that is there already."""
-        for each in self._changes.added:
-            if isinstance(each, Added):
-                self._add(each)
-            elif self._are_new(each.names):
-                self._add_folders(each.names[0])
-                self._writer.add_run(each.names, each.contents, method=each.method)
-            else:
-                for one in each.one_by_one():
-                    self._add(one)
+        for folder, some in groupby(self._changes.added, self._new_folder):
+            if folder is None:
+                for each in some:
+                    for one in (each,) if isinstance(each, Added) else each.one_by_one():
+                        self._add(one)
+                continue
+            self._add_folders(f"{folder}/")
+            tasks = (self._reserve(each) for each in self._together(some))
+            # Up to the end of each run all that stands in the file is as it stays.
+            for written in workers.results(write_reserved, tasks, self._changes.moved):
+                self._writer.list_run(written.records)
+                _hash(self._hashers, self._writer, written.stop)
+
+    def _together(self, some: Iterable[Added | AddedRun]) -> Iterator[AddedRun]:
+        """Write runs that are deflated, as nobody knows how long they become, and yield the others."""
+        for each in some:
+            if isinstance(each, AddedRun) and each.method == STORED:
+                yield each
+            elif isinstance(each, AddedRun):
+                for names, contents in each.together():
+                    self._writer.add_run(names, contents, method=each.method)
+                    self._changes.moved(sum(map(len, contents)))
+
+    def _reserve(self, added: AddedRun) -> _ReservedRun:
+        start = self._writer.reserve(added.names, added.run.sizes)
+        file = self._writer.file
+        return _ReservedRun(added=added, path=file.path, start=start, stop=file.size)
+
+    def _new_folder(self, added: Added | AddedRun) -> str | None:
+        """Return the folder of a run if all that is to be asked of it was seen at once to be right."""
+        if isinstance(added, Added) or not self._are_new(added.names):
+            return None
+        return added.names[0].rpartition("/")[0]
 
     def _add(self, each: Added) -> None:
         if name_fault(each.name) or each.name.endswith("/") or each.name.startswith(HEADER):
@@ -416,49 +521,32 @@ def sealed_size(archive: Archive) -> int:
     container = archive.container
     if container is None or archive.prefix:
         return 0
-    headers = (r.extent.offset for r in container.records() if r.extent.name.startswith(HEADER))
-    return next(headers, container.size)
+    return next((record.extent.offset for record in container.records(folder=HEADER)), container.size)
 
 
-def stale_digests(archive: Archive, read: Callable[[int], None]) -> Iterator[tuple[Digest, Digest]]:
-    """Yield each messageDigest of the archive that is wrong, with the right one.
+WHOLE = "SHA-256"
+"""The algorithm of the digest that tells which file a package was made of."""
 
-    Yields nothing when it cannot be compared. ``read`` is called with the number of bytes read: all that the
-    digest covers.
+
+def compared_digests(
+    archive: Archive, read: Callable[[int], None]
+) -> tuple[tuple[tuple[Digest, Digest], ...], str]:
+    """Return each messageDigest of the archive with the right one, and the SHA-256 of its file.
+
+    There is none of the first when they cannot be compared, nor of the second for an unpacked archive.
+    ``read`` is called with the number of bytes read: all of the file.
     """
     container = archive.container
-    if container is None or archive.prefix:
-        return
-    hashers = ThreadedHashers(_seal_algorithms(archive))
-    for block in raw_bytes(container.medium, str(container.path), 0, sealed_size(archive)):
-        hashers.update(block)
-        read(len(block))
-    for digest in archive.metadata.digests:
-        if (found := hashers.digest(digest.algorithm)) != digest:
-            yield digest, found
-
-
-_NEW = " (the package gets a new one)"
-_RIGHT = " (the package gets the right one)"
-_LEFT = ", and is left as it is (a full check says so)"
-
-
-def digest_warnings(archive: Archive, progress: Progress, *, rewritten: bool) -> Iterator[str]:
-    """Yield warnings about messageDigests of an archive that differ from its content.
-
-    ``rewritten``: the package gets an archive with new digests; else the archive is left as it is.
-    """
-    if not archive.metadata.digests:
-        return
-    if not comparable(archive):
-        yield (
-            "the archive's messageDigest could not be compared with its content: it is of the zip file "
-            f"that the archive was before it was unpacked or wrapped{_NEW if rewritten else ''}"
-        )
-        return
-    progress.stage("Comparing the archive's messageDigest", sealed_size(archive))
-    for said, found in stale_digests(archive, progress.advance):
-        yield (
-            f"the archive's {said.algorithm} messageDigest is {said.value}, but its content has "
-            f"{found.value}; it was changed after it was sealed{_RIGHT if rewritten else _LEFT}"
-        )
+    if container is None:
+        return (), ""
+    digests = archive.metadata.digests if comparable(archive) else ()
+    hashers = ThreadedHashers({WHOLE, *(each.algorithm for each in digests)})
+    found: tuple[tuple[Digest, Digest], ...] = ()
+    stop = sealed_size(archive)
+    for start, end in ((0, stop), (stop, container.size)):
+        for block in raw_bytes(container.medium, str(container.path), start, end):
+            hashers.update(block)
+            read(len(block))
+        if end == stop:
+            found = tuple((each, hashers.digest(each.algorithm)) for each in digests)
+    return found, hashers.digest(WHOLE).value

@@ -163,7 +163,7 @@ def test_the_lobs_of_one_archive_are_never_taken_for_those_of_another(tmp_path: 
     out = tmp_path / "out"
     add(out, first.rename(tmp_path / "Orders.siard"))
     shutil.rmtree(out / "Orders_lobseg_0")
-    assert "Z010" in codes(out)
+    assert "L002" in codes(out)
     assert "P118" not in codes(out)
     for asked in (
         lambda: list(api.cat(out, "Orders.s0.t0.c2.r1")),
@@ -502,14 +502,15 @@ def test_a_representation_whose_name_cannot_be(tmp_path: Path, source: Path) -> 
 def test_a_package_with_errors(out: Path, source: Path) -> None:
     lob = next(path for path in sorted(out.rglob("*.bin")))
     lob.unlink()
-    error = refused(out, source, TargetError, "has errors before anything is added: .*F001")
+    error = refused(out, source, TargetError, "has errors before anything is added: ")
     assert any("F001" in line for line in error.details)
 
 
 def test_a_package_whose_child_has_no_mets(out: Path, source: Path) -> None:
     documents = {path for path in out.glob("*/*.xml") if path.name.lower() == "mets.xml"}
     min(documents - {parent(out)}).unlink()
-    refused(out, source, TargetError, "has errors before anything is added: .*L002")
+    error = refused(out, source, TargetError, "has errors before anything is added: ")
+    assert any("L002" in line for line in error.details)
 
 
 @pytest.mark.parametrize("manifest", ["manifest-md5.txt", "manifest-sha256.txt"])

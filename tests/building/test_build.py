@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import zipfile
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack import checking
+from metspack import checking, processes
 from metspack.building import build
 from metspack.building.build import BuildOptions, Built
+from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.errors import PlanError, SourceError
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import Software
-from metspack.model import ClosedBy, Limits, Segment, Severity
+from metspack.model import ClosedBy, Limits, LinkMode, Segment, Severity
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.division import Split
+from metspack.processes import Moved, Underway, Workers
 from metspack.progress import Silent
 from metspack.sources import rewriting
 from metspack.sources.lobstream import PART_DIGEST
@@ -65,6 +70,100 @@ def test_no_more_processes_than_are_of_use(
     files, size = amounts
     course = Course(segments=[SEGMENT] * segments, files=files, bytes=size)
     assert course.jobs(wanted) == expected
+    course.cuts[0] = [1, 2, 3, 4]
+    assert course.jobs(wanted) == (expected if expected < segments else min(wanted or 6, segments + 4))
+
+
+def in_stretches(patch: pytest.MonkeyPatch) -> None:
+    """Have segments placed in stretches of few LOBs, as by several processes, in this one."""
+
+    def begin(
+        self: Workers,
+        work: Callable[..., TaskPlaced],
+        tasks: Iterable[SegmentTask],
+        moved: Moved,
+        *,
+        is_growing: bool = False,
+    ) -> Underway[SegmentTask, TaskPlaced]:
+        assert not is_growing
+        return Underway(self, None, work, iter(tasks), moved)
+
+    patch.setattr(slices, "STRETCH_FILES", 2)
+    patch.setattr(Workers, "begin", begin)
+
+
+STRETCHED = {
+    "one segment": options(None, None),
+    "a few": options(5, None),
+    "csip": replace(options(9, None), dialect="csip", agents=("Archive",)),
+    "split": replace(options(None, 20_000), split=Split.FILL),
+    "columns": replace(options(6, None), layout="siard22"),
+    "packed": replace(options(9, None), pack="zip"),
+}
+
+
+@pytest.mark.parametrize("case", STRETCHED)
+def test_segments_placed_in_stretches_give_the_same_package(
+    case: str, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = STRETCHED[case]
+    one = build.build(northwind_full, tmp_path / "whole", asked)
+    in_stretches(monkeypatch)
+    two = build.build(northwind_full, tmp_path / "stretches", replace(asked, jobs=2))
+    assert tree(tmp_path / "whole") == tree(tmp_path / "stretches")
+    assert one == replace(two, target=one.target)
+
+
+def test_files_are_linked_in_stretches_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    column = tmp_path / "F" / "content" / "schema0" / "table0" / "lob2"
+    column.mkdir(parents=True)
+    for number in range(9):
+        (column / f"record{number}.bin").write_bytes(b"picture %d" % number)
+    asked = replace(options(None, None), link_mode=LinkMode.HARDLINK)
+    one = build.build(tmp_path / "F", tmp_path / "whole", asked)
+    in_stretches(monkeypatch)
+    two = build.build(tmp_path / "F", tmp_path / "stretches", replace(asked, jobs=2))
+    assert one.linked == two.linked == 9
+    assert tree(tmp_path / "whole") == tree(tmp_path / "stretches")
+    assert {each.stat().st_nlink for each in column.iterdir()} == {3}
+
+
+def test_cells_get_digests_of_what_was_placed_in_stretches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lobs = [siards.Lob(data=b"picture %d" % number, attributes="") for number in range(7)]
+    source = siards.packed(tmp_path / "A.siard", siards.parts(lobs))
+    asked = replace(options(None, None), add_digests=True)
+    build.build(source, tmp_path / "whole", asked)
+    in_stretches(monkeypatch)
+    build.build(source, tmp_path / "stretches", replace(asked, jobs=2))
+    assert tree(tmp_path / "whole") == tree(tmp_path / "stretches")
+    assert "Z021" not in {each.code for each in checking.check(tmp_path / "stretches")}
+
+
+def test_processes_share_the_segments_where_these_are_few(
+    northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "STRETCH_FILES", 2)
+    for jobs in (1, 3):
+        build.build(northwind_full, tmp_path / f"jobs {jobs}", options(None, None, jobs))
+    assert tree(tmp_path / "jobs 1") == tree(tmp_path / "jobs 3")
+
+
+def test_a_fault_in_a_stretch_is_told_as_in_a_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = siards.siard(tmp_path / "A.siard", *(b"picture %d" % number for number in range(8)))
+    source.write_bytes(source.read_bytes().replace(b"picture 5", b"picture 8"))
+    told = []
+    for jobs in (1, 2):
+        with pytest.raises(SourceError) as caught:
+            build.build(source, tmp_path / "out", replace(options(None, None), jobs=jobs))
+        told.append((caught.value.message, caught.value.hint))
+        assert names(tmp_path) == {"A.siard"}
+        in_stretches(monkeypatch)
+    assert told[0] == told[1]
+    assert "s0.t0.c2.r6" in told[0][0]
 
 
 CONTENTS = st.lists(st.binary(max_size=40), max_size=12)
@@ -82,7 +181,8 @@ def test_every_lob_is_where_its_cell_says_and_nothing_is_lost(
     folder = tmp_path_factory.mktemp("law")
     source = siards.packed(folder / "A.siard", siards.parts(siards.lobs(*contents)), method=method)
     built = build.build(source, folder / "out", options(*limits))
-    assert (built.files, built.bytes, built.warnings) == (len(contents), sum(map(len, contents)), ())
+    assert (built.files, built.bytes) == (len(contents), sum(map(len, contents)))
+    assert all("fewer than two in each on average" in each for each in built.warnings)
     with zipfile.ZipFile(folder / "out" / "A.siard") as container:
         table = container.read(siards.TABLE).decode()
         left = [name for name in container.namelist() if name.startswith("content/")]
@@ -114,9 +214,18 @@ def test_what_was_built_is_said(tmp_path: Path) -> None:
         bytes=6,
         split=0,
         kept=0,
-        warnings=(),
+        warnings=built.warnings,
         readers=built.readers,
+        made_of=built.made_of,
     )
+    assert [each.partition(", ")[0] for each in built.warnings] == ["names have only ASCII letters"]
+    assert built.made_of is not None
+    assert built.made_of.document() == {
+        "name": "A b.siard",
+        "size": source.stat().st_size,
+        "sha256": hashlib.sha256(source.read_bytes()).hexdigest(),
+        "message_digest": {"verdict": "none", "digests": [], "unreadable": []},
+    }
     assert built.readers is not None
     assert built.readers.sentence().startswith("LOBs found by metspack; not by SIARD Suite")
     assert built.objid.startswith("urn:uuid:")
@@ -223,6 +332,72 @@ def test_cells_that_get_other_digests_get_them_whatever_was_written_meanwhile(
         assert "LOBs whose cell has the digest of their last part alone: 3" in built.warnings
     assert tree(tmp_path / "jobs 1") == tree(tmp_path / "jobs 2")
     assert [each for each in checking.check(tmp_path / "jobs 2") if each.severity is Severity.ERROR] == []
+
+
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of LOBs that were planned when placing began; it begins with the first segment planned."""
+    found: list[int] = []
+    real = build.BuildWork._begin_placing
+
+    def noted(work: build.BuildWork, staging: Any, course: Course, **how: bool) -> Any:
+        found.append(course.lobs)
+        return real(work, staging, course, **how)
+
+    monkeypatch.setattr(build.BuildWork, "_begin_placing", noted)
+    monkeypatch.setattr(processes, "are_many", bool)
+    return found
+
+
+@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
+def test_segments_that_are_placed_while_others_are_planned_are_the_same(
+    layout: str, tmp_path: Path, ahead: list[int]
+) -> None:
+    """Segments of two columns, LOBs in parts, and LOBs of several cells among them."""
+    contents = [b"%d" % number * (number % 5 * 30 + 1) for number in range(24)]
+    rows = [(number, 23 - number) for number in range(12)] + [(3, 3), (0, 23)]
+    source = siards.two_columns(tmp_path / "A.siard", contents, rows)
+    asked = replace(options(3, 100), layout=layout, split=Split.FILL)
+    for jobs in (1, 2, 7):
+        build.build(source, tmp_path / f"{jobs}", replace(asked, jobs=jobs))
+    assert ahead[0] > min(ahead[1:])
+    assert tree(tmp_path / "1") == tree(tmp_path / "2") == tree(tmp_path / "7")
+
+
+def test_a_fault_of_the_plan_is_told_before_those_of_lobs_that_were_placed_meanwhile(
+    tmp_path: Path, ahead: list[int]
+) -> None:
+    source = siards.siard(tmp_path / "A.siard", *(b"picture %d" % number for number in range(8)))
+    damaged = source.read_bytes().replace(b"picture 0", b"picture 9")
+    source.write_bytes(damaged)
+    for jobs in (1, 2):
+        with pytest.raises(SourceError, match=r"LOB s0\.t0\.c2\.r1"):
+            build.build(source, tmp_path / "out", replace(options(1, None), jobs=jobs))
+    source.write_bytes(damaged.replace(b"record7.bin", b"record9.bin"))
+    for jobs in (1, 2):
+        with pytest.raises(SourceError, match=r"table0\.xml"):
+            build.build(source, tmp_path / "out", replace(options(1, None), jobs=jobs))
+        assert names(tmp_path) == {"A.siard"}
+    assert min(ahead) < max(ahead)
+
+
+def test_room_is_that_from_before_the_first_segment_was_placed(
+    tmp_path: Path, ahead: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written while others are planned is not missing afterwards."""
+    source = siards.siard(tmp_path / "A.siard", *(b"picture %d" % number for number in range(8)))
+    seen: list[int] = []
+    real = os.statvfs
+
+    def less_and_less(path: Any) -> Any:
+        status = real(path)
+        seen.append(status.f_bavail)
+        given = {name: getattr(status, name) for name in ("f_bavail", "f_frsize", "f_files", "f_favail")}
+        return SimpleNamespace(**given | ({"f_bavail": 0} if len(seen) > 2 else {}))
+
+    monkeypatch.setattr(os, "statvfs", less_and_less)
+    build.build(source, tmp_path / "out", replace(options(1, None), jobs=2))
+    assert len(ahead) == 1
 
 
 def test_a_fault_of_the_archive_is_told_behind_those_of_lobs(tmp_path: Path) -> None:

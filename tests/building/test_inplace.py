@@ -829,7 +829,7 @@ def test_locks_where_there_are_none(
         ("N_lobs/s0_t2_c4/seg_3", "N_lobs", "N_lobs", None, "N_lobs"),
         ("N_lobs/s0_t2_c4/a/b", "N_lobs", "N_lobs", None, "N_lobs"),
         ("lobs/x/seg_0/a", "lobs", "lobs", None, "lobs"),
-        ("1 ä/x", "1 ä", "1 ä", None, "_1__"),
+        ("1 ä/x", "1 ä", "1 ä", None, "_1_ae"),
     ],
 )
 def test_the_segment_of_a_file_by_its_path(

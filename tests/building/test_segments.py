@@ -80,7 +80,7 @@ def tasks(source: Path, folder: Path) -> list[SegmentTask]:
 
 def place_all(given: Iterable[SegmentTask], jobs: int, progress: Progress) -> Iterator[segments.TaskPlaced]:
     with processes.Workers(jobs) as workers:
-        yield from segments.begin_placing(given, workers, progress).results()
+        yield from workers.results(segments.place, given, progress.advance)
 
 
 @pytest.fixture

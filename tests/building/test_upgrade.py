@@ -127,7 +127,8 @@ def check_valid(siard: Path) -> None:
 
 def checked(package: Path) -> CheckSummary:
     checking = check(package)
-    assert {each.code for each in checking} <= {"Z021"}  # cells without a digest
+    # Cells without a digest, and a messageDigest that is made up.
+    assert {each.code for each in checking} <= {"Z021", "Z051"}
     return checking.summary
 
 

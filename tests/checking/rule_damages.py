@@ -139,6 +139,14 @@ _DUMP = both(
 )
 _DIVISION = without(r'<div ID="div-rep1".*?</div>\n')
 
+_NAMED_2_0_4 = package("E-ARK-SIP-v2-2-0.xml", "E-ARK-SIP-v2-0-4.xml")
+
+
+def _recorded(*records: tuple[str, str]) -> Damage:
+    written = "".join(f'<altRecordID TYPE="{kind}">{text}</altRecordID>' for kind, text in records)
+    return package("</metsHdr>", f"{written}</metsHdr>")
+
+
 CASES: dict[str, Case] = {
     # --- folders
     "CSIPSTR2": _case("CSIPSTR2", package('OBJID="package"', 'OBJID="another"')),
@@ -161,12 +169,12 @@ CASES: dict[str, Case] = {
         package("metadata/descriptive/", "metadata/other/"),
     ),
     "CSIPSTR9": _case(
-        "CSIPSTR9 SIARD_1 CSIP107",
+        "CSIPSTR9 SIARD_1 CSIP107 CSIP64",
         _deleted("representations"),
     ),
     "CSIPSTR10": _case("CSIPSTR10", _written("representations/x.txt")),
     "CSIPSTR11": _case(
-        "CSIPSTR11 SIARD_15",
+        "CSIPSTR11 SIARD_15 CSIP64",
         _moved(DATA, f"{REPRESENTATION}/content"),
         representation('href="data/', 'href="content/', 2),
     ),
@@ -214,14 +222,18 @@ CASES: dict[str, Case] = {
     # --- files
     "CSIP58": _case("CSIP58 SIARD_13", without(r"<fileSec.*</fileSec>\n", REPRESENTATION_METS)),
     "CSIP60": _case(
-        "CSIP60",
+        "CSIP60 CSIP64",
         package('USE="Documentation"', 'USE="Notes"'),
         without(r'<div ID="div-documentation".*?</div>\n'),
     ),
     "CSIP113": _case(
-        "CSIP113", package('USE="Schemas"', 'USE="Notes"'), without(r'<div ID="div-schemas".*?</div>\n')
+        "CSIP113 CSIP64",
+        package('USE="Schemas"', 'USE="Notes"'),
+        without(r'<div ID="div-schemas".*?</div>\n'),
     ),
-    "CSIP114": _case("CSIP114 CSIP108 SIARD_6", package('USE="Representations/rep1"', 'USE="Others/rep1"')),
+    "CSIP114": _case(
+        "CSIP114 CSIP64 CSIP108 SIARD_6", package('USE="Representations/rep1"', 'USE="Others/rep1"')
+    ),
     "CSIP61": _case("", package('USE="Schemas" ADMID="premis"', 'USE="Schemas" ADMID="x"'), codes="M022"),
     "CSIP62": _case(
         "CSIP62 SIARD_6", package(' csip:CONTENTINFORMATIONTYPE="citssiard_v1_0" csip:OTHER', " csip:OTHER")
@@ -271,7 +283,7 @@ CASES: dict[str, Case] = {
     "CSIP108": _case("CSIP108", package('xlink:title="rep1"', 'xlink:title="rep"')),
     "CSIP109": _case("CSIP109", without(r"<mptr .*?/>")),
     # --- SIP
-    "SIP2": _case("SIP2", package("E-ARK-SIP-v2-2-0.xml", "E-ARK-SIP.xml")),
+    "SIP2": _case("SIP2", package("E-ARK-SIP-v2-2-0.xml", "E-ARK-SIP-of-mine.xml")),
     "SIP4": _case("SIP4", package('TYPE="SIP"', 'TYPE="AIP"')),
     "SIP11": _case("SIP11", package('"ARCHIVIST" TYPE="ORGANIZATION"', '"ARCHIVIST" TYPE="OTHER"')),
     "SIP12": _case("SIP12", package("<name>Northwind Traders</name>", "")),
@@ -323,7 +335,7 @@ CASES: dict[str, Case] = {
     ),
     "SIARD_17": _case("", lambda root: (root / ARCHIVE).write_bytes(b"no archive"), codes="Z001"),
     "SIARD_19b": _case("SIARD_19b", _written(f"{DATA}/Northwind_lobs/mapping.txt")),
-    "SIARD_20": _case("SIARD_20 CSIPSTR11", _DUMP, _deleted(DATA)),
+    "SIARD_20": _case("SIARD_20 CSIPSTR11 CSIP64", _DUMP, _deleted(DATA)),
     "SIARD_21": _case(
         "SIARD_21 CSIP32", _DUMP, without(r"<digiprovMD.*</digiprovMD>\n", REPRESENTATION_METS)
     ),
@@ -340,6 +352,22 @@ CASES: dict[str, Case] = {
         _archived(TABLE.replace(b"t2_c4_r1", b"picture")),
         representation("t2_c4_r1", "picture"),
     ),
+}
+
+CASES |= {
+    "CSIP86": _case("CSIP86", _NAMED_2_0_4, package('ID="top" LABEL="package"', 'ID="top" LABEL="another"')),
+    "SIP1": _case("SIP1", package("<mets ", '<mets LABEL=" " ')),
+    "SIP3": _case("SIP3", package("<metsHdr ", '<metsHdr RECORDSTATUS="BRAND NEW" ')),
+    "SIP5": _case("SIP5", _recorded(("SUBMISSIONAGREEMENT", "a"), ("SUBMISSIONAGREEMENT", "b"))),
+    "SIP6": _case(
+        "SIP6", _recorded(("PREVIOUSSUBMISSIONAGREEMENT", "a"), ("PREVIOUSSUBMISSIONAGREEMENT", " "))
+    ),
+    "SIP7": _case("SIP7", _recorded(("REFERENCECODE", ""))),
+    "SIP8": _case("SIP8", _recorded(("PREVIOUSREFERENCECODE", ""))),
+    "SIP32": _case("SIP32", package('<file ID="readme"', '<file sip:FILEFORMATNAME="" ID="readme"')),
+    "SIP33": _case("SIP33", package('<file ID="readme"', '<file sip:FILEFORMATVERSION=" " ID="readme"')),
+    "SIP34": _case("SIP34", package('<file ID="readme"', '<file sip:FORMATREGISTRY="" ID="readme"')),
+    "SIP35": _case("SIP35", package('<file ID="readme"', '<file sip:FORMATREGISTRYKEY="" ID="readme"')),
 }
 
 # What the requirement's own XPath finds is taken away, or given another value, with lxml: another engine.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from metspack import safexml
-from metspack.checking import ALL_CODES, Code, Level, check, segments
+from metspack.checking import ALL_CODES, Code, Level, check, segmentreader, segments
 from metspack.checking.archives.lobsearch import Finder
 from metspack.model import Severity
 from metspack.reporting import model as reporting
@@ -31,11 +31,13 @@ def test_a_case_gives_exactly_the_codes_in_its_name(
 ) -> None:
     if case.id in WHOLE:
         monkeypatch.setattr(segments, "FEW", 0)
+        monkeypatch.setattr(segmentreader, "LARGE", 0)
         monkeypatch.setattr(safexml, "FIRST", 1)
         monkeypatch.setattr(safexml, "FEWEST", 0)
     package = case.made(tmp_path)
     roots = [package.with_name(each) for each in case.roots]
-    found = ordered(check(package, Level(case.level), roots=roots, strict=case.strict))
+    given = [package, *(package.with_name(each) for each in case.also)]
+    found = ordered(check(given, Level(case.level), roots=roots, strict=case.strict))
     shown = "\n".join(reporting.line(each) for each in found)
     assert {each.code for each in found} == case.codes, shown
     gravest = max((each.severity for each in found), key=_GRAVITY.index, default=Severity.INFO)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 
 import pytest
 
 from metspack.checking import check
+from metspack.errors import SourceError
+from tests import siards
 from tests.packages import forge
 
 CLIMBING = re.compile(r'xlink:href="(Northwind[._][^"]*)"')
@@ -80,3 +83,93 @@ def test_a_child_that_links_to_its_parent_stays_itself(package: Path) -> None:
 def test_a_mets_that_cannot_be_read_is_told_as_such(package: Path) -> None:
     (package / "mets.xml").write_text('<mets xmlns="http://www.loc.gov/METS/" LABEL="../x">')
     assert "X001" in codes(package / "mets.xml", package.parent)
+
+
+# --- what is nothing to check --------------------------------------------------------------------------
+
+TAR = b"x".ljust(257, b"\0") + b"ustar".ljust(300, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("a.pdf", b"%PDF-1.7\n", "is a PDF document, expected a METS file"),
+        ("x.tar.gz", gzip.compress(TAR), "is a gzip-compressed tar file, which is not read"),
+        ("x.gz", gzip.compress(b"x"), "is a gzip-compressed file, which is not read"),
+        ("broken.gz", b"\x1f\x8b\xff\xff\xff\xff", "is a gzip-compressed file, which is not read"),
+        ("x.bin", b"PK\x03\x04".ljust(99), "is a zip file, and its name does not end with .zip"),
+        ("x.bag", TAR, "is a tar file, and its name does not end with .tar"),
+        ("x.xml", b"", "is an empty file, expected a METS file"),
+        ("pyproject.toml", b"[project]\n", "is not XML, expected a METS file"),
+        ("x.html", b"<!DOCTYPE html><html></html>", "is an HTML page, expected a METS file"),
+        ("ead.xml", b"<?xml version='1.0'?><ead xmlns='urn:e'/>", "is XML with the root element {urn:e}ead"),
+        ("ead.xml", "\ufeff<ead/>".encode("utf-16-le"), "is XML with the root element ead"),
+    ],
+)
+def test_a_file_that_is_no_mets_is_told_for_what_it_is(
+    tmp_path: Path, name: str, data: bytes, what: str
+) -> None:
+    forge.forge(tmp_path / "neighbour")
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(SourceError) as caught:
+        list(check(path))
+    assert caught.value.message.startswith(f"{path} {what}")
+    assert caught.value.hint
+
+
+def found(path: Path) -> set[str]:
+    return {each.code for each in check(path)}
+
+
+def test_a_mets_of_any_name_and_one_that_cannot_be_read_are_checked(tmp_path: Path) -> None:
+    root = forge.forge(tmp_path / "package")
+    (root / "mets.xml").rename(root / "METS.other.xml")
+    assert "M001" not in found(root / "METS.other.xml")
+    (root / "cut.xml").write_bytes(b"<mets:mets xmlns:mets='http://www.loc.gov/METS/'><a")
+    assert "X001" in found(root / "cut.xml")
+    (root / "link.xml").symlink_to("METS.other.xml")
+    assert found(root / "link.xml")
+
+
+def test_an_archive_is_told_for_what_it_is_if_it_is_there(tmp_path: Path) -> None:
+    path = siards.siard(tmp_path / "A b.siard", b"one")
+    with pytest.raises(SourceError, match="is a SIARD archive") as caught:
+        list(check(path))
+    assert f"metspack build '{path}' -o OUT" in caught.value.hint
+    with pytest.raises(SourceError) as caught:
+        list(check(tmp_path / "none.siard"))
+    assert caught.value.message == f"{tmp_path / 'none.siard'} does not exist"
+
+
+@pytest.mark.parametrize("form", ["archive", "archives", "LOBs", "segments", "unpacked"])
+def test_what_a_package_can_be_made_of_is_none_and_the_command_is_told(tmp_path: Path, form: str) -> None:
+    folder = tmp_path / "in here"
+    folder.mkdir()
+    lobs = folder / "content/schema0/table0/lob1"
+    command = f"metspack build '{folder}' -o OUT"
+    if form in {"archive", "archives", "segments"}:
+        path = siards.siard(folder / "A.siard", b"one")
+        command = f"metspack build '{path}' -o OUT"
+    if form == "archives":
+        siards.siard(folder / "B.siard", b"two")
+    if form == "segments":
+        lobs = folder / "A_lobseg_0" / "content/schema0/table0/lob1"
+        command = f"metspack build '{folder}' --keep-segments --in-place"
+    if form in {"LOBs", "segments"}:
+        lobs.mkdir(parents=True)
+        (lobs / "record0.bin").write_bytes(b"x")
+    if form == "unpacked":
+        (folder / "header").mkdir()
+        (folder / "header/metadata.xml").write_bytes(b"<x/>")
+    with pytest.raises(SourceError) as caught:
+        list(check(folder))
+    what = {"LOBs": "LOBs", "unpacked": "an unpacked archive"}.get(form, "A.siard")
+    assert caught.value.message == f"{folder} is not a package: it holds {what} and no METS"
+    assert caught.value.hint == f"To make one: {command}"
+    (folder / "manifest-md5.txt").write_bytes(b"")
+    assert "M001" in found(folder)
+    (folder / "manifest-md5.txt").unlink()
+    (folder / "below/deeper").mkdir(parents=True)
+    (folder / "below/deeper/mets.xml").write_bytes(b"")
+    assert "X001" in found(folder)  # a package lies below

@@ -16,22 +16,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import Level, check, segments
+from metspack.checking import Level, check, segmentreader, segments
 from metspack.checking.segments import Agreement, SegmentLook
 from metspack.digests import OCTETS
 from metspack.files import reading
-from metspack.model import Budgets, Finding
+from metspack.model import Budgets, Severity
 from tests.laws import law, spread
 from tests.packages import forge
 from tests.packages.forge import LOBS, Lob, lobs
 
 FIRST, SECOND = "Northwind_lobseg_0", "Northwind_lobseg_1"
 NEVER = 1 << 60
+MANIFESTS = ("manifest-md5.txt", "manifest-sha256.txt")
 
 
 @pytest.fixture(autouse=True)
 def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments, "FEW", 0)
+    monkeypatch.setattr(segmentreader, "LARGE", 0)
+    monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
 
 
 @pytest.fixture
@@ -39,24 +42,9 @@ def package(tmp_path: Path) -> Path:
     return forge.forge(tmp_path / "package")
 
 
-@pytest.fixture
-def agreed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each look at segments in one go was all there was to a check."""
-    found: list[bool] = []
-    real = segments.told_all_the_same
-
-    def told(findings: Iterator[Finding]) -> list[Finding] | None:
-        result = real(findings)
-        found.append(result is not None)
-        return result
-
-    monkeypatch.setattr(segments, "told_all_the_same", told)
-    return found
-
-
-def found(package: Path, level: Level) -> tuple[object, ...]:
+def found(package: Path, level: Level, jobs: int = 1) -> tuple[object, ...]:
     """Return all that a check tells."""
-    checking = check(package, level)
+    checking = check(package, level, jobs=jobs)
     return list(checking), checking.summary, checking.graphs
 
 
@@ -276,7 +264,9 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "level"), spread(product(CHANGES, [Level.FULL, Level.STRUCTURE]), 3))
+@pytest.mark.parametrize(
+    ("name", "level"), spread(product(CHANGES, [Level.FULL, Level.STRUCTURE, Level.FIXITY]), 2)
+)
 def test_all_is_told_that_is_told_of_each_file_by_itself(
     package: Path, name: str, level: Level, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +274,108 @@ def test_all_is_told_that_is_told_of_each_file_by_itself(
     together = found(package, level)
     monkeypatch.setattr(segments, "FEW", NEVER)
     assert together == found(package, level)
+
+
+def packed(package: Path, *names: str, method: int = zipfile.ZIP_STORED) -> None:
+    """Put segments into zip files, each with its folder, in place of the folders."""
+    for name in names:
+        with zipfile.ZipFile(package / f"{name}.zip", "w", method) as archive:
+            for path in sorted(forge.files(package / name)):
+                archive.write(package / name / path, f"{name}/{path}")
+        shutil.rmtree(package / name)
+    forge.seal(package)
+
+
+def with_entry(name: str, data: bytes = b"more") -> Callable[[Path], object]:
+    def change(package: Path) -> None:
+        with zipfile.ZipFile(package / f"{FIRST}.zip", "a") as archive:
+            archive.writestr(name, data)
+        forge.seal(package)
+
+    return change
+
+
+def cut_off(package: Path) -> None:
+    path = package / f"{FIRST}.zip"
+    path.write_bytes(path.read_bytes()[:-30])
+    forge.seal(package)
+
+
+def with_a_folder_beside(package: Path) -> None:
+    (package / FIRST).mkdir()
+    (package / FIRST / "mets.xml").write_bytes(b"<mets/>")
+
+
+def of_another_case(package: Path) -> None:
+    (package / f"{FIRST}.zip").rename(package / f"{FIRST}.ZIP")
+    forge.seal(package)
+
+
+def damaged_mets(package: Path) -> None:
+    path = package / f"{FIRST}.zip"
+    path.write_bytes(path.read_bytes().replace(b"<mets:fileSec>", b"<mets:fileSex>", 1))
+    forge.seal(package)
+
+
+CHANGES_OF_PACKS: dict[str, Callable[[Path], object]] = {
+    "nothing": CHANGES["nothing"],
+    "a file beside the folder": with_entry("more.bin"),
+    "an unlisted file": with_entry(f"{FIRST}/content/more.bin"),
+    "a folder": with_entry(f"{FIRST}/content/", b""),
+    "an empty folder": with_entry(f"{FIRST}/empty/", b""),
+    "a second METS": with_entry(f"{FIRST}/content/METS.xml", b"<mets/>"),
+    "a name for few systems": with_entry(f"{FIRST}/aux"),
+    "a damaged directory": cut_off,
+    "a damaged METS": damaged_mets,
+    "a folder beside the file": with_a_folder_beside,
+    "another letter case": of_another_case,
+    "a file that no manifest has": with_entry(f"{FIRST}.zip"),
+    "a lost file": lambda package: (package / f"{FIRST}.zip").unlink(),
+    "a file that nobody names": lambda package: shutil.copy(
+        package / f"{FIRST}.zip", package / "Northwind_lobseg_2.zip"
+    ),
+}
+"""Changes of a package whose segments are packed already."""
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), spread(product(CHANGES_OF_PACKS, [Level.STRUCTURE, Level.FULL]), 3)
+)
+@pytest.mark.parametrize("names", [(FIRST,), (FIRST, SECOND)])
+def test_of_packed_segments_all_is_told_as_well(
+    package: Path, names: tuple[str, ...], name: str, level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed(package, *names)
+    CHANGES_OF_PACKS[name](package)
+    together = found(package, level)
+    monkeypatch.setattr(segments, "FEW", NEVER)
+    assert together == found(package, level)
+
+
+@pytest.mark.parametrize("name", spread(CHANGES, 3))
+def test_of_segments_that_were_changed_and_then_packed_all_is_told_as_well(
+    package: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    CHANGES[name](package)
+    folders = [each for each in (FIRST, SECOND) if (package / each).is_dir()]
+    manifests = [package / each for each in MANIFESTS if (package / each).exists()]
+    packed(package, *folders)
+    for each in set(MANIFESTS) - {path.name for path in manifests}:
+        (package / each).unlink(missing_ok=True)
+    together = found(package, Level.STRUCTURE)
+    monkeypatch.setattr(segments, "FEW", NEVER)
+    assert together == found(package, Level.STRUCTURE)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_packed_segments_agree_where_no_bytes_are_read(
+    package: Path, method: int, agreed: list[bool]
+) -> None:
+    packed(package, FIRST, SECOND, method=method)
+    assert {each.severity for each in check(package, Level.STRUCTURE)} <= {Severity.INFO}
+    assert agreed == [True]
+    list(check(package, Level.FULL))
+    assert agreed == [True]
 
 
 @pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FIXITY, Level.FULL])
@@ -299,6 +391,174 @@ def test_what_is_odd_is_looked_at_file_by_file(package: Path, change: str, agree
     CHANGES[change](package)
     assert list(check(package))
     assert True not in agreed
+
+
+# --- a package of one METS ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    """A package of one METS, which has no manifests: a child by itself."""
+    forge.forge(tmp_path / "package", lobs(40, 1))
+    return tmp_path / "package" / FIRST
+
+
+def swap(one: str, two: str) -> Callable[[Path], object]:
+    """Let two texts of the METS change places."""
+
+    def change(package: Path) -> None:
+        text = (package / "mets.xml").read_text()
+        assert text.count(one) == text.count(two) == 1
+        (package / "mets.xml").write_text(text.replace(one, "\0").replace(two, one).replace("\0", two))
+
+    return change
+
+
+def in_mets(old: str, new: str) -> Callable[[Path], object]:
+    return edit("mets.xml", old, new, seal=False)
+
+
+def into(path: str, data: bytes = b"more") -> Callable[[Path], object]:
+    return write(path, data, seal=False)
+
+
+LOB_FOLDER = "content/schema0/table2/lob4"
+TWO, TEN = (f'<mets:fptr FILEID="s0.t2.c4.r{number}"/>' for number in (2, 10))
+
+
+def with_file(path: str, **others: str) -> Callable[[Path], object]:
+    """Let METS list one more file, which is there."""
+    given = {"ID": "more", "SIZE": "4", "CHECKSUMTYPE": "MD5", "CHECKSUM": forge.md5(b"more"), **others}
+
+    def change(package: Path) -> None:
+        into(path)(package)
+        text = (package / "mets.xml").read_text()
+        said = " ".join(f'{name}="{value}"' for name, value in given.items())
+        entry = (
+            f'<mets:file {said}><mets:FLocat LOCTYPE="URL" xlink:type="simple" xlink:href="{path}"/>'
+            "</mets:file></mets:fileGrp>"
+        )
+        text = text.replace("</mets:fileGrp>", entry, 1)
+        (package / "mets.xml").write_text(text.replace(TWO, f'{TWO}<mets:fptr FILEID="{given["ID"]}"/>'))
+
+    return change
+
+
+def a_folder_for_a_file(package: Path) -> None:
+    (package / LOB_FOLDER / "record3.bin").unlink()
+    (package / LOB_FOLDER / "record3.bin").mkdir()
+
+
+ALONE: dict[str, Callable[[Path], object]] = {
+    "nothing": lambda _package: None,
+    "one more file": with_file("content/more.bin"),
+    "a size": into(f"{LOB_FOLDER}/record3.bin", b"another"),
+    "sizes changed places": lambda package: (package / LOB_FOLDER / "record3.bin").write_bytes(b""),
+    "two files of one size in METS": swap("record3.bin", "record4.bin"),
+    "IDs changed places": swap('<mets:file ID="s0.t2.c4.r3"', '<mets:file ID="s0.t2.c4.r4"'),
+    "pointers in another order": swap(TWO, TEN),
+    "a lost file": lambda package: (package / LOB_FOLDER / "record3.bin").unlink(),
+    "a file that is a folder": a_folder_for_a_file,
+    "a lost folder": lambda package: shutil.rmtree(package / "content"),
+    "an unlisted file": into("content/more.bin"),
+    "an unlisted file beside METS": into("more.bin"),
+    "a file twice": in_mets("record3.bin", "record4.bin"),
+    "an ID twice": in_mets('ID="s0.t2.c4.r30"', 'ID="s0.t2.c4.r2"'),
+    "an ID twice, pointed to": lambda package: (
+        in_mets('ID="s0.t2.c4.r30"', 'ID="s0.t2.c4.r2"')(package),
+        in_mets('FILEID="s0.t2.c4.r30"', 'FILEID="s0.t2.c4.r2"')(package),
+    ),
+    "an ID that another element has": in_mets("<mets:fileGrp", '<mets:fileGrp ID="s0.t2.c4.r7"'),
+    "an ID of another order": lambda package: (
+        in_mets('ID="s0.t2.c4.r3"', 'ID="s0.t2.c4.r999"')(package),
+        in_mets('FILEID="s0.t2.c4.r3"', 'FILEID="s0.t2.c4.r999"')(package),
+    ),
+    "no pointer": in_mets(TWO, ""),
+    "a pointer twice": in_mets(TWO, TWO * 2),
+    "another pointer twice": in_mets(TWO, TEN),
+    "no pointers": lambda package: (package / "mets.xml").write_text(
+        re.sub("<mets:fptr [^>]*/>", "", (package / "mets.xml").read_text())
+    ),
+    "no size": in_mets(f'SIZE="{len(lobs(40, 1)[3].data)}" ', ""),
+    "a size that is not one": in_mets(f'SIZE="{len(lobs(40, 1)[3].data)}"', 'SIZE="many"'),
+    "a short digest": in_mets(forge.md5(lobs(40, 1)[3].data), "00"),
+    "another algorithm": with_file(
+        "content/more.bin", CHECKSUMTYPE="SHA-256", CHECKSUM=hashlib.sha256(b"more").hexdigest()
+    ),
+    "a GROUPID": with_file("content/more.bin", GROUPID="more"),
+    "a reference with an escape": in_mets("record3.bin", "record%33.bin"),
+    "what leads out": in_mets(f"{LOB_FOLDER}/record3.bin", "../record3.bin"),
+    "an archive": with_file("content/more.siard"),
+    "an archive that was unpacked": with_file("header/metadata.xml"),
+    "a list of LOBs": with_file("manifest.txt"),
+    "a METS": with_file("content/mets.xml"),
+    "an unlisted METS": into("content/METS.xml", b"<mets/>"),
+    "another METS beside": into("METS.xml", b"<mets/>"),
+    "a manifest": into("manifest-md5.txt", b""),
+    "a name for few systems": with_file("content/aux"),
+    "a name in capital letters": with_file("content/More.bin"),
+    "names alike": lambda package: (
+        with_file("content/more.bin")(package),
+        with_file("content/More.bin", ID="More")(package),
+    ),
+    "a link": lambda package: (package / "content/link").symlink_to("schema0"),
+    "an empty folder": lambda package: (package / "content/empty").mkdir(),
+    "an OBJID": in_mets('OBJID="', 'OBJID=" '),
+    "a profile of a standard": in_mets(
+        "<mets:mets ", '<mets:mets PROFILE="https://earkcsip.dilcis.eu/profile/E-ARK-CSIP.xml" '
+    ),
+    "what is not valid": in_mets("<mets:fileSec>", "<mets:fileSec><any/>"),
+    "what is not well-formed": in_mets("<mets:fileSec>", "<mets:fileSec><any>"),
+    "another encoding": lambda package: (package / "mets.xml").write_bytes(
+        b'<?xml version="1.0" encoding="ISO-8859-1"?>'
+        + (package / "mets.xml").read_bytes().partition(b"?>")[2]
+    ),
+}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("name", ALONE)
+def test_of_a_package_of_one_mets_the_same_is_told(
+    alone: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ALONE[name](alone)
+    together = found(alone, Level.STRUCTURE, jobs)
+    monkeypatch.setattr(segmentreader, "LARGE", NEVER)
+    assert together == found(alone, Level.STRUCTURE, jobs)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    "change", ["nothing", "one more file", "another algorithm", "pointers in another order"]
+)
+def test_a_package_of_one_mets_is_looked_at_whole(
+    alone: Path, jobs: int, change: str, agreed: list[bool]
+) -> None:
+    ALONE[change](alone)
+    assert [each.code for each in check(alone, Level.STRUCTURE, jobs=jobs)] == ["L022"]
+    assert agreed == [True]
+
+
+@pytest.mark.parametrize("change", ["a lost file", "a file twice", "an ID twice, pointed to", "a size"])
+def test_one_that_is_odd_is_looked_at_file_by_file(alone: Path, change: str, agreed: list[bool]) -> None:
+    ALONE[change](alone)
+    assert {each.code for each in check(alone, Level.STRUCTURE)} > {"L022"}
+    assert agreed == []
+
+
+@law(60)
+@given(st.integers(0, 1 << 20), st.sampled_from([1, 2, 4, 0x20, 0xFF]), st.booleans())
+def test_of_a_damaged_package_of_one_mets_the_same_is_told(
+    tmp_path_factory: pytest.TempPathFactory, at: int, mask: int, is_lost: bool
+) -> None:
+    package = forge.forge(tmp_path_factory.mktemp("damaged") / "package", lobs(12, 1)) / FIRST
+    data = bytearray((package / "mets.xml").read_bytes())
+    data[at % len(data)] ^= mask
+    (package / "mets.xml").write_bytes(data[: at % len(data)] if is_lost else data)
+    together = found(package, Level.STRUCTURE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segmentreader, "LARGE", NEVER)
+        assert together == found(package, Level.STRUCTURE)
 
 
 def test_files_that_were_read_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +592,7 @@ def test_files_that_were_read_are_not_read_again(tmp_path: Path, monkeypatch: py
 def test_a_segment_of_too_many_files_is_looked_at_file_by_file(
     package: Path, agreed: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segments, "MOST_FILES", 1)
+    monkeypatch.setattr(segmentreader, "MOST_FILES", 1)
     assert list(check(package)) == []
     assert agreed == []
 
@@ -342,15 +602,22 @@ def test_processes_look_at_segments(package: Path, agreed: list[bool]) -> None:
     assert agreed == [True]
 
 
-def test_what_a_segment_says_is_what_its_files_are(package: Path) -> None:
-    look = SegmentLook(root=package, folder=FIRST.encode(), manifests=("MD5", "SHA-256"), budgets=Budgets())
-    seen = segments.look_at(look, lambda _: None)
+def test_what_a_segment_says_is_what_its_files_are(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1000)
+    look = SegmentLook(
+        root=package,
+        mets=f"{FIRST}/mets.xml".encode(),
+        data=FIRST.encode(),
+        manifests=("MD5", "SHA-256"),
+        budgets=Budgets(),
+    )
+    seen = segmentreader.look_at(look, lambda _: None)
     assert seen is not None
-    segment, columns = seen
+    segment, (columns,) = seen
     assert (segment.files, segment.total) == (2, sum(len(each.data) for each in LOBS[:2]))
     assert columns.ids.split("\n") == ["s0.t2.c4.r1", "s0.t2.c4.r2"]
     assert columns.names.split(b"\0") == [each.path.encode() for each in LOBS[:2]]
-    assert columns.digests["MD5"] == "".join(forge.md5(each.data) for each in LOBS[:2])
+    assert columns.digests["MD5"].hex() == "".join(forge.md5(each.data) for each in LOBS[:2])
     assert segment.folders == tuple(
         f"{FIRST}/{each}".encode()
         for each in ("content", "content/schema0", "content/schema0/table2", "content/schema0/table2/lob4")
@@ -371,7 +638,7 @@ def test_a_line_of_a_manifest_is_found_by_halves(
     manifest.write_bytes(b"".join(lines))
     before = sum(len(line) for line in lines if line[width + 2 : -1] < wanted.encode())
     with reading.opening(manifest) as descriptor:
-        assert segments._line_of(descriptor, wanted.encode(), width) == before
+        assert segmentreader._line_of(descriptor, wanted.encode(), width) == before
 
 
 def test_an_archive_that_is_gone_once_lobs_were_read_is_a_finding(
@@ -386,3 +653,37 @@ def test_an_archive_that_is_gone_once_lobs_were_read_is_a_finding(
 
     monkeypatch.setattr(Agreement, "are_right", losing)
     assert "Z001" in {each.code for each in check(package)}
+
+
+# --- What is said of files besides METS and the package's manifests -----------------------------------
+
+
+def test_what_premis_in_the_mets_of_a_segment_says_otherwise_is_told(package: Path) -> None:
+    mets = package / FIRST / "mets.xml"
+    text = mets.read_text(encoding="utf-8").replace("<mets:file ", '<mets:file ADMID="tech" ', 1)
+    said = (
+        '<mets:amdSec ID="amd"><mets:techMD ID="tech"><mets:mdWrap MDTYPE="PREMIS"><mets:xmlData>'
+        '<p:object xmlns:p="http://www.loc.gov/premis/v3"><p:messageDigestAlgorithm>md5'
+        f"</p:messageDigestAlgorithm><p:messageDigest>{'0' * 32}</p:messageDigest></p:object>"
+        "</mets:xmlData></mets:mdWrap></mets:techMD></mets:amdSec><mets:fileSec>"
+    )
+    mets.write_text(text.replace("<mets:fileSec>", said), encoding="utf-8")
+    forge.seal(package)
+    assert [(each.code, each.path) for each in check(package)] == [("M042", f"{FIRST}/mets.xml")]
+
+
+def test_what_a_bag_around_segments_says_otherwise_is_told(package: Path) -> None:
+    bag = package.parent / "bag"
+    bag.mkdir()
+    data = package.rename(bag / "data")
+    files = [path for path in data.rglob("*") if path.is_file()]
+    lines = [f"{hashlib.md5(each.read_bytes()).hexdigest()}  {each.relative_to(bag)}\n" for each in files]  # noqa: S324
+    (bag / "bagit.txt").touch()
+    (bag / "manifest-md5.txt").write_text("".join(lines))
+    assert [each.code for each in check(data)] == []
+    lob = f"data/{FIRST}/{LOBS[0].path}"
+    wrong = [f"{'0' * 32}  {lob}\n" if each.endswith(f"  {lob}\n") else each for each in lines]
+    (bag / "manifest-md5.txt").write_text("".join(wrong))
+    (found,) = check(data)
+    assert (found.code, found.path) == ("F026", lob.removeprefix("data/"))
+    assert "the bag's manifest-md5.txt" in found.message

@@ -14,7 +14,8 @@ def test_likeness_in_words() -> None:
     assert likeness("urn:x:one", "one") == "differs only in its URN prefix"
     assert likeness("lobseg_1", "lobseg_2") == "one letter off"
     assert likeness("lobseg_1", "lobsg_2") == "two letters off"
-    assert likeness("lobseg_one", "lobseg_1") == ""
+    assert likeness("lobseg_one", "lobseg_1") == "'1' where 'one' was expected"
+    assert likeness("lobseg_one", "record_1") == ""
     assert likeness("a" * 500, "a" * 499) == ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -9,10 +10,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from metspack import cli
+from metspack.sources.archive import Archive
+from metspack.sources.rewriting import compared_digests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,20 @@ FOUND_BY = (
     "DBPTK 4.5 (--lob-folder-style dbptk)."
 )
 """The line on readers of a package in the default style."""
+
+
+def made_of(source: Path) -> dict[str, Any]:
+    """The source of a package as JSON has it, whose messageDigest is right."""
+    with Archive(source) as archive:
+        ((digest, _),), whole = compared_digests(archive, lambda _read: None)
+    found = {"algorithm": digest.algorithm, "stated": digest.value, "found": digest.value}
+    assert whole == hashlib.sha256(source.read_bytes()).hexdigest()
+    return {
+        "name": source.name,
+        "size": source.stat().st_size,
+        "sha256": whole,
+        "message_digest": {"verdict": "right", "digests": [found], "unreadable": []},
+    }
 
 
 class Commands:

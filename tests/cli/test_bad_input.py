@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -310,11 +310,11 @@ def test_a_target_that_comes_to_exist_meanwhile(
 ) -> None:
     target = place / "out"
 
-    def appearing(*_arguments: object) -> Iterator[None]:
+    def appearing(*_arguments: object) -> tuple[tuple[()], str]:
         target.mkdir()
-        return iter(())
+        return (), ""
 
-    monkeypatch.setattr(rewriting, "stale_digests", appearing)
+    monkeypatch.setattr(rewriting, "compared_digests", appearing)
     outcome = metspack("build", northwind, "-o", target, "-j", "1")
     assert outcome.code == 4
     assert f"cannot write {target}: File exists" in outcome.err

@@ -437,7 +437,7 @@ def test_an_interrupted_check_ends_its_workers_and_says_what_it_found(
     _until(lambda: _gone(run.pid), 5)
 
 
-@pytest.mark.parametrize("segments", ["1", "100000"])
+@pytest.mark.parametrize("segments", ["2", "100000"])
 def test_a_reader_that_leaves_early_is_no_error(program: Program, tmp_path: Path, segments: str) -> None:
     siards.siard(tmp_path / "Small.siard", *([b"x"] * 3000))
     read, write = os.pipe()
@@ -457,7 +457,7 @@ def test_a_reader_that_leaves_early_is_no_error(program: Program, tmp_path: Path
 
 def test_head_takes_the_first_line(program: Program, tmp_path: Path) -> None:
     siards.siard(tmp_path / "Small.siard", *([b"x"] * 3000))
-    command = f"{sys.executable} -m metspack plan Small.siard --max-files 1 | head -1"
+    command = f"{sys.executable} -m metspack plan Small.siard --max-files 2 | head -1"
     done = subprocess.run(  # noqa: S602 -- a pipe as a person writes it
         command,
         shell=True,
@@ -541,7 +541,10 @@ def test_a_name_that_is_no_text_can_be_shown(program: Program, tmp_path: Path) -
     name = os.fsdecode(b"caf\xe9.siard")
     siards.siard(tmp_path / name, b"x")
     outcome = program("plan", name, cwd=tmp_path)
-    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.code == 0
+    assert outcome.err.startswith(
+        "warning: names have only ASCII letters, digits, _ and -, and 'caf\\udce9' has"
+    )
     assert outcome.out.startswith("caf\\udce9.siard: SIARD 2.2")
     assert json.loads(program("plan", name, "--json", cwd=tmp_path).out)["name"] == "caf_"
 

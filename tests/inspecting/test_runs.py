@@ -18,6 +18,7 @@ from metspack.inspecting.inspection import inspected
 from metspack.inspecting.survey import SurveyedRun
 from metspack.inspecting.verification import Fault, LobSpool, Verdict, Verification, Verifier
 from metspack.model import LobRef, LobRun, one_by_one
+from metspack.progress import Silent
 from metspack.reporting import inspection as reporting_inspection
 from metspack.sources import opening
 from metspack.sources.archive import Archive
@@ -118,7 +119,8 @@ def document(path: Path) -> dict[str, Any]:
     with opening.opened(path) as source, LobSpool() as spool:
         summed = inspected(source, found=spool.add)
         faults, counts = verified(source, spool)
-        return reporting_inspection.document(source, summed, counts, faults)
+        facts = opening.source_facts(source, Silent())
+        return reporting_inspection.document(source, summed, facts, counts, faults)
 
 
 def sources(path: Path) -> Iterator[Path]:

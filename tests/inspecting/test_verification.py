@@ -8,7 +8,7 @@ import pytest
 
 from metspack.errors import SourceError
 from metspack.inspecting import survey
-from metspack.inspecting.verification import Fault, Verdict, Verification, Verifier, failures
+from metspack.inspecting.verification import Fault, LobSpool, Verdict, Verification, Verifier
 from metspack.model import LobRef
 from metspack.sources import opening
 from metspack.sources.archive import Archive
@@ -35,6 +35,16 @@ def split(folder: Path, digest: str | None) -> Path:
     """Write an archive with a LOB in two parts beside it."""
     row = Row(file="seg_1/r.bin", data=b"firstlast", digest=digest)
     return Sample(letter="C", column="./lobs/", rows=(row,), outside=PARTS).build(folder)
+
+
+def failures(source: opening.Source, verifier: Verifier) -> Iterator[Verdict]:
+    """Read every LOB of a source that is found, as ``inspect --verify`` does."""
+    with LobSpool() as spool:
+        for batch in survey.run_batches(source):
+            for each in batch.lobs:
+                if each.lob is not None:
+                    spool.add(each.lob)
+        yield from verifier.verify_spool(spool)
 
 
 def verified(path: Path, *accepted: str) -> tuple[list[Verdict], Verification]:

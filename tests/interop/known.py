@@ -225,29 +225,36 @@ WRITTEN = (
         rules=("CSIP10", "CSIP62", "CSIP88", "CSIPSTR13"),
         means="not damage: CSIP10 (no agent) and CSIP88 (no division Metadata) in the representation's METS, "
         "to which CSIP applies the rules of the package's. commons-ip asks the first of the package alone, "
-        "and calls its packages VALID. In a zip file Z023 comes besides: the .siard is compressed once more, "
-        "so that its cells are not checked",
+        "and calls its packages VALID. In a zip file the .siard is compressed once more: at levels below "
+        "full its cells are not checked (Z023)",
     ),
     Written(
         tool="eatb 0.2.9, and so earkweb",
         how="`create_sip`, from PyPI",
-        codes=("L023", "M024", "M030", "M031"),
-        rules=(*_GROUPS, *_LABELS, "CSIP88", "CSIP92", "CSIP105", "CSIP107", "CSIP108", "CSIPSTR13"),
+        codes=("M024", "M030", "M031"),
+        rules=(
+            *_GROUPS,
+            *_LABELS,
+            *("CSIP1", "CSIP88", "CSIP92", "CSIP105", "CSIP107", "CSIP108"),
+            "CSIPSTR13",
+        ),
         means="not damage: labels in small letters, files in groups of another name, and the package's OBJID "
-        "in the representation's METS as well (L023)",
+        "in the representation's METS as well (CSIP1)",
     ),
     Written(
         tool="ESSArch",
         how="simulated, from its profile EARK_CSIP_SIP_v204",
-        codes=("L023", "M030", "M031", "P004"),
+        codes=("M030", "M031", "P004"),
         rules=(
             *_GROUPS,
             *_LABELS,
-            *("CSIP20", "CSIP34", "CSIP66", "CSIP81", "CSIP82", "CSIP91", "CSIP92", "CSIP103", "CSIP105"),
-            *("CSIPSTR2", "CSIPSTR4", "CSIPSTR6", "CSIPSTR7", "CSIPSTR12"),
+            *("CSIP1", "CSIP20", "CSIP34", "CSIP64", "CSIP66"),
+            *("CSIP81", "CSIP82", "CSIP91", "CSIP92", "CSIP103", "CSIP105"),
+            *("CSIPSTR2", "CSIPSTR4", "CSIPSTR12"),
         ),
-        means="not damage: mets.xml in small letters, and so are labels and TYPE; UUID: before the OBJID, "
-        "also in the representation's METS (L023); locations as file:///data/..., which are followed (P004)",
+        means="not damage: mets.xml in small letters, and so are labels and TYPE; groups for folders "
+        "that are not there; UUID: before the OBJID, also in the representation's METS "
+        "(CSIP1); locations as file:///data/..., which are followed (P004)",
     ),
 )
 """The packages of other tools, each with the sample archive in one representation."""

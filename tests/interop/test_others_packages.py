@@ -97,7 +97,7 @@ def test_what_every_representation_lacks_is_one_finding(tmp_path: Path) -> None:
         assert "likewise in 2 more METS of representations" in each.message
 
 
-def test_a_zip_file_of_commons_ip_says_the_same_and_that_it_is_compressed(tmp_path: Path) -> None:
-    """Its writer compresses the .siard once more, so that its cells cannot be read in place."""
+def test_a_zip_file_of_commons_ip_says_the_same(tmp_path: Path) -> None:
+    """Its writer compresses the .siard once more, which is inflated then."""
     found = {each.code for each in checking.check(commons_ip(tmp_path, strategy="Zip"))}
-    assert found == {*known.WRITTEN[0].codes, "Z023"}
+    assert found == set(known.WRITTEN[0].codes)

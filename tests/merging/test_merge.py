@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import sqlite3
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metspack import api, checking, processes
 from metspack.building import build
@@ -24,7 +27,7 @@ from metspack.errors import SourceError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Staging
 from metspack.merging import merge
-from metspack.merging.datafiles import DataFiles
+from metspack.merging.datafiles import DataFiles, data_path
 from metspack.merging.ips import read_ips
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
@@ -34,7 +37,7 @@ from metspack.mets.packages import top
 from metspack.model import Budgets, Limits, Severity
 from metspack.packages.index import MetsTables
 from tests import siards
-from tests.laws import spread
+from tests.laws import law, spread
 from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings
 from tests.official import mets_faults, premis_faults
 from tests.trees import names, tree
@@ -120,6 +123,15 @@ def _as_folder(file: Path) -> None:
     file.mkdir()
 
 
+def outcome(out: Path, target: Path, *, jobs: int = 1, **options: Any) -> tuple[object, object]:
+    """Return what a merge says and makes, or the message and hint of its error."""
+    try:
+        result = merge_ips([out], target, replace(WHOLE, **options), jobs=jobs)
+    except SourceError as error:
+        return error.message, error.hint
+    return replace(result, target=out), tree(target)
+
+
 _CHANGES: dict[str, Callable[[Path], object]] = {
     "nothing": lambda _file: None,
     "another byte": lambda file: file.write_bytes(file.read_bytes()[:-1] + b"!"),
@@ -137,16 +149,9 @@ def test_files_are_copied_alike_together_and_one_by_one(
     file = max((each for each in out.rglob("*.bin") if each.name.endswith("record4.bin")), key=str)
     _CHANGES[change](file)
 
-    def outcome(name: str) -> object:
-        try:
-            result = put_together(out, target=tmp_path / name, checksum=checksum)
-        except SourceError as error:
-            return error.message, error.hint
-        return replace(result, target=out), tree(tmp_path / name)
-
-    together = outcome("together")
+    together = outcome(out, tmp_path / "together", checksum=checksum)
     monkeypatch.setattr(merge, "_likeness", lambda _file: None)
-    assert together == outcome("one by one")
+    assert together == outcome(out, tmp_path / "one by one", checksum=checksum)
     assert (change == "nothing") is (tmp_path / "together").exists()
 
 
@@ -206,19 +211,11 @@ def test_what_is_wrong_within_a_run_is_told_alike_in_whatever_way_it_is_copied(
     out = Path(shutil.copytree(many, tmp_path / "out"))
     _FAULTS[fault](out)
 
-    def outcome(name: str, jobs: int = 1) -> object:
-        try:
-            result = merge_ips([out], tmp_path / name, WHOLE, jobs=jobs)
-        except SourceError as error:
-            return error.message, error.hint
-        return replace(result, target=out), tree(tmp_path / name)
-
-    together = outcome("together")
+    together = outcome(out, tmp_path / "together")
     monkeypatch.setattr(merge, "LONGEST", 4)
-    assert outcome("by several", 2) == together
+    assert outcome(out, tmp_path / "by several", jobs=2) == together
     monkeypatch.setattr(merge, "_likeness", lambda _run: None)
-    assert outcome("one by one") == together
-    assert isinstance(together, tuple)
+    assert outcome(out, tmp_path / "one by one") == together
     is_fine = fault in {"nothing", "no size", "another algorithm"}
     assert isinstance(together[0], Merged) is is_fine
     assert names(tmp_path) == ({"out", "together", "by several", "one by one"} if is_fine else {"out"})
@@ -234,16 +231,9 @@ def test_packed_files_are_copied_alike_together_and_one_by_one(
     packed = tmp_path / f"out/N_lobseg_0.{pack}"
     packed.write_bytes(packed.read_bytes().replace(b"J" * 20, fault))
 
-    def outcome(name: str) -> object:
-        try:
-            result = put_together(tmp_path / "out", target=tmp_path / name)
-        except SourceError as error:
-            return error.message, error.hint
-        return replace(result, target=source), tree(tmp_path / name)
-
-    together = outcome("together")
+    together = outcome(tmp_path / "out", tmp_path / "together")
     monkeypatch.setattr(merge, "_likeness", lambda _run: None)
-    assert together == outcome("one by one")
+    assert together == outcome(tmp_path / "out", tmp_path / "one by one")
     assert (fault == b"J" * 20) is (tmp_path / "together").exists()
 
 
@@ -265,11 +255,31 @@ def test_the_package_is_the_same_for_any_number_of_processes(
     assert not processes._kept
 
 
+@law(200)
+@given(
+    st.lists(
+        st.sampled_from(["ip", "other", "representations", "rep1", "data", "METS.xml", "a", ""]), min_size=1
+    )
+)
+def test_data_lies_below_the_folder_of_that_name_in_a_representation(names: list[str]) -> None:
+    expected = None
+    is_data = names[:2] == ["ip", "representations"] and names[3:4] == ["data"] and names[-1] != "METS.xml"
+    if is_data:
+        expected = "/".join(names[4:])
+    with closing(sqlite3.connect(":memory:")) as database:
+        row = ("/".join(names), "ip")
+        sql = f"SELECT {data_path('folder')} FROM (SELECT ? AS path, ? AS folder)"  # noqa: S608 -- ours
+        (found,) = database.execute(sql, row)
+    assert found == (expected,)
+
+
 def test_files_go_to_processes_in_order_by_number_and_size(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(OpenPacks(Budgets())) as packs, MetsTables() as tables:
-        runs = list(DataFiles(read_ips([many], packs, tables), tables).runs())
+        seen: list[int] = []
+        runs = list(DataFiles(read_ips([many], packs, tables), tables, seen.append).runs())
+    assert seen[-1] == sum(map(len, runs))
     sizes = {path: size or 0 for run in runs for path, size in zip(run.paths, run.sizes, strict=True)}
 
     def bundles(numbers: int, size: int) -> list[list[str]]:

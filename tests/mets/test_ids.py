@@ -14,6 +14,7 @@ from metspack.mets.ids import (
     given_name,
     given_objid,
     is_readable,
+    name_history,
     name_words,
     ncname,
     package_name,
@@ -40,7 +41,14 @@ def objid(
         ("Northwind", "Northwind"),
         ("AVID.SA.18001.1", "AVID_SA_18001_1"),
         ("(...) x", "______x"),
-        ("Zürich", "Z_rich"),
+        ("Zürich", "Zuerich"),
+        ("Kørekort ß", "Koerekort_ss"),
+        ("Kærekort", "Kaerekort"),
+        ("Ærø ÆRØ", "Aeroe_AEROe"),
+        ("Łódź São Tomé", "Lodz_Sao_Tome"),
+        ("Þór Đà Nẵng ŒUVRE", "Thor_Da_Nang_OEUVRE"),
+        ("STRAẞE ﬁn ²", "STRASSE_fin_2"),
+        ("база 2", "_____2"),
         ("a-b_c", "a-b_c"),
     ],
 )
@@ -59,8 +67,12 @@ def test_a_name_is_one_safe_word_or_an_error(stem: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9_-]+", name)
     assert package_name(name) == name
     assert package_name(unicodedata.normalize("NFD", stem)) == name
-    assert (name_words(stem, None) == ()) == is_readable(stem)
+    is_same = unicodedata.normalize("NFC", stem) == name
+    assert (name_words(stem, None) == ()) == is_same
+    assert is_same <= is_readable(stem)
     assert name_words(stem, "N") == ()
+    assert len(name_history(stem, None, name)) == (not is_same)
+    assert name_history(stem, None, f"{name}-other") == ()
 
 
 @pytest.mark.parametrize("stem", ["", "(...)", "___"])
@@ -70,7 +82,7 @@ def test_a_stem_without_letter_or_digit_names_nothing(stem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stem", "name"), [("архив", "SIARD-0d2913c1"), ("数据库", "SIARD-263200d7"), ("Ünï", "_n_")]
+    ("stem", "name"), [("архив", "SIARD-0d2913c1"), ("数据库", "SIARD-263200d7"), ("Ünï", "Ueni")]
 )
 def test_a_stem_in_another_script_gives_a_name_of_its_own(stem: str, name: str) -> None:
     assert package_name(stem) == name
@@ -98,6 +110,15 @@ def test_a_name_given_must_be_one(name: str, words: str) -> None:
 
 def test_a_name_given_becomes_what_a_stem_would() -> None:
     assert given_name("My.Base") == "My_Base"
+
+
+def test_a_name_that_was_changed_is_told_and_noted_as_it_was() -> None:
+    (said,) = name_words("Kørekort ß", None)
+    assert said.startswith("names have only ASCII letters, digits, _ and -, and 'Kørekort ß' has others: ")
+    assert "the package is called Koerekort_ss; --name gives it another" in said
+    assert name_words("x", "Kørekort")[0].startswith("names have only")
+    assert name_history("Kørekort ß", None, "Koerekort_ss") == ("name of the source 'Kørekort ß'",)
+    assert name_history("x", "a\u0308\ud800", "ae_") == ("name of the source 'ä\\ud800'",)
 
 
 @pytest.mark.parametrize("value", ["ID.AVID.RA.18005", "urn:uuid:1-2", "a/b?c=%20d", "x~y!$&'()*+,;=@"])

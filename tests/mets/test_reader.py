@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from metspack import safexml
 from metspack.mets import reader
 from metspack.mets.links import Mptr
-from metspack.mets.reader import Agent, File, Fptr, Identified, MetsHeader, Root, StructMap, read
+from metspack.mets.reader import (
+    Agent,
+    File,
+    Fptr,
+    Identified,
+    MetsHeader,
+    Root,
+    StatedObject,
+    StructMap,
+    read,
+)
 from metspack.model import Budgets
 from tests.laws import law
 
@@ -139,8 +149,8 @@ def test_the_header_and_its_agents_are_facts(size: int) -> None:
     assert (root.attributes["OBJID"], root.attributes["c:KIND"]) == ("P", "K")
     assert others == [
         MetsHeader(attributes={"CREATEDATE": "2021", "c:PACKAGE": "SIP"}),
-        Agent(type="ORGANIZATION", role="SUBMITTER", name="Abr\xe4ham & Sons", note="one, two"),
-        Agent(type="", role="CREATOR", name="", note=""),
+        Agent(type="ORGANIZATION", role="SUBMITTER", name="Abr\xe4ham & Sons", notes=("one", ", two")),
+        Agent(type="", role="CREATOR", name="", notes=()),
     ]
 
 
@@ -266,3 +276,62 @@ def test_memory_does_not_grow_with_files() -> None:
     count = sum(1 for _ in read(_million(30_000)))
     assert count == 30_001
     assert sys.getallocatedblocks() - before < 2_000
+
+
+# --- PREMIS in METS -------------------------------------------------------------------------------------
+
+
+def premis(section: str, *, namespace: str = "http://www.loc.gov/premis/v3", amd: str = ' ID="amd"') -> bytes:
+    return (
+        f'<mets xmlns="{reader.METS}" xmlns:p="{namespace}"><amdSec{amd}>{section}</amdSec>'
+        '<fileSec><file ID="f" ADMID="tech amd"/></fileSec></mets>'
+    ).encode()
+
+
+OBJECT = (
+    "<p:object><p:objectCharacteristics><p:fixity>"
+    "<p:messageDigestAlgorithm> sha256 </p:messageDigestAlgorithm>"
+    "<p:messageDigest>ab\n</p:messageDigest></p:fixity>"
+    "<p:size>7</p:size></p:objectCharacteristics></p:object>"
+)
+
+
+def objects(document: bytes) -> list[StatedObject]:
+    return [each for each in facts(document, 7) if isinstance(each, StatedObject)]
+
+
+def wrapped(inner: str, name: str = "techMD", attributes: str = ' ID="tech"') -> str:
+    return f"<{name}{attributes}><mdWrap><xmlData>{inner}</xmlData></mdWrap></{name}>"
+
+
+@pytest.mark.parametrize("namespace", ["http://www.loc.gov/premis/v3", "info:lc/xmlns/premis-v2"])
+@pytest.mark.parametrize("name", ["techMD", "digiprovMD"])
+def test_an_object_of_premis_in_mets_is_known_by_the_sections_around_it(namespace: str, name: str) -> None:
+    document = premis(wrapped(OBJECT, name), namespace=namespace)
+    assert objects(document) == [
+        StatedObject(ids=("tech", "amd"), digests=(("sha256", "ab"),), size="7", line=1)
+    ]
+    (file,) = [each for each in facts(document) if isinstance(each, File)]
+    assert file.admid == "tech amd"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        premis(wrapped(OBJECT, attributes=' ID="tech" STATUS="Superseded"')),
+        premis(wrapped(OBJECT, "rightsMD")),
+        premis(wrapped(OBJECT, attributes=""), amd=""),
+        premis(wrapped(OBJECT), namespace="urn:other"),
+        premis(wrapped("<p:object/>")),
+        premis(wrapped("<p:size>7</p:size><p:event><p:messageDigest>ab</p:messageDigest></p:event>")),
+    ],
+    ids=["superseded", "rights", "no ID", "not PREMIS", "no fixity", "no object"],
+)
+def test_what_is_no_object_that_a_file_could_name(document: bytes) -> None:
+    assert objects(document) == []
+
+
+def test_of_an_object_with_endless_digests_some_are_kept() -> None:
+    document = premis(wrapped(f"<p:object>{'<p:messageDigest>ab</p:messageDigest>' * 99}</p:object>"))
+    (found,) = objects(document)
+    assert found.digests == (("", "ab"),) * 10

@@ -25,20 +25,25 @@ KINDS: Mapping[str, Severity] = {"bad": Severity.ERROR, "warn": Severity.WARNING
 _RECIPE = "case.toml"
 _PACKAGE = "package"
 _NAME = re.compile(r"(?:((?:[A-Z][0-9]{3})(?:-[A-Z][0-9]{3})*)(?:__|$))?([a-z0-9_]*)")
-_KEYS = {"about", "level", "mets", "roots", "strict", "form", "sample", "into", "lacks", "adds", "steps"}
+_KEYS = {
+    *("about", "level", "mets", "roots", "also", "strict"),
+    *("form", "sample", "into", "lacks", "adds", "steps"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """A package and the codes that a check of it gives.
 
-    ``roots`` are folders beside it, looked in too; ``strict`` asks the second schema engine.
+    ``roots`` are folders beside it, looked in too; ``also`` other packages beside it that are given with it;
+    ``strict`` asks the second schema engine.
     """
 
     folder: Path
     codes: frozenset[str]
     level: str
     roots: tuple[str, ...]
+    also: tuple[str, ...]
     strict: bool
     recipe: Mapping[str, Any]
 
@@ -103,6 +108,7 @@ def _case(folder: Path) -> Case:
         codes=frozenset(found[1].split("-") if found[1] else ()),
         level=recipe.get("level", "full"),
         roots=tuple(recipe.get("roots", ())),
+        also=tuple(recipe.get("also", ())),
         strict=recipe.get("strict", False),
         recipe=recipe,
     )

@@ -18,7 +18,7 @@ from metspack.model import (
     Slot,
     ZipExtent,
 )
-from metspack.planning.division import DEFAULT_PRESET, PRESETS, Split, planned
+from metspack.planning.division import DEFAULT_PRESET, PRESETS, Split, planned, slip, slip_words
 from tests.planning.lobruns import run_of
 
 # Northwind's Categories as the figure of recommendation 0.28 §5.2.1 has them.
@@ -202,3 +202,42 @@ def test_lobs_that_come_together_lie_where_they_lie_one_by_one(
             together.append(event)
     one_by_one = (lob for run in found for lob in run.lobs())
     assert together == list(planned(one_by_one, limits, split=split))
+
+
+@pytest.mark.parametrize("limit", [None, 100, 4_000_000_000])
+def test_a_limit_that_can_be_meant_is_not_told_of(limit: int | None) -> None:
+    assert not slip(Limits(bytes=limit))
+
+
+@pytest.mark.parametrize(("limit", "allowed"), [(1, "1 byte"), (40, "40 bytes")])
+def test_a_limit_without_its_unit_is_told_of_at_once(limit: int, allowed: str) -> None:
+    assert slip(Limits(bytes=limit)) == (
+        f"--max-bytes {limit} allows {allowed} in a segment; if {limit}GB was meant, stop here and write it "
+        "with its unit"
+    )
+
+
+ALONE = "--max-files 1 gives every LOB a segment of its own; was 1000 meant?"
+
+
+@pytest.mark.parametrize(
+    ("limits", "divided", "words"),
+    [
+        (Limits(files=1), (8, 1, 8, 800), ALONE),
+        (Limits(files=1), (7, 1, 7, 700), None),
+        (Limits(files=1), (8, 8, 8, 800), None),
+        (Limits(files=3), (8, 1, 16, 800), None),
+        (Limits(bytes=4), (200, 1, 8, 800), "--max-bytes is 4 bytes; was 4GB meant?"),
+        (Limits(files=9, bytes=4_000), (20, 1, 8, 80_000), "--max-bytes is 4,000 bytes; was 4MB meant?"),
+        (Limits(bytes=4_500), (9, 1, 8, 8_000_000), "--max-bytes is 4,500 bytes; was 4GB meant?"),
+        (Limits(bytes=5 * 10**7), (9, 1, 8, 8 * 10**8), "--max-bytes is 50,000,000 bytes; was 50GB meant?"),
+        (Limits(bytes=4_000_000_000), (12, 1, 8, 48_000_000_000), None),
+        (Limits(files=5), (9, 1, 8, 8), None),
+    ],
+)
+def test_limits_that_leave_too_few_lobs_in_a_segment_are_told_of(
+    limits: Limits, divided: tuple[int, int, int, int], words: str | None
+) -> None:
+    segments, _, lobs, _ = divided
+    begin = f"{lobs} LOBs in {segments} segments, fewer than two in each on average: "
+    assert slip_words(limits, *divided) == (() if words is None else (f"{begin}{words}",))

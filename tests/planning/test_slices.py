@@ -81,10 +81,16 @@ def test_a_slice_of_the_plan_gives_back_its_lobs_and_parts(
     run: list[tuple[LobRef, None]],
 ) -> None:
     path = slices.path(tmp_path_factory.mktemp("work"), 7)
-    with slices.Slice(path) as written:
+    with pytest.MonkeyPatch.context() as patch, slices.Slice(path) as written:
+        patch.setattr(slices, "STRETCH_FILES", 2)
         for lob, part in (*entries, *run):
             written.add(lob, part)
     assert list(slices.entries(path)) == [*entries, *run]
+    stretches = [[*slices.runs(path, each)] for each in slices.stretches(written.cuts)]
+    assert [each for some in stretches for each in some] == [*slices.runs(path)]
+    assert all(stretches) or not written.cuts
+    for first, *_ in stretches[1:]:
+        assert isinstance(first, LobRun) or first[1] is None or first[1].number == 0
 
 
 def test_lobs_that_are_alike_are_a_run(tmp_path: Path) -> None:

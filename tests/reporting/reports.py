@@ -10,7 +10,7 @@ from pathlib import Path
 from metspack.checking import Checked, CheckSummary, Level, check
 from metspack.checking.links.graph import Edge, LinkState, Node
 from metspack.model import Finding, Severity
-from metspack.reporting.facts import facts_of
+from metspack.reporting.facts import facts_of, together
 from metspack.reporting.model import Frame, Relation, ReportFacts
 from metspack.reporting.store import FindingStore
 
@@ -19,19 +19,20 @@ NONE = CheckSummary(packages=0, files=0, links=0, bytes=0, errors=0, warnings=0,
 
 @contextmanager
 def checked(
-    package: Path, level: Level = Level.FULL, roots: Sequence[Path] = ()
+    package: Path | Sequence[Path], level: Level = Level.FULL, roots: Sequence[Path] = ()
 ) -> Iterator[tuple[Frame, FindingStore]]:
-    """Give the frame and the findings of a check of a package."""
+    """Give the frame and the findings of a check of a package, or of several."""
     facts = ReportFacts()
 
     def gather(seen: Checked) -> None:
         nonlocal facts
-        facts = facts_of(seen, level)
+        facts = together([facts, facts_of(seen, level)])
 
     with FindingStore() as kept:
         run = check(package, level, roots=roots, observer=gather)
         kept.add_all(run)
-        yield Frame(path=package.name, level=level.value, summary=run.summary, facts=facts), kept
+        name = package.name if isinstance(package, Path) else ", ".join(map(str, package))
+        yield Frame(path=name, level=level.value, summary=run.summary, facts=facts), kept
 
 
 @contextmanager

@@ -113,7 +113,19 @@ def test_a_broken_package(tmp_path: Path) -> None:
         "ok",
         "one-way",
         "broken",
+        "damaged",
     }
+    assert [each.classes for each in found.all("g", "damaged")] == [{"box", "ok", "damaged"}]
+    assert "links ok, 1 LOB damaged" in found.one("g", "damaged").text
+    assert "1 with damaged or missing files" in found.text
+    rows = [
+        [cell.text for cell in row.all() if cell.tag in {"th", "td"}]
+        for row in found.one("table", "fills").one("tbody").all("tr")
+    ]
+    assert [row[:3] for row in rows] == [
+        ["Northwind_lobseg_0", "ok", "1 LOB damaged"],
+        ["Northwind_lobseg_1", "one-way", "no faults found"],
+    ]
     assert [each.classes for each in found.all("g", "absent")]
     sections = list(found.all("section", "code"))
     assert [each.one("h3").attributes["id"] for each in sections] == [group.code for group in groups]
@@ -130,17 +142,18 @@ def test_five_hundred_children_are_tiles_with_a_filter(tmp_path: Path) -> None:
     with checked(package) as (frame, kept):
         found = page(frame, kept, package)
     assert not list(found.all("svg", "map"))
-    tiles = list(found.one("ol", "tiles").all("li"))
-    assert len(tiles) == 500
-    assert [each.one("b").text for each in tiles if "missing" in each.classes] == ["Northwind_lobseg_7"]
-    assert [each.one("b").text for each in tiles[9:12]] == [f"Northwind_lobseg_{n}" for n in (9, 10, 11)]
+    faulty, fine = (list(each.all("li")) for each in found.all("ol", "tiles"))
+    assert [each.one("b").text for each in faulty] == ["Northwind_lobseg_7"]
+    assert faulty[0].classes == {"missing", "fault"}
+    assert [each.one("b").text for each in fine[7:11]] == [f"Northwind_lobseg_{n}" for n in (8, 9, 10, 11)]
+    assert "open" not in found.one("details", "fine").attributes, "what is fine is folded away"
     choices = {each.attributes["id"] for each in found.all("input")}
-    assert choices == {"show-all", "show-ok", "show-missing"}
+    assert choices == {"show-all", "show-fault", "show-ok", "show-missing"}
     filtered = re.findall(r"#show-([\w-]+):checked ~ \.tiles > :not\(\.([\w-]+)\)", found.one("style").text)
     assert filtered == [(word, word) for word in html.MEANINGS]
     (group,) = (each for each in found.all() if each.attributes.get("role") == "group")
     kinds = [each.tag for each in group.children if isinstance(each, pages.Node)]
-    assert kinds == ["input", "label"] * 3 + ["ol"], "what is chosen stands beside what it filters"
+    assert kinds == ["input", "label"] * 4 + ["ol", "details"], "what is chosen stands beside what it filters"
 
 
 def many(count: int) -> tuple[Relation, ...]:
@@ -156,9 +169,9 @@ def many(count: int) -> tuple[Relation, ...]:
 def test_of_very_many_children_those_at_fault_are_shown() -> None:
     with holding() as (frame, kept):
         found = page(replace(frame, facts=ReportFacts(tops=(TOP,), children=many(6_000))), kept)
-    tiles = list(found.one("ol", "tiles").all("li"))
-    assert len(tiles) == 5_000
-    assert [each.one("b").text for each in tiles[-9:]] == [f"{number}" for number in range(5_991, 6_000)]
+    faulty, fine = (list(each.all("li")) for each in found.all("ol", "tiles"))
+    assert (len(faulty), len(fine)) == (9, 4_991)
+    assert [each.one("b").text for each in faulty] == [f"{number}" for number in range(5_991, 6_000)]
     assert "... and 1,000 more children" in found.text
     assert "missing 9" in found.text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from rich.cells import cell_len
 
 from metspack.checking.links.graph import LinkState
 from metspack.reporting import linkmap
-from metspack.reporting.model import Relation, printable
+from metspack.reporting.model import Damage, Relation, printable
 from tests.reporting.reports import node, related
 
 TOP = node("mets.xml")
@@ -68,12 +69,12 @@ def test_missing_directions_are_marked_and_said() -> None:
     )
     found = linkmap.link_map((TOP,), children)
     assert [arrow.is_missing for arrow in found.arrows].count(True) == 6
-    assert [box.title for box in found.boxes[1:]] == [
-        "ID a/mets.xml at a/mets.xml: one-way; it does not name its parent",
+    assert [box.title for box in found.boxes[1:]] == [  # those at fault first
         "ID b/mets.xml at b/mets.xml: one-way; its parent does not name it",
         "ID c/mets.xml at c/mets.xml: extra; neither names the other",
         "ID d/mets.xml at d/mets.xml: missing",
         "ID : broken",
+        "ID a/mets.xml at a/mets.xml: one-way; it does not name its parent",
     ]
 
 
@@ -103,7 +104,7 @@ def test_parents_outside_of_the_package_stand_left_of_it() -> None:
 
 
 def test_a_trunk_is_dashed_where_it_leads_to_missing_links_alone() -> None:
-    children = (child("a/mets.xml"), child("b/mets.xml", state=LinkState.EXTRA))
+    children = (child("a/mets.xml", state=LinkState.BROKEN), child("b/mets.xml", state=LinkState.EXTRA))
     found = linkmap.link_map((TOP,), children)
     assert [each.is_missing for each in found.trunks] == [False, True, False, True]
     solid, dashed = (found.trunks[number].path for number in (0, 1))
@@ -118,6 +119,32 @@ def test_a_box_says_where_a_child_was_found() -> None:
     _, box = linkmap.link_map((TOP,), (there,)).boxes
     assert box.note == "elsewhere, /disk/a/mets.xml"
     assert box.title == "ID_a at /disk/a/mets.xml: elsewhere; both name each other"
+
+
+def test_of_many_children_those_at_fault_are_drawn_and_the_picture_stays_small() -> None:
+    children = tuple(
+        child(f"{number}/mets.xml", state=LinkState.MISSING if number % 20 == 7 else LinkState.OK)
+        for number in range(500)
+    )
+    found = linkmap.link_map((TOP,), children)
+    assert found.height <= 3_000
+    assert [each.label for each in found.boxes[1:3]] == ["7", "27"]
+    assert found.boxes[-1].label == "475 children without a fault"
+    all_lost = tuple(replace(each, state=LinkState.MISSING) for each in children)
+    lost = [replace(each, link=each.link and replace(each.link, state=each.state)) for each in all_lost]
+    found = linkmap.link_map((TOP,), lost)
+    assert found.height <= 3_000
+    assert found.boxes[-1].label == "456 more children at fault"
+
+
+def test_damage_is_told_apart_from_links() -> None:
+    lost = replace(child("a/mets.xml"), damage=Damage(damaged=3, missing=1, what="LOB"))
+    _, fine, box = linkmap.link_map((TOP,), (child("b/mets.xml"), lost)).boxes
+    fine, box = box, fine
+    assert box.note == "links ok, 3 LOBs damaged, 1 LOB missing"
+    assert (box.state, fine.state) == ("ok damaged", "ok")
+    assert Damage(errors=2).words == "2 errors"
+    assert Damage(missing=1, errors=2).words == "1 file missing, 2 other errors"
 
 
 @given(st.text(), st.integers(3, 50))

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import CheckSummary, Code
+from metspack.checking import CheckSummary, Code, PackageResult
 from metspack.reporting import model as reporting
 from metspack.resources import __version__
 
@@ -32,7 +32,10 @@ def test_a_line_is_one_printable_line(path: str, place: str, reason: str) -> Non
 
 def test_the_json_document() -> None:
     found = Code.FILE_MISSING.at("a/b", 0, "id", expected="a/b", source="mets.xml line 3")
-    summary = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=1, warnings=0, infos=0)
+    result = PackageResult(path="out", objid="", kind="METS", errors=1, warnings=0, infos=0)
+    summary = CheckSummary(
+        packages=1, files=2, links=3, bytes=4, errors=1, warnings=0, infos=0, results=(result,)
+    )
     document = reporting.document(summary, [found], path="out", level="full")
     assert json.loads(json.dumps(document)) == document
     assert document == {
@@ -42,6 +45,16 @@ def test_the_json_document() -> None:
         "level": "full",
         "verdict": "error",
         "is_complete": True,
+        "packages": [
+            {
+                "path": "out",
+                "objid": None,
+                "kind": "METS",
+                "verdict": "error",
+                "is_complete": True,
+                "counts": {"errors": 1, "warnings": 0, "infos": 0},
+            }
+        ],
         "counts": {
             "packages": 1,
             "files": 2,
@@ -54,6 +67,7 @@ def test_the_json_document() -> None:
         "findings": [
             {
                 "code": "F001",
+                "requirement": None,
                 "severity": "error",
                 "path": "a/b",
                 "line": None,

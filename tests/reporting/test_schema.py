@@ -15,8 +15,8 @@ from referencing import Registry, Resource
 
 from metspack import resources
 from metspack.checking import Code, Level
+from metspack.reporting import html, junit, model, text
 from metspack.reporting import json as forms
-from metspack.reporting import model
 from metspack.reporting.model import Frame
 from metspack.reporting.store import FindingStore
 from tests.laws import law
@@ -104,3 +104,39 @@ def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
         for name in line:
             assert not LINE_SCHEMA.is_valid({key: value for key, value in line.items() if key != name}), name
         assert not LINE_SCHEMA.is_valid(line | {"more": 1})
+
+
+def test_several_packages_have_a_result_each(tmp_path: Path) -> None:
+    one, two = forge.forge(tmp_path / "one"), forge.forge(tmp_path / "two")
+    (two / "note").touch()
+    with checked([one, two, tmp_path / "gone"]) as (frame, kept):
+        made = report(frame, kept)
+        said = "".join(text.document(frame, kept))
+        log = json.loads("".join(forms.sarif(frame, kept)))
+        suites = list(junit.document(frame, kept))
+        page = "".join(html.document(frame, kept, {str(two): two}))
+    found = [(each["path"], each["verdict"], each["objid"], each["kind"]) for each in made["packages"]]
+    kind = "package of the recommendation on external LOBs"
+    assert found == [
+        (str(one), "ok", forge.PARENT_OBJID, kind),
+        (str(two), "error", forge.PARENT_OBJID, kind),
+        (str(tmp_path / "gone"), "error", None, None),
+    ]
+    counts = [tuple(each["counts"].values()) for each in made["packages"]]
+    assert counts == [(0, 0, 0), (3, 0, 1), (1, 0, 0)]
+    assert all(each["is_complete"] for each in made["packages"])
+    assert sum(sum(each) for each in counts) == len(made["findings"])
+    assert f"{one}: 0 errors, 0 warnings  ({forge.PARENT_OBJID}, {kind})\n" in said
+    assert f"\n3 packages: {made['counts']['packages']} METS files, " in said
+    assert log["runs"][0]["properties"]["packages"] == made["packages"]
+    names = [each.split('"')[1] for each in suites if each.startswith("<testsuite ")]
+    assert names == sorted(each["path"] for each in made["packages"])
+    assert f'<th scope="row">{two}</th><td><span class="badge error">error</span></td>' in page
+
+
+def test_one_package_is_a_list_of_one(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "one")
+    with checked(package) as (frame, kept):
+        made = report(frame, kept)
+        assert "packages" not in "".join(text.document(frame, kept))
+    assert [(each["path"], each["verdict"]) for each in made["packages"]] == [(str(package), "ok")]

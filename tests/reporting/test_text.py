@@ -34,6 +34,12 @@ def test_findings_stand_under_their_code_the_worst_first() -> None:
     ]
 
 
+def test_totals_are_the_heads_alone() -> None:
+    with holding(*MISSING[:2], UNLISTED) as (_, kept):
+        said = [text.plain(each) for each in text.totals(kept)]
+    assert said == ["error F001 File missing (2 findings)\n", f"error F010 {Code.UNLISTED.title}\n"]
+
+
 def test_of_each_code_at_most_so_many_then_how_many_more() -> None:
     with holding(*MISSING, UNLISTED) as (_, kept):
         said = [text.plain(each) for each in text.grouped(kept, 3)]

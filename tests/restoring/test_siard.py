@@ -22,9 +22,10 @@ from metspack.model import LobRun
 from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.restoring import siard
-from metspack.restoring.files import Restored
+from metspack.restoring.files import Restored, RestoreOptions
 from metspack.restoring.siard import Into, restore_archive
 from metspack.siard.edits import NewCells
+from metspack.sources import rewriting
 from tests import siards
 from tests.laws import law
 from tests.packages.forge import md5
@@ -57,7 +58,7 @@ def restored(
 
     with pytest.MonkeyPatch.context() as patch:
         found = damaged(slices.runs)
-        patch.setattr(siard, "_AT_ONCE", 30)
+        patch.setattr(rewriting, "_AT_ONCE", 30)
         patch.setattr(slices, "runs", found if together else alone)
         if not together:
             patch.setattr(siard, "NewCells", lambda one, **_: NewCells(one=one))
@@ -105,14 +106,26 @@ COLUMNS = ALIKE | SOME | SOME.map(lambda some: [*some, SHARED, *some, SHARED])
 
 
 @law(25)
-@given(COLUMNS, st.sampled_from(["2.1", "2.2"]), st.booleans(), st.sampled_from(Into))
+@given(
+    COLUMNS,
+    st.sampled_from(
+        [("2.1", zipfile.ZIP_STORED), ("2.2", zipfile.ZIP_STORED), ("2.2", zipfile.ZIP_DEFLATED)]
+    ),
+    st.booleans(),
+    st.sampled_from(Into),
+)
 def test_together_or_one_by_one_lobs_come_back_alike(
-    tmp_path_factory: pytest.TempPathFactory, given: list[siards.Lob], version: str, stays: bool, into: Into
+    tmp_path_factory: pytest.TempPathFactory,
+    given: list[siards.Lob],
+    form: tuple[str, int],
+    stays: bool,
+    into: Into,
 ) -> None:
+    version, method = form
     root = tmp_path_factory.mktemp("alike")
     parts = siards.parts(given, version=version)
     others = {f"{FOLDER}/record1.bin_": b"an orphan"} if stays else {}
-    source = siards.packed(root / "Small.siard", others | parts, method=zipfile.ZIP_DEFLATED)
+    source = siards.packed(root / "Small.siard", others | parts, method=method)
     build.build(source, root / "package", OPTIONS)
     folder = into is Into.FOLDER
     found = []
@@ -125,6 +138,36 @@ def test_together_or_one_by_one_lobs_come_back_alike(
     assert found[0] == found[1]
     if not folder:
         assert found[0][0].sha256 == hashlib.sha256(found[0][1][""]).hexdigest()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_an_archive_is_the_same_whoever_wrote_its_lobs(
+    method: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewriting, "_AT_ONCE", 2_000)
+    lobs = [contents(number) if number % 700 else SHARED for number in range(2_800)]
+    given = [each if isinstance(each, siards.Lob) else plain(each) for each in lobs]
+    siards.packed(tmp_path / "Small.siard", siards.parts(given), method=method)
+    build.build(tmp_path / "Small.siard", tmp_path / "package", OPTIONS)
+    for jobs in (1, 2):
+        result = restore_archive(
+            tmp_path / "package", tmp_path / f"{jobs}.siard", options=RestoreOptions(jobs=jobs)
+        )
+        assert result.lobs == len({each.file for each in given if each.file}) + 2_796
+    assert (tmp_path / "1.siard").read_bytes() == (tmp_path / "2.siard").read_bytes()
+    for number in (2_500, 1_200):
+        (file,) = (tmp_path / "package").rglob(f"record{number}.bin")
+        file.write_bytes(file.read_bytes()[::-1])
+    before = names(tmp_path)
+    said = []
+    for jobs in (1, 2):
+        with pytest.raises(SourceError, match=r"record1200\.bin.* but METS says") as refusal:
+            restore_archive(
+                tmp_path / "package", tmp_path / "damaged.siard", options=RestoreOptions(jobs=jobs)
+            )
+        said.append((refusal.value.message, refusal.value.hint))
+    assert said[0] == said[1]
+    assert names(tmp_path) == before
 
 
 # --- what is damaged ----------------------------------------------------------------------------------

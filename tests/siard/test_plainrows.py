@@ -13,37 +13,19 @@ from metspack.errors import SourceError
 from metspack.model import Budgets, LobCell
 from metspack.siard import plainrows, tables
 from metspack.siard.edits import NewCell, NewCells, spliced_table
-from metspack.siard.metadata import Field, Table
 from metspack.siard.tables import CellReader, Tally
 from tests.laws import law
+from tests.siard import test_tables
+from tests.siard.test_tables import column
 
 MD5 = "0123456789abcdef0123456789ABCDEF"
 SHA1 = MD5 + "01234567"
 
 
-def column(number: int, sql: str, *, nullable: bool = True) -> Field:
-    return Field(
-        number=number,
-        name=f"C{number}",
-        type=sql,
-        lob_folder=None,
-        folder=None,
-        mime_type=None,
-        fields=(),
-        is_nullable=nullable,
-    )
-
-
-TABLE = Table(
-    schema=1,
-    number=7,
-    name="t",
-    schema_name="s",
-    folder="table7",
-    schema_folder="schema1",
-    rows=None,
+TABLE = replace(
+    test_tables.TABLE,
     columns=(
-        column(1, "INTEGER", nullable=False),
+        replace(column(1, "INTEGER"), is_nullable=False),
         column(2, "VARCHAR(200)"),
         column(3, "BLOB"),
         column(4, "CLOB"),

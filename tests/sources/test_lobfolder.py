@@ -364,7 +364,7 @@ def test_many_lobs_take_no_more_memory_than_few() -> None:
                     root=0,
                     path=("a", f"record{row}.bin"),
                     size=1,
-                    modified=1,
+                    modified=10**20,
                     inode=2**64 - 1,
                     device=2**64 - 2,
                 )
@@ -373,11 +373,58 @@ def test_many_lobs_take_no_more_memory_than_few() -> None:
             assert finds.count == count
             assert [row for run in runs(finds) for row in run.rows] == list(range(1, count + 1))
             assert not list(finds.crowded())
-            *_, inodes, devices = next(runs(finds)).extents
-            assert (inodes[0], devices[0]) == (2**64 - 1, 2**64 - 2)
+            *_, modified, inodes, devices = next(runs(finds)).extents
+            assert (modified[0], inodes[0], devices[0]) == (10**20, 2**64 - 1, 2**64 - 2)
         return peak()
 
     before = sorted_out(1_000)
     # Rows and names held would be 30 MB and more; the list of numbers here is 1 MB.
     scale = 1 if os.uname().sysname == "Darwin" else 1024
     assert (sorted_out(60_000) - before) * scale < 20_000_000
+
+
+# Plain files are kept many together
+
+
+def outcome(folder: Path) -> list[LobRef] | str:
+    try:
+        return list(lobs(folder))
+    except SourceError as error:
+        return f"{error.message} {error.hint}"
+
+
+@law(20)
+@given(
+    st.lists(
+        st.builds(
+            "content/schema0/table{}/lob{}/record{}.{}".format,
+            st.integers(0, 1),
+            st.sampled_from(["1", "2", "10", "1/a1", "1/u2"]),
+            st.integers(0, 9) | st.integers(10**17, 10**17 + 3),
+            st.sampled_from(["bin"] * 8 + ["txt", "TXT", "bin.0", "bin.z", "1", "t-t"]),
+        ),
+        min_size=1,
+        max_size=15,
+        unique=True,
+    )
+)
+def test_plain_files_give_what_each_by_itself_gives(places: list[str]) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        written(Path(folder), *places)
+        (Path(folder) / places[0]).write_bytes(bytes(SMALL + 1))
+        patch.setattr(lobfolder, "_STRETCH", 4)
+        together = outcome(Path(folder))
+        patch.setattr(lobfolder, "_plain_files", lambda _: {})
+        assert together == outcome(Path(folder))
+
+
+def test_plain_files_of_a_column_come_in_runs_of_a_thousand(tmp_path: Path) -> None:
+    written(tmp_path, *(f"{LOB4}/record{row}.bin" for row in range(lobfolder._STRETCH + 1_001)))
+    found = [len(each) for each in lobfolder.lob_runs(tmp_path) if isinstance(each, LobRun)]
+    assert found == [*[1_000] * 16, lobfolder._STRETCH % 1_000 - 1, 1_000, 2]
+
+
+def test_a_time_that_does_not_fit_into_64_bits_is_taken() -> None:
+    """A file of the year 5138, which some file systems take."""
+    assert lobfolder._plain_files([("record0.bin", 1, 10**20, 1, 1)]) == {}
+    assert list(lobfolder._plain_files([("record0.bin", 1, 10**18, 1, 1)])) == ["bin"]

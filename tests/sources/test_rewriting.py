@@ -6,30 +6,35 @@ import struct
 import zipfile
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 from lxml import etree
 
+from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.errors import SourceError, TargetError
 from metspack.model import Budgets, LobCell
 from metspack.siard.edits import NewCell, NewCells
 from metspack.siard.metadata import Table as Described
 from metspack.sources.archive import Archive
+from metspack.sources.lobstream import Holdings
 from metspack.sources.repacking import Departures
 from metspack.sources.rewriting import (
     Added,
     AddedRun,
     Moved,
     Values,
+    compared_digests,
     copy,
     rewrite,
     sealed_size,
-    stale_digests,
 )
 from tests.containers.test_zipwriter import unzip_agrees
 from tests.laws import spread
+from tests.planning.lobruns import run_of
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, metadata, siard
 
@@ -340,12 +345,14 @@ def test_what_was_changed_after_it_was_sealed_is_told(tmp_path: Path) -> None:
     read_bytes: list[int] = []
     sound = siard(tmp_path / "a.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5)
     with Archive(sound) as archive:
-        assert list(stale_digests(archive, read_bytes.append)) == []
-        assert sum(read_bytes) == sealed_size(archive)
+        ((said, found),), whole = compared_digests(archive, read_bytes.append)
+        assert said == found
+        assert whole == hashlib.sha256(sound.read_bytes()).hexdigest()
+        assert sum(read_bytes) == sound.stat().st_size
         stop = sealed_size(archive)
     stale = siard(tmp_path / "b.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5.replace("{md5}", "0" * 32))
     with Archive(stale) as archive:
-        ((said, found),) = stale_digests(archive, read_bytes.append)
+        ((said, found),), _ = compared_digests(archive, read_bytes.append)
         assert sealed_size(archive) == stop
     assert said.value == "0" * 32
     assert found.value == digest_of(stale, "md5")
@@ -694,11 +701,27 @@ def test_what_comes_in_together_comes_in_as_each_by_itself(
     tmp_path: Path, names_: list[str], folders: tuple[str, ...]
 ) -> None:
     source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, folders=folders)
-    data = [name.encode() for name in names_]
+    for number, name in enumerate(names_):
+        (tmp_path / f"{number}.bin").write_bytes(name.encode())
+    files = [(tmp_path / f"{number}.bin").stat() for number in range(len(names_))]
+    lobs = run_of(
+        range(len(names_)),
+        [each.st_size for each in files],
+        is_measured=False,
+        names=[f"{number}.bin" for number in range(len(names_))],
+        extents=[
+            [f"{number}.bin" for number in range(len(names_))],
+            [each.st_mtime_ns for each in files],
+            [each.st_ino for each in files],
+            [each.st_dev for each in files],
+        ],
+    )
+    lobs = replace(lobs, shared=replace(lobs.shared, folders=()))
+    holdings = Holdings(archives=(), roots=(tmp_path,))
     first = Added(name=f"{MORE}/first", blocks=[b"first"])
     found = []
-    for number, run in enumerate((True, False)):
-        together = AddedRun(names=names_, contents=data)
+    for number, (run, method) in enumerate(product((True, False), (STORED, DEFLATED))):
+        together = AddedRun(names=names_, run=lobs, holdings=holdings, method=method)
         with Archive(source) as archive, closing(Departures()) as departures:
             departures.add(LOB_2)
             target = tmp_path / f"{number}.siard"
@@ -715,7 +738,7 @@ def test_what_comes_in_together_comes_in_as_each_by_itself(
                 found.append(target.read_bytes())
             except (SourceError, ValueError) as error:
                 found.append(str(error).encode())
-    assert found[0] == found[1]
+    assert found[:2] == found[2:]
 
 
 def come_in(source: Path, added: Iterable[str], leaving: Iterable[str] = ()) -> None:

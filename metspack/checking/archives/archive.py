@@ -366,9 +366,10 @@ class _ArchiveCheck:
     def _opened(self) -> Generator[Finding, None, ZipContainer | forms.Unpacked | None]:
         """Open the archive; yields the finding on one that cannot be opened, and returns None then."""
         try:
-            return forms.opened(self._form, self._catalogue, self._places, self._budgets)
-        except CompressedError:
-            yield Code.ARCHIVE_PACKED.at(self._name, found=self._places.held(self._path)[0].shown)
+            return forms.opened(self._form, self._catalogue, self._places, self._budgets, whole=self._whole)
+        except CompressedError as error:
+            found = self._places.held(self._form.files[0])[0].shown
+            yield Code.ARCHIVE_PACKED.at(self._name, found=found, reason=error.message)
         except (SourceError, OSError) as error:
             yield Code.CONTAINER.at(self._name, reason=self._told(error))
         return None

@@ -41,6 +41,7 @@ _PARTS = """
 SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.groupid = ? ORDER BY e.id
 """
+_PUT_LOST = "INSERT INTO lost_cell VALUES (?, ?, ?)"
 _NUMBERED = re.compile(rb"_part[0-9]{3,}$")
 _COLUMNS_KEPT = 1_000
 _PARTS_KEPT = 100_000
@@ -142,7 +143,7 @@ class Cells:
         # Said once for a folder.
         self._lost_together = grouping.FindingGroups()
         self._absent = grouping.absent(catalogue)
-        self._gone = grouping.gone(catalogue)
+        self._is_told = grouping.told(catalogue)
         self._absent_entries = grouping.climbing(self._is_no_entry)
 
     def take_run(self, run: CellRun) -> Iterator[Finding]:
@@ -328,7 +329,9 @@ class Cells:
             is_file = lost.code is Code.LOB_MISSING
             near = self._finder.files.nearest(lost.expected) if is_file else ""
             folder = (self._absent if is_file else self._absent_entries)(lost.expected)
-            folder = folder or (self._gone(lost.expected) if is_file else None)
+            if is_file and self._is_told(lost.expected, folder):
+                self._batch.add(_PUT_LOST, lost.expected, self._archive, self._id(cell))
+                return
             finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
             yield from self._lost_together.take(folder, finding)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,9 @@ from pathlib import Path
 from metspack.checking.catalogue import Catalogue, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
-from metspack.containers.ipreader import Compressed
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
-from metspack.files.byteranges import Below, Medium, Stretch
+from metspack.files.byteranges import Below, Medium, SpooledMedium, Stretch
 from metspack.layouts.names import ARCHIVE_BYTES
 from metspack.model import Budgets, Finding, ZipExtent
 from metspack.packages.files import path_of
@@ -51,7 +51,7 @@ _WHOLE, _IN_PARTS, _UNPACKED = range(3)
 
 
 class CompressedError(SourceError):
-    """An archive is a compressed entry of a zip file, which can only be read from its beginning."""
+    """An archive is compressed in a zip file, and the reason why it is not inflated to be read anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +109,13 @@ def is_there(catalogue: Catalogue, form: ArchiveForm) -> bool:
 
 
 def opened(
-    form: ArchiveForm, catalogue: Catalogue, places: CheckedTree, budgets: Budgets
+    form: ArchiveForm, catalogue: Catalogue, places: CheckedTree, budgets: Budgets, *, whole: bool
 ) -> ZipContainer | Unpacked:
     """Return an archive's open entries by name; the caller closes them.
 
-    Raises ``SourceError`` and OSError as ``Container`` does, and ``CompressedError``.
+    One that is compressed is inflated into a temporary file, where its bytes are to be read anyway
+    (``whole``) and are within the budget. Raises ``SourceError`` and OSError as ``Container`` does, and
+    ``CompressedError``.
     """
     if form.is_unpacked:
         return Unpacked(catalogue, places, form.path)
@@ -124,20 +126,40 @@ def opened(
                 f"the archive is in parts, and part {number:03d} is listed where {expected:03d} is expected",
                 hint="All parts are needed, numbered from 001 without a gap (SIARD 2.2 S_8.2-0).",
             )
-    stretches = [_stretch(places, path) for path in form.files]
-    medium = Medium(stretches)
+    medium = _medium(form, places, budgets, whole=whole)
     try:
-        return ZipContainer(Path(str(stretches[0])), medium, budgets)
+        return ZipContainer(Path(str(medium.paths[0])), medium, budgets)
     except BaseException:
         medium.close()
         raise
 
 
-def _stretch(places: CheckedTree, path: bytes) -> Below | Stretch:
-    found = places.location(path)
-    if found is None or isinstance(found, Compressed):
-        raise CompressedError(f"{shown(path)} is compressed in {places.held(path)[0].shown}")
-    return found
+def _medium(form: ArchiveForm, places: CheckedTree, budgets: Budgets, *, whole: bool) -> Medium:
+    """Return the bytes of an archive's files as one; a compressed one's are read from the start, and kept."""
+    found = [places.location(path) for path in form.files]
+    plain = [each for each in found if isinstance(each, Below | Stretch)]
+    if len(plain) == len(found):
+        return Medium(plain)
+    if not whole:
+        raise CompressedError("it is inflated only where its bytes are read, at the level full")
+    size = sum(_size(places, path) for path in form.files)
+    if size > budgets.inflated:
+        raise CompressedError(f"it has {size:,} bytes, more than {budgets.inflated:,} (--budget inflated=N)")
+    try:
+        return SpooledMedium([Path(str(each)) for each in found], _inflated(places, form.files))
+    except sqlite3.Error as error:
+        raise CompressedError(f"it cannot be kept in a temporary file: {error}") from error
+
+
+def _size(places: CheckedTree, path: bytes) -> int:
+    with places.content(path) as content:
+        return content.size
+
+
+def _inflated(places: CheckedTree, paths: Sequence[bytes]) -> Iterator[bytes]:
+    for path in paths:
+        with places.content(path) as content:
+            yield from content.chunks()
 
 
 def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version: str) -> Iterator[Finding]:

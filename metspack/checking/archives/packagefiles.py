@@ -5,28 +5,30 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, groupby, takewhile
 from pathlib import Path
 
 from metspack import textlength, uris
-from metspack.checking.catalogue import Catalogue, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, folder_of, nearest_file, shown
 from metspack.checking.links import swaps
-from metspack.checking.segments import AgreedColumns, Agreement, Unsettled
+from metspack.checking.segments import AgreedColumns, AgreedSegment, Agreement, Unsettled
 from metspack.digests import OCTETS
 from metspack.layouts.names import SIARD
 from metspack.locations import candidates
 from metspack.locations.splitparts import Names
 from metspack.locations.statement import Place
 from metspack.mets import REPRESENTATIONS_FOLDER, links
-from metspack.model import Digest
+from metspack.model import LONGEST, Digest
 from metspack.packages.files import path_of
 from metspack.uris import ReferenceRefused
 
 _ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND lower(CAST(substr(path, -6) AS TEXT)) = ?"
 _FOLDERS_KEPT = 64
-_SEGMENTS_KEPT = 2
+_KEPT = 8  # stretches of segments
+_MOST_PASSED = 10_000  # stretches in which a file was not found
 _SHARED = re.compile(rf"(?:^|/)({REPRESENTATIONS_FOLDER}/[^/]+/data/.+)".encode(), re.DOTALL)
 _TOGETHER = f"""
 INSERT OR IGNORE INTO together
@@ -46,6 +48,13 @@ SELECT t.path, t.size FROM json_each(?) g JOIN together t ON t.key = CAST(g.valu
 """
 _ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
 _NEAREST_FOR = 50  # lost LOBs that get a guess at what was meant; each guess reads hundreds of names
+
+
+def _together(folder: bytes) -> bytes | None:
+    """Return the place of a representation's folder as ``_TOGETHER`` has that of its files."""
+    at = folder.find(f"/{REPRESENTATIONS_FOLDER}/".encode())
+    shared = _SHARED.search(folder + b"x")
+    return shared[1][:-1] if shared is not None and 0 < at == shared.start(1) - 1 else None
 
 
 def _given(paths: Sequence[bytes]) -> str:
@@ -72,28 +81,44 @@ class StatedCells:
 
 
 class _Loaded:
-    """The files of an agreed segment by their names, and which of them cells have named."""
+    """Some files of an agreed segment by their names, and which of all its files cells have named."""
 
     def __init__(self, folder: bytes, columns: AgreedColumns, named: bytearray) -> None:
         names = columns.names.split(b"\0")
         self.folder = folder
         self.prefix = folder + b"/"
         self.named = named
-        self.numbers = dict(zip(names, range(len(names)), strict=True))
-        self.ids = columns.ids.split("\n")
-        self.sizes = columns.sizes
+        self.numbers = dict(zip(names, range(columns.start, columns.stop), strict=True))
+        self.start = columns.start
+        self.stop = columns.stop
+        self._ids = columns.ids.split("\n")
+        self._sizes = columns.sizes
         self._digests = columns.digests
+
+    def numbers_of(self, paths: Sequence[bytes]) -> list[int]:
+        """Return the numbers of the first of some files, up to one that is not among these."""
+        inside = takewhile(self.is_prefix_of, paths)
+        found = (self.numbers.get(path[len(self.prefix) :], -1) for path in inside)
+        return list(takewhile((-1).__ne__, found))
 
     def is_prefix_of(self, path: bytes) -> bool:
         """Whether a path leads into the segment."""
         return path.startswith(self.prefix)
 
+    def id(self, number: int) -> str:
+        """Return the ID of a file."""
+        return self._ids[number - self.start]
+
+    def size(self, number: int) -> int:
+        """Return the bytes of a file."""
+        return self._sizes[number - self.start]
+
     def digests(self, algorithm: str, numbers: Sequence[int]) -> list[str] | None:
         """Return the digests of some files, None for an algorithm by which none are stated."""
-        if (text := self._digests.get(algorithm)) is None:
+        if (found := self._digests.get(algorithm)) is None:
             return None
-        width = 2 * OCTETS[algorithm]
-        return [text[each * width : (each + 1) * width] for each in numbers]
+        text, width = found.hex(), 2 * OCTETS[algorithm]
+        return [text[(each - self.start) * width :][:width] for each in numbers]
 
 
 class AgreedFiles:
@@ -101,7 +126,15 @@ class AgreedFiles:
 
     def __init__(self, agreement: Agreement) -> None:
         self._agreement = agreement
-        self._loaded: dict[bytes, _Loaded] = {}
+        self._loaded: dict[tuple[bytes, int], _Loaded] = {}
+        self._folders: tuple[bytes, AbstractSet[bytes]] = b"", frozenset()
+        self._passed = 0
+        self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
+        self._shared: dict[bytes, bytes | None] = {}
+        for each in agreement.segments.values():
+            for folder in (each.data + b"/", *(each + b"/" for each in each.folders)):
+                if (key := _together(folder)) is not None:
+                    self._shared[key] = None if key in self._shared else folder
         self._named = {each.folder: bytearray(each.files) for each in agreement.segments.values()}
 
     def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
@@ -109,7 +142,24 @@ class AgreedFiles:
         found = self._numbers(paths)
         if found is None:
             return None
-        return [loaded.sizes[number] for loaded, numbers in found for number in numbers]
+        return [loaded.size(number) for loaded, numbers in found for number in numbers]
+
+    def together(self, key: bytes) -> bytes | None:
+        """Return the folder of a segment by its place in a representation, None when there is none.
+
+        Raises ``Unsettled`` where there are several.
+        """
+        if key in self._shared and self._shared[key] is None:
+            raise Unsettled
+        return self._shared.get(key)
+
+    def check_apart(self, keys: Iterable[bytes]) -> None:
+        """Raise ``Unsettled`` when a segment has a file at another one's place in a representation."""
+        for key in keys:
+            if (there := self._shared.get(folder_of(key))) and self.sizes(
+                [there + key[len(folder_of(key)) :]]
+            ):
+                raise Unsettled
 
     def take(self, cells: StatedCells) -> bool:
         """Compare cells with the files that they name, as ``Files.agree`` does."""
@@ -119,7 +169,7 @@ class AgreedFiles:
                 raise Unsettled
             return False
         places = [(loaded, number) for loaded, numbers in found for number in numbers]
-        if [loaded.ids[number] for loaded, number in places] != list(cells.ids):
+        if [loaded.id(number) for loaded, number in places] != list(cells.ids):
             raise Unsettled
         if cells.lengths:
             self._compare_lengths(places, cells.lengths)
@@ -129,7 +179,18 @@ class AgreedFiles:
             if loaded.named[number]:
                 raise Unsettled
             loaded.named[number] = 1
+        for loaded, numbers in found:
+            self._count(loaded, len(numbers))
         return True
+
+    def _count(self, loaded: _Loaded, named: int) -> None:
+        """Count files that cells named: those of which all were may be read."""
+        place = loaded.folder, loaded.start
+        left = self._left.get(place, loaded.stop - loaded.start) - named
+        self._left[place] = left
+        if not left:
+            del self._left[place]
+            self._agreement.release(*place)
 
     def _compare_digests(
         self, found: Sequence[tuple[_Loaded, list[int]]], algorithm: str, digests: Sequence[str]
@@ -146,7 +207,7 @@ class AgreedFiles:
     def _compare_lengths(self, places: Sequence[tuple[_Loaded, int]], lengths: Sequence[int]) -> None:
         """Compare lengths with sizes; of texts they may be in other units, which the bytes tell."""
         for (loaded, number), length in zip(places, lengths, strict=True):
-            if length != (size := loaded.sizes[number]):
+            if length != (size := loaded.size(number)):
                 if not textlength.is_possible(length, size):
                     raise Unsettled
                 self._agreement.keep_length(loaded.folder, number, length)
@@ -175,29 +236,50 @@ class AgreedFiles:
             loaded = self._holding(paths[at])
             if loaded is None:
                 return None
-            inside = list(takewhile(loaded.is_prefix_of, paths[at:]))
-            rows = [loaded.numbers.get(path[len(loaded.prefix) :], -1) for path in inside]
-            if -1 in rows:
-                return None
-            found.append((loaded, rows))
-            at += len(rows)
+            found.append((loaded, loaded.numbers_of(paths[at : at + LONGEST])))
+            at += len(found[-1][1])
         return found
 
     def _holding(self, path: bytes) -> _Loaded | None:
+        """Return files among which one is, None for one that is in no segment."""
         last = next(reversed(self._loaded.values()), None)
-        if last is not None and last.is_prefix_of(path):
+        if last is not None and last.numbers_of((path,)):
             return last
         segment = self._agreement.holding(path)
-        if segment is None:
+        if segment is None or folder_of(path) not in self._folders_of(segment):
             return None
+        for key, loaded in self._loaded.items():
+            if loaded.numbers_of((path,)):
+                self._loaded[key] = self._loaded.pop(key)
+                return loaded
+        is_next = last is not None and last.folder == segment.folder
+        return self._searched(path, segment, last.stop if last is not None and is_next else 0)
+
+    def _folders_of(self, segment: AgreedSegment) -> AbstractSet[bytes]:
+        """Return the folders of a segment, each with its slash."""
+        if self._folders[0] != segment.mets:
+            folders = (segment.folder, segment.data, *segment.folders)
+            self._folders = segment.mets, frozenset(each + b"/" for each in folders)
+        return self._folders[1]
+
+    def _searched(self, path: bytes, segment: AgreedSegment, first: int) -> _Loaded | None:
+        """Look for a file from a number on, as LOBs mostly come in the order of METS, and then before it.
+
+        Raises ``Unsettled`` where they come in so odd an order that it takes too long.
+        """
         folder = segment.folder
-        loaded = self._loaded.pop(folder, None)
-        if loaded is None:
-            loaded = _Loaded(folder, self._agreement.columns(folder), self._named[folder])
-        if len(self._loaded) >= _SEGMENTS_KEPT:
-            self._loaded.pop(next(iter(self._loaded)))
-        self._loaded[folder] = loaded
-        return loaded
+        before = takewhile(lambda each: each.start < first, self._agreement.columns(folder))
+        for columns in chain(self._agreement.columns(folder, first), before):
+            loaded = _Loaded(folder, columns, self._named[folder])
+            if loaded.numbers_of((path,)):
+                if len(self._loaded) >= _KEPT:
+                    self._loaded.pop(next(iter(self._loaded)))
+                self._loaded[folder, columns.start] = loaded
+                return loaded
+            self._passed += 1
+            if self._passed > _MOST_PASSED:
+                raise Unsettled
+        return None
 
 
 class Files:
@@ -228,6 +310,11 @@ class Files:
         row = self._catalogue.row("SELECT path, size FROM disk WHERE path = ? AND kind = 'f'", path)
         if row is None and (shared := _SHARED.search(path)) is not None:
             self._put_together()
+            folder = folder_of(shared[1])
+            if self._agreed is not None and (there := self._agreed.together(folder)) is not None:
+                found = there + shared[1][len(folder) :]
+                sizes = self._agreed.sizes([found])
+                return None if sizes is None else (found, sizes[0])
             row = self._catalogue.row(_ELSEWHERE, shared[1])
         return None if row is None else (row[0], row[1])
 
@@ -238,8 +325,8 @@ class Files:
         """
         if self._swapped or not all(map(_is_text, paths)):
             return None
-        if self._agreed is not None and (sizes := self._agreed.sizes(paths)) is not None:
-            return list(paths), sizes
+        if self._agreed is not None and (agreed := self._all_agreed(self._agreed, paths)) is not None:
+            return agreed
         found = self._all(_FILES, paths)
         if found is None and all(shared := list(map(_SHARED.search, paths))):
             self._put_together()
@@ -249,17 +336,35 @@ class Files:
             found = None if is_any_here else self._all(_ALL_ELSEWHERE, keys)
         return found
 
+    def _all_agreed(
+        self, agreed: AgreedFiles, paths: Sequence[bytes]
+    ) -> tuple[list[bytes], list[int]] | None:
+        """Return where files of agreed segments lie, and their bytes; None where there may be any other."""
+        if (sizes := agreed.sizes(paths)) is not None:
+            return list(paths), sizes
+        there: list[bytes] = []
+        for folder, group in groupby(paths, folder_of):
+            shared = _SHARED.search(folder + b"x")
+            if shared is None or self._has(folder):
+                return None
+            self._put_together()
+            if (found := agreed.together(shared[1][:-1])) is None:
+                return None
+            there += [found + path[len(folder) :] for path in group]
+        sizes = agreed.sizes(there)
+        return None if sizes is None else (there, sizes)
+
     def _all(self, sql: str, keys: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
         rows = self._catalogue.all(sql, _given(keys))
         return ([row[0] for row in rows], [row[1] for row in rows]) if len(rows) == len(keys) else None
 
     def _put_together(self) -> None:
         """Put the data of representations into the catalogue by their places there, once."""
-        if self._agreed is not None:
-            raise Unsettled
         if not self._is_shared:
             self._is_shared = True
             self._catalogue.put(_TOGETHER)
+            if self._agreed is not None:
+                self._agreed.check_apart(key for (key,) in self._catalogue.rows("SELECT key FROM together"))
 
     def may_hold(self, folder: bytes) -> bool:
         """Whether a path below a folder, which ends with its slash, may be that of a file of the package."""
@@ -267,6 +372,10 @@ class Files:
             folder = self._where(folder)
         if _SHARED.search(folder + b"x") is not None:
             return True
+        return self._has(folder)
+
+    def _has(self, folder: bytes) -> bool:
+        """Whether there is a file below a folder, or in a segment with that folder."""
         if self._agreed is not None and self._agreed.may_hold(folder):
             return True
         sql = "SELECT 1 FROM disk WHERE path >= ? AND path < ? LIMIT 1"

@@ -15,8 +15,9 @@ from metspack.checking.codes.paths import NameCodes, Paths
 from metspack.checking.codes.rule import Rule
 from metspack.checking.codes.segments import Segments
 from metspack.locations import Convention
+from metspack.model import Finding
 
-__all__ = ["ALL_CODES", "Code", "Rule"]
+__all__ = ["ALL_CODES", "Code", "Rule", "told_as"]
 
 
 class Code(LinkCodes, FixityCodes, Segments, Paths, MetsCodes, Archives, NameCodes, Xml):
@@ -39,3 +40,16 @@ ALL_CODES = tuple(
 """All codes, letter by letter, in the order of their declarations."""
 
 _BY_ID = {code.id: code for code in ALL_CODES}
+_OF_REQUIREMENTS = {
+    Code.REQUIREMENT_BROKEN.id,
+    Code.RECOMMENDATION_NOT_FOLLOWED.id,
+    Code.OPTION_INCOMPLETE.id,
+}
+
+
+def told_as(finding: Finding) -> str:
+    """Return what a finding is grouped, limited and counted by: its code, or the requirement it is told for.
+
+    Of a finding with a code of its own that breaks a requirement as well, that is the code.
+    """
+    return (finding.code in _OF_REQUIREMENTS and finding.requirement) or finding.code

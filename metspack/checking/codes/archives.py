@@ -145,11 +145,13 @@ class Archives:
 
     ARCHIVE_PACKED = rule(
         "Z023", WARNING, "Cells of the archive not checked",
-        "the archive is compressed again in {found!r}; its bytes are checked, its cells are not",
+        "the archive is compressed again in {found!r}; its bytes are checked, its cells are not: {reason}",
         "metspack, roots",
-        "Cells can be read only if the archive's bytes are not compressed again: as a file, in a tar file "
-        "or stored in a zip file.",
-        "Unpack the package and check the result, or pack the archive without compression (zip -0).",
+        "Cells are read in place where the archive's bytes are not compressed again: as a file, in a tar "
+        "file or stored in a zip file. A compressed one is inflated into a temporary file, at the level full "
+        "alone, and within a budget.",
+        "Check at the level full; for a large archive raise --budget inflated=N, and see that SQLITE_TMPDIR "
+        "names a folder with room for it, or unpack the package and check the result.",
     )  # fmt: skip
     ARCHIVE_DIGEST_OPEN = rule(
         "Z024", INFO, "Archive's messageDigest not compared",
@@ -298,4 +300,12 @@ class Archives:
         "SIARD 2.2, S_8.1.2-0",
         "The file is optional and this one says nothing; its lines may have been lost.",
         "Nothing to do if all segment folders are in the package; otherwise restore the file.",
+    )  # fmt: skip
+    ARCHIVE_DIGEST_REPLACED = rule(
+        "Z051", INFO, "Archive's messageDigest replaced when it was packaged",
+        "{archive}: {reason}",
+        "SIARD 2.2, section 5.1 (messageDigest)",
+        "What was packaged had been changed after it was sealed, or nobody compared the two: the digest that "
+        "the archive has now is no proof that it is what was archived.",
+        "Compare the old value with what the producer of the archive says, and the archive with their copy.",
     )  # fmt: skip

@@ -17,6 +17,7 @@ from metspack.checking.codes.rule import (
 
 _LOBS = "SIARD 2.2, S_8.1.3-0"
 _PACKAGE = "metspack package form, manifests"
+_BAG = "BagIt 1.0 (RFC 8493)"
 
 
 class FixityCodes:
@@ -189,4 +190,40 @@ class FixityCodes:
         _LOBS,
         "The standard does not say that the file lists all; somebody who checks with it alone misses these.",
         "Nothing to do; METS has the digests of all LOBs.",
+    )  # fmt: skip
+
+    BAG_FILE_MISSING = rule(
+        "F040", ERROR, "File of a bag missing",
+        "the bag's {manifest} names this file, which is not there",
+        f"{_BAG}, 3",
+        "The bag is not complete: a file has been lost, renamed or moved, or was never fetched.",
+        RESTORE,
+    )  # fmt: skip
+    BAG_INCOMPLETE = rule(
+        "F041", ERROR, "Payload file that the bag does not name",
+        "the bag's {manifest} does not name this file",
+        f"{_BAG}, 3",
+        "The file was added after the bag was made, or the manifest has lost a line.",
+        "Find out where the file comes from; then take it out, or make the bag again.",
+    )  # fmt: skip
+    BAG_DIFFERS = rule(
+        "F042", ERROR, "Bag says otherwise of its files",
+        "the bag's {manifest} says {expected}; found {found}",
+        f"{_BAG}, 2.2",
+        "A manifest or another file about the bag was changed, or files were added or lost.",
+        RESTORE,
+    )  # fmt: skip
+    BAG_LINE = rule(
+        "F043", ERROR, "Line of a bag's manifest not understood",
+        "the bag's {manifest}: lines that are no digest and path: {count}, the first is {found!r}",
+        f"{_BAG}, 2.1.3",
+        "The line proves nothing about any file.",
+        RESTORE,
+    )  # fmt: skip
+    BAG_WITHOUT_MANIFEST = rule(
+        "F044", ERROR, "Bag without a manifest",
+        "the bag has no manifest of its payload (manifest-sha256.txt)",
+        f"{_BAG}, 2.1.3",
+        "Nothing in the bag says which files belong to it, and what bytes they have.",
+        "Get the bag again from another copy.",
     )  # fmt: skip

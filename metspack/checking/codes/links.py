@@ -234,6 +234,20 @@ class LinkCodes:
         "The ID says which LOB a file is; of two files, software that goes by it may take the wrong one.",
         "Remove the one that the archive does not name, or give it an ID of its own.",
     )  # fmt: skip
+    ANCESTOR_SILENT = rule(
+        "L040", INFO, "Ancestor found, which names no children",
+        "the ancestor {expected!r} was found ({found!r}); it does not name this METS, as is usual for RODA",
+        "RODA structural map, Ancestors (commons-ip); E-ARK AIP 2.2, Parent AIP references child AIPs",
+        "RODA places a package below its ancestors when it is ingested; the link leads up only, by design.",
+        "Nothing to do.",
+    )  # fmt: skip
+    PACKAGES_ALIKE = rule(
+        "L041", INFO, "Two packages of one OBJID",
+        "the package {other!r} has the OBJID {found!r} too",
+        "E-ARK CSIP 2.2, CSIP1",
+        "They may be two copies or versions of one package; links lead to the one that lies nearest.",
+        "Check whether both are meant to be there, and which of them is the one to keep.",
+    )  # fmt: skip
     ROOT_WITHOUT_METS = rule(
         "L030", WARNING, "Root without a METS",
         "there is no METS in this root or in a zip or tar file in it",

@@ -15,6 +15,20 @@ class MetsCodes:
         "Without a METS, nothing says what belongs to the package.",
         "Restore the METS, or give the path of the METS file instead of the package's folder.",
     )  # fmt: skip
+    PACKAGE_UNREADABLE = rule(
+        "M012", ERROR, "Package that cannot be looked at",
+        "the package cannot be checked: {reason}",
+        "metspack package form, files",
+        "What is missing or cannot be read is not checked, and may be lost; the other packages were checked.",
+        "Check the path, the permissions and the medium, or get the package again from another copy.",
+    )  # fmt: skip
+    FORM_NOT_READ = rule(
+        "M013", ERROR, "Packed in a form that is not read",
+        "files of the form {found!r} are not read, so what is in it was not checked",
+        "metspack package form, files",
+        "A package in it is not looked at, and may be damaged or not be there at all.",
+        "Unpack it and check the folder, or have the package sent as a folder, zip, tar or tar.gz.",
+    )  # fmt: skip
     NOT_METS = rule(
         "M002", ERROR, "Not a METS document",
         "the root element is {found!r}, expected {expected!r}",

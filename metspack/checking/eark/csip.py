@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from metspack.checking.eark.requirements import Need, Requirement, RequirementTable, Standard
+from metspack.checking.eark.requirements import Need, Requirement, RequirementTable, Standard, Version
 
 _MUST, _SHOULD, _MAY = Need.MUST, Need.SHOULD, Need.MAY
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _DIV = f"{_MAP}/div/div"
 _GROUP = "mets/fileSec/fileGrp"
 _PACKAGE_ONLY = "Required of the package METS: a representation's METS lists its own files."
+_TYPES = (
+    "What is no media type, or that of another format than the file is, breaks it. What IANA does not list "
+    "does until 2.1.0; since 2.2.0 another list may be agreed on, and it is advised against (M031). The list "
+    "is that of 2025, with the two types of RFC 2361."
+)
 _CONDITIONAL = "The division itself is optional; checked if it is present."
 
 _table = RequirementTable(Standard.CSIP)
@@ -45,12 +50,8 @@ def _add_folders() -> None:
     add.seen("CSIPSTR7", "", "Descriptive metadata lies in metadata/descriptive", _SHOULD)
     add.free("CSIPSTR8", "", "Other metadata may lie in metadata/other")
     add.seen("CSIPSTR9", "", "The root folder has a folder representations", _SHOULD)
-    add.seen(
-        "CSIPSTR10",
-        "",
-        "The folder representations holds one folder per representation and nothing else",
-        _SHOULD,
-    )
+    says = "The folder representations holds one folder per representation and nothing else"
+    add.seen("CSIPSTR10", "", says, _SHOULD)
     add.seen("CSIPSTR11", "", "Each representation has a folder data", _SHOULD)
     add.seen("CSIPSTR12", "", "Each representation has a METS.xml", _SHOULD)
     add.seen("CSIPSTR13", "", "Each representation has a folder metadata", _SHOULD)
@@ -61,9 +62,11 @@ def _add_folders() -> None:
 
 def _add_header() -> None:
     add = _table
-    add.has(
-        "CSIP1", "mets/@OBJID", "The METS has an OBJID", note="That the folder has the same name is CSIPSTR2."
+    note = (
+        "That a package's folder is called by it is CSIPSTR2; for a representation's it is a SHOULD as well."
     )
+    says = "The METS has an OBJID, that of a representation the name of its folder"
+    add.has("CSIP1", "mets/@OBJID", says, note=note)
     add.seen(
         "CSIP2",
         "mets/@TYPE",
@@ -71,9 +74,9 @@ def _add_header() -> None:
         _MUST,
         "The text says OTHER, the vocabulary Other: the letter case of this term is ignored.",
     )
-    add.seen(
-        "CSIP3", "mets[@TYPE='OTHER']/@csip:OTHERTYPE", "If TYPE is Other, OTHERTYPE names the type", _SHOULD
-    )
+    note = "Since 2.1.0 with no term of the vocabulary of TYPE."
+    where = "mets[@TYPE='OTHER']/@csip:OTHERTYPE"
+    add.seen("CSIP3", where, "If TYPE is Other, OTHERTYPE names the type", _SHOULD, note)
     add.seen(
         "CSIP4",
         "mets/@csip:CONTENTINFORMATIONTYPE",
@@ -137,7 +140,7 @@ def _add_reference(first: int, section: str) -> None:
             ("[@xlink:type='simple']", "The reference is a simple XLink"),
             ("/@xlink:href", "The reference gives the location of the file"),
             ("/@MDTYPE", "The reference gives the type of metadata"),
-            ("/@MIMETYPE", "The reference gives the media type"),
+            ("/@MIMETYPE", "The reference gives the media type, from IANA's list"),
             ("/@SIZE", "The reference gives the size"),
             ("/@CREATED", "The reference gives the date of creation of the file"),
             ("/@CHECKSUM", "The reference gives a digest"),
@@ -145,7 +148,8 @@ def _add_reference(first: int, section: str) -> None:
         ),
         first,
     ):
-        _table.has(f"CSIP{number}", f"{place}{where}", says)
+        note = _TYPES if where == "/@MIMETYPE" else ""
+        _table.has(f"CSIP{number}", f"{place}{where}", says, note=note)
 
 
 def _add_section(first: int, section: str, called: str) -> None:
@@ -224,7 +228,13 @@ def _add_files() -> None:
         "If the content information type of a fileGrp is OTHER, it is named",
         _MAY,
     )
-    add.has("CSIP64", f"{_GROUP}/@USE", "The fileGrp gives the use of its files")
+    add.has(
+        "CSIP64",
+        f"{_GROUP}/@USE",
+        "USE is a term of the vocabulary, or the folder of the files",
+        note="The folder is one below that of the METS, its first name in any letter case. Of files outside "
+        "the package, such as the METS of other packages, none is asked.",
+    )
     add.has("CSIP65", f"{_GROUP}/@ID", "The fileGrp has an ID")
     add.seen(
         "CSIP66",
@@ -236,7 +246,12 @@ def _add_files() -> None:
     file = f"{_GROUP}/file"
     nested = "Also required of files in nested fileGrp elements."
     add.has("CSIP67", f"{file}/@ID", "The file has an ID", note=nested)
-    add.has("CSIP68", f"{file}/@MIMETYPE", "The file has a media type", note=nested)
+    add.has(
+        "CSIP68",
+        f"{file}/@MIMETYPE",
+        "The file has a media type, from IANA's list",
+        note=f"{nested} {_TYPES}",
+    )
     add.has("CSIP69", f"{file}/@SIZE", "The file has a size", note=nested)
     add.has("CSIP70", f"{file}/@CREATED", "The file has a date of creation", note=nested)
     add.has("CSIP71", f"{file}/@CHECKSUM", "The file has a digest", note=nested)
@@ -272,7 +287,7 @@ def _add_division(first: int, label: str, *, group: str, pointer: str, what: str
         _SHOULD,
         "In the METS of a representation: to the fileGrp elements of its content."
         if label == "Representations"
-        else "",
+        else "Or a division within another one does.",
     )
     _table.seen(
         pointer,
@@ -297,6 +312,7 @@ def _add_structure() -> None:
     add.has("CSIP83", f"{_MAP}/@ID", "The structMap of CSIP has an ID")
     add.seen("CSIP84", f"{_MAP}/div", "The structMap of CSIP has one top division")
     add.has("CSIP85", f"{_MAP}/div/@ID", "The top division has an ID")
+    add.seen("CSIP86", f"{_MAP}/div/@LABEL", "The label of the top division is the OBJID")
     metadata = f"{_DIV}[@LABEL='Metadata']"
     add.seen("CSIP88", metadata, "One division is for the metadata")
     add.has("CSIP89", f"{metadata}/@ID", "The division Metadata has an ID")
@@ -314,6 +330,8 @@ def _add_structure() -> None:
         "The division Metadata names all administrative metadata",
         _SHOULD,
         f"Either the amdSec or each section in it. {current}",
+        "M022",
+        "M023",
     )
     add.seen(
         "CSIP92",
@@ -321,6 +339,8 @@ def _add_structure() -> None:
         "The division Metadata names all descriptive metadata",
         _SHOULD,
         current,
+        "M022",
+        "M023",
     )
     _add_division(93, "Documentation", group="CSIP60", pointer="CSIP116", what="Documentation")
     _add_division(97, "Schemas", group="CSIP113", pointer="CSIP118", what="A fileGrp of schemas")
@@ -371,5 +391,10 @@ _add_header()
 _add_metadata()
 _add_files()
 _add_structure()
+_table.was(Version.V2_1_0, _MUST, "CSIP96", "CSIP100", "CSIP104")
+_PLAIN = f"{_GROUP}[@USE='Representations']"
+_table.was(Version.V2_0_4, _SHOULD, "CSIP62", where=f"{_PLAIN}/@csip:CONTENTINFORMATIONTYPE")
+_table.was(Version.V2_0_4, _MUST, "CSIP114", where=_PLAIN)
+_table.ended(Version.V2_0_4, "CSIP86")
 
 REQUIREMENTS: tuple[Requirement, ...] = tuple(_table.rows)

@@ -44,6 +44,15 @@ class Elements:
             self.feed(b"", final=True)
         except ReadingDone:
             return
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of all handlers: with them a parser would stay until somebody looks for cycles."""
+        self._parser.StartElementHandler = self._parser.EndElementHandler = None
+        self._parser.CharacterDataHandler = self._parser.StartDoctypeDeclHandler = None
+        self.starts.clear()
+        self.ends.clear()
 
     def feed(self, block: bytes, *, final: bool = False) -> None:
         """Parse the next bytes and call the handlers; raises ``XmlError`` and ``ReadingDone``."""
@@ -121,6 +130,17 @@ class StatedFileGroup:
         return below.partition("/")[0] if kind == REPRESENTATIONS else ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedFile:
+    """A file whose first bytes can be compared with its media type; ``rule`` asks for this."""
+
+    rule: str
+    href: str
+    type: str
+    line: int
+    place: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Outline:
     """The outline of a METS document: root attributes, file groups, and what its structMap names.
@@ -128,7 +148,10 @@ class Outline:
     ``is_complete`` is false when there were more groups, sections or divisions than are kept; then nothing
     is concluded from one that is not there. ``descriptive`` are the IDs of sections that are not superseded,
     ``administrative`` those of each amdSec with its own; ``divided`` the labels of divisions in the structMap
-    of CSIP, with their lines; ``marked`` counts the files by what they say they hold.
+    of CSIP, with their lines, ``unpointed`` those of them without an mptr, with whether they have an ID;
+    ``marked`` counts the files by what they say they hold. ``outside`` are the IDs of groups whose files are
+    not of the package; ``typed`` are metadata files, documentation and schemas with their media types;
+    ``labels`` are the first labels of divisions, whatever they are.
     """
 
     root: Mapping[str, str] = field(default_factory=dict)
@@ -140,7 +163,11 @@ class Outline:
     administrative: list[tuple[str, set[str]]] = field(default_factory=list)
     has_provenance: bool = False
     divided: dict[str, int] = field(default_factory=dict)
+    unpointed: dict[str, bool] = field(default_factory=dict)
     marked: dict[str, int] = field(default_factory=dict)
+    outside: set[str] = field(default_factory=set)
+    typed: list[TypedFile] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
     is_complete: bool = True
 
     @property

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache
 
-from metspack.checking.codes import Code
+from metspack import mediatypes, resources
+from metspack.checking.codes import Code, Rule
 from metspack.checking.eark import csip, siard, sip
-from metspack.checking.eark.requirements import Demand, Need, Requirement, Standard
+from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version
+from metspack.files import reading
 from metspack.model import Finding
 
 REQUIREMENTS: dict[Standard, tuple[Requirement, ...]] = {
@@ -30,9 +35,70 @@ def named(id_: str) -> Requirement | None:
     return _FOLDED.get(id_.strip().casefold())
 
 
+def _data(name: str) -> str:
+    with reading.opening(resources.template_folder(), ("standards", name)) as descriptor:
+        return b"".join(reading.chunks(descriptor)).decode()
+
+
+@cache
+def examples() -> Mapping[str, str]:
+    """Return what to write for each requirement: lines of XML or, of folders, paths."""
+    found: dict[str, str] = {}
+    for each in _data("examples.txt").split("\n\n"):
+        ids, _, example = each.strip().partition("\n")
+        found |= dict.fromkeys(ids.removeprefix("# ").split(), example)
+    return found
+
+
+@cache
+def registered_types() -> frozenset[str]:
+    """Return the media types of IANA's list, in lower case."""
+    lines = (each.split() for each in _data("media-types.txt").splitlines() if not each.startswith("#"))
+    return frozenset(f"{top}{name}" for top, *names in lines for name in names)
+
+
+@cache
 def demands(place: str) -> tuple[tuple[Requirement, Demand], ...]:
     """Return the attributes that each element at a place must have, with their requirements."""
     return tuple((each, each.demand) for each in _ALL if each.demand and each.demand.place == place)
+
+
+_PLACED = re.compile(r"(?:mets/)?(.*?)(?:\[[^\]]*\])?/?@([\w:]+)")
+
+
+@cache
+def _as_well() -> Mapping[tuple[str, str], tuple[tuple[str, Requirement], ...]]:
+    """Return the requirements by code and element, each with its attribute."""
+    found: dict[tuple[str, str], list[tuple[str, Requirement]]] = {}
+    for each in NAMED.values():
+        place, attribute = "", ""
+        if each.demand is not None:
+            place, attribute = re.sub("^mets(/|$)", "", each.demand.place), each.demand.attribute
+        elif (placed := _PLACED.fullmatch(each.where)) is not None:
+            place, attribute = placed.groups()
+        *above, element = re.sub(r"\[.*?\]", "", place).split("/")
+        if element == "mdRef":
+            element = f"{above[-1]}/mdRef"
+        is_of_schema = each.demand is not None and element not in {"div", "structMap"}  # of many
+        for code in (*each.codes, *((_SCHEMA,) if is_of_schema else ())):
+            found.setdefault((code, element), []).append((attribute, each))
+    return {key: tuple(rows) for key, rows in found.items()}
+
+
+_SCHEMA = Code.NOT_VALID.id
+TOLD_AS_WELL = frozenset(code for each in _ALL for code in each.codes) | {_SCHEMA}
+"""The codes of findings that may tell of a requirement as well."""
+
+
+def told_as_well(code: str, element: str, attribute: str | None = None) -> Requirement | None:
+    """Return the requirement of which a code tells as well, of an element (``dmdSec/mdRef``, ``file``).
+
+    The element is empty where the code is of none in METS.
+    """
+    for name, each in _as_well().get((code, "" if element == "mets" else element), ()):
+        if attribute in {None, name}:
+            return each
+    return None
 
 
 CODES = {
@@ -42,6 +108,9 @@ CODES = {
     Need.MAY: Code.OPTION_INCOMPLETE,
 }
 """What a requirement that is broken is called, by how strongly it asks."""
+
+_PARTS = 127  # characters of each half of a media type (RFC 6838, 4.2)
+_ASSUMED = f"; the METS declares no version of the standard, {NEWEST.value} is assumed"
 
 
 @dataclass(slots=True)
@@ -53,41 +122,59 @@ class _FailedDemand:
 
 
 class Faults:
-    """The requirements of some standards that one document breaks, one entry each, however large it is."""
+    """The requirements of some standards that one document breaks, one entry each, however large it is.
 
-    def __init__(self, standards: AbstractSet[Standard]) -> None:
+    ``version`` is that of CSIP and SIP, None where the document declares none.
+    """
+
+    def __init__(self, standards: AbstractSet[Standard], version: Version | None = None) -> None:
         self.standards = standards
-        self._faults: dict[str, _FailedDemand] = {}
+        self.declared = version
+        self.version = version or NEWEST
+        self._faults: dict[tuple[str, Need], _FailedDemand] = {}
 
     def __bool__(self) -> bool:
         """Whether anything is broken."""
         return bool(self._faults)
 
-    def add(self, id_: str, line: int, found: str, place: str = "") -> None:
-        """Record a broken requirement; ``found`` says what is there instead, for messages."""
+    def add(self, id_: str, line: int, found: str, place: str = "", need: Need | None = None) -> None:
+        """Record a broken requirement; ``found`` says what is there instead, for messages.
+
+        ``need`` is given where not all of the requirement is as strong as its level.
+        """
         if NAMED[id_].standard not in self.standards:
             return
-        fault = self._faults.setdefault(id_, _FailedDemand(line, place, found))
-        fault.count += 1
+        requirement = NAMED[id_].of(self.version)
+        if requirement is not None:
+            key = id_, need or requirement.need
+            fault = self._faults.setdefault(key, _FailedDemand(line, place, found))
+            fault.count += 1
 
     def findings(self, name: str) -> Iterator[Finding]:
         """Yield a finding for each broken requirement, in their order; ``name`` is the document's path."""
-        for requirement in NAMED.values():
-            fault = self._faults.get(requirement.id)
-            if fault is None:
-                continue
-            yield CODES[requirement.need].at(
-                name,
-                fault.line,
-                fault.place,
-                rule=requirement.id,
-                need=requirement.need.value,
-                standard=requirement.standard.value,
-                where=requirement.where,
-                expected=requirement.says,
-                found=fault.found,
-                count=f"{fault.count:,}",
-            )
+        for id_, requirement in NAMED.items():
+            for need, code in CODES.items():
+                fault = self._faults.get((id_, need))
+                if fault is not None:
+                    yield self._finding(name, requirement.of(self.version) or requirement, need, code, fault)
+
+    def _finding(
+        self, name: str, requirement: Requirement, need: Need, code: Rule, fault: _FailedDemand
+    ) -> Finding:
+        found = code.at(
+            name,
+            fault.line,
+            fault.place,
+            rule=requirement.id,
+            need=need.value,
+            standard=requirement.standard.value.replace(NEWEST.value, self.version.value),
+            where=requirement.where,
+            expected=requirement.says,
+            found=fault.found,
+            count=f"{fault.count:,}",
+        )
+        said = _ASSUMED if self.declared is None and NAMED[requirement.id].varies else ""
+        return replace(found, requirement=requirement.id, message=f"{found.message}{said}")
 
 
 def quoted(value: str | None) -> str:
@@ -98,6 +185,15 @@ def quoted(value: str | None) -> str:
 
 
 _LONGEST = 100
+_ALIKE = 0.75
+
+
+def none_but(attribute: str, wanted: str, seen: Iterable[str]) -> str:
+    """Return ``none``, with the nearest of what was seen in its place: ``none, but USE 'documentation'``."""
+    folded = {each.casefold(): each for each in seen if each}
+    near = get_close_matches(wanted.casefold(), folded, 1, _ALIKE)
+    near = near or [each for each in folded if wanted.casefold() in re.split(r"\W+", each)]
+    return f"none, but {attribute} {quoted(folded[near[0]])}" if near else "none"
 
 
 class Demands:
@@ -123,3 +219,35 @@ class Demands:
             if attributes[name] != value:
                 return False
         return True
+
+
+class MediaTypes:
+    """The media types that a document gives: whether each is one, and whether IANA lists it."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+        self._sound: set[str] = set()
+
+    def are_sound(self, kinds: Iterable[str]) -> bool:
+        """Whether there is nothing to be said of media types."""
+        return all(each in self._sound or self._is_sound(each) for each in set(kinds))
+
+    def judge(self, rule: str, kind: str, line: int, place: str) -> None:
+        """Record a media type that is none, or that IANA does not list; a blank one is absent."""
+        if kind in self._sound or not kind.strip() or self._is_sound(kind):
+            return
+        bare = mediatypes.essence(kind)
+        if not mediatypes.is_media_type(bare) or max(map(len, bare.split("/"))) > _PARTS:
+            found = f"{quoted(kind)} ({len(kind):,} characters), which is no media type"
+            self._faults.add(rule, line, found, place)
+        else:
+            # Until 2.1.0 "the IANA mime type"; since then another list may be agreed on.
+            need = Need.SHOULD if self._faults.version is NEWEST else None
+            said = "" if self._faults.declared else " (a MUST until 2.1.0; the METS declares no version)"
+            self._faults.add(rule, line, f"{quoted(kind)}, which IANA does not list{said}", place, need)
+
+    def _is_sound(self, kind: str) -> bool:
+        is_sound = mediatypes.essence(kind) in registered_types()
+        if is_sound:
+            self._sound.add(kind)
+        return is_sound

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.eark.document import REPRESENTATIONS, Outline
-from metspack.checking.eark.faults import Faults, quoted
+from metspack.checking.eark.faults import Faults, none_but, quoted
+from metspack.checking.eark.requirements import USES, Need, Version
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
 
 _FIRST = "SELECT path, kind FROM disk WHERE path > ? AND path < ? ORDER BY path LIMIT 1"
@@ -113,10 +114,9 @@ def judge_package(
     elif name is not None and objid and _alike(name) != _alike(objid):
         faults.add("CSIPSTR2", line, f"{quoted(name)} for the OBJID {quoted(objid)}")
     _judge_spelling(mets, faults, line)
-    if not holdings.has_folder(folder + b"metadata"):
-        faults.add("CSIPSTR5", line, "none")
-    if not holdings.has_folder(folder + FOLDER[:-1]):
-        faults.add("CSIPSTR9", line, "none")
+    for rule, wanted in (("CSIPSTR5", "metadata"), ("CSIPSTR9", REPRESENTATIONS_FOLDER)):
+        if (instead := _missing(holdings, folder, wanted)) is not None:
+            faults.add(rule, line, instead)
     for each, is_folder in holdings.children(folder + FOLDER):
         if not is_folder:
             faults.add("CSIPSTR10", line, f"the file {quoted(shown(each))}")
@@ -127,13 +127,41 @@ def judge_package(
         _judge_against_mets(found, outline, faults)
     _judge_metadata(holdings, folder, faults, line)
     _judge_content(holdings, folder, outline, faults)
+    _judge_uses(holdings, folder, outline, faults, is_package=True)
 
 
 def judge_representation(holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults) -> None:
     """Record the requirements that a representation's METS breaks with regard to its folder."""
     folder = mets[: mets.rfind(b"/") + 1]
+    name, objid = shown(folder[:-1].rpartition(b"/")[2]), outline.root.get("OBJID", "")
+    if objid.strip() and _alike(name) != _alike(objid):
+        found = f"{quoted(objid)} for the folder {quoted(name)}"
+        faults.add("CSIP1", outline.line, found, need=Need.SHOULD)
     _judge_metadata(holdings, folder, faults, outline.line)
     _judge_content(holdings, folder, outline, faults)
+    _judge_uses(holdings, folder, outline, faults, is_package=False)
+
+
+def _judge_uses(
+    holdings: CataloguedFiles, folder: bytes, outline: Outline, faults: Faults, *, is_package: bool
+) -> None:
+    for group in outline.groups:
+        if group.use.strip() and group.use not in USES and group.id not in outline.outside:
+            first, slash, below = group.use.encode("utf-8", "surrogateescape").strip(b"/").partition(b"/")
+            names = [first + slash + below, first.lower() + slash + below]
+            if not is_package and first.lower() + slash == FOLDER:  # from the package's root on
+                names = [below.partition(b"/")[2] or b"."]
+            if not any(each == b"." or holdings.has_folder(folder + each) for each in names):
+                faults.add("CSIP64", group.line, f"{quoted(group.use)}, where no folder is", group.id)
+
+
+def _missing(holdings: CataloguedFiles, folder: bytes, wanted: str) -> str | None:
+    """Return what is found in place of a folder that is not there, None where it is."""
+    if holdings.has_folder(folder + wanted.encode()):
+        return None
+    return none_but(
+        "a folder", wanted, (shown(name) for name, is_folder in holdings.children(folder) if is_folder)
+    )
 
 
 def _alike(name: str) -> str:
@@ -149,28 +177,35 @@ def _judge_spelling(mets: bytes, faults: Faults, line: int) -> None:
 def _judge_representation_folder(
     holdings: CataloguedFiles, each: Representation, faults: Faults, line: int
 ) -> None:
-    if not holdings.has_folder(each.folder + b"data"):
-        faults.add("CSIPSTR11", line, "none", each.name)
+    if (found := _missing(holdings, each.folder, "data")) is not None:
+        faults.add("CSIPSTR11", line, found, each.name)
     if each.mets is None or not each.mets.endswith(b"/" + METS):
         found = "none" if each.mets is None else quoted(shown(each.mets.rpartition(b"/")[2]))
         faults.add("CSIPSTR12", line, found, each.name)
-    if not holdings.has_folder(each.folder + b"metadata"):
-        faults.add("CSIPSTR13", line, "none", each.name)
+    if (found := _missing(holdings, each.folder, "metadata")) is not None:
+        faults.add("CSIPSTR13", line, found, each.name)
 
 
 def _judge_against_mets(found: Iterable[Representation], outline: Outline, faults: Faults) -> None:
     names = {each.name for each in found}
+    uses = [each.use for each in outline.groups]
     grouped = {each.representation for each in outline.groups}
+    # Until 2.0.4 the USE was Representations, and no more.
+    is_grouped = faults.version is Version.V2_0_4 and REPRESENTATIONS in uses
     divided = outline.representations
     for each in found:
-        if each.name not in grouped and outline.has_files:
-            faults.add("CSIP114", outline.line, "none", each.name)
+        own = f"{REPRESENTATIONS}/{each.name}"
+        if each.name not in grouped and outline.has_files and not is_grouped:
+            faults.add("CSIP114", outline.line, none_but("USE", own, uses), each.name)
         if each.name in divided:
-            continue
-        if each.mets is not None:
-            faults.add("CSIP105", outline.line, "none", each.name)
+            if each.mets is not None and own in outline.unpointed:
+                faults.add("CSIP109", outline.divided[own], "none", own)
+                if not outline.unpointed[own]:
+                    faults.add("CSIP106", outline.divided[own], "none", own)
+        elif each.mets is not None:
+            faults.add("CSIP105", outline.line, none_but("LABEL", own, outline.labels), each.name)
         elif REPRESENTATIONS not in outline.divided:
-            faults.add("CSIP101", outline.line, "none", each.name)
+            faults.add("CSIP101", outline.line, none_but("LABEL", REPRESENTATIONS, outline.labels), each.name)
     for label, line in outline.divided.items():
         if "/" in label and label.split("/")[1] not in names:
             faults.add("CSIP107", line, f"{quoted(label)}, a folder that is not there")

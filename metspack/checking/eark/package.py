@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from urllib.parse import unquote_to_bytes
 
-from metspack import safexml
+from metspack import mediatypes, safexml
 from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark import folders, profiles, siard
 from metspack.checking.eark.document import DOCUMENTATION, SCHEMAS, Elements, Outline, StatedFileGroup
-from metspack.checking.eark.faults import Faults, quoted
+from metspack.checking.eark.faults import TOLD_AS_WELL, Faults, quoted, told_as_well
 from metspack.checking.eark.folders import CataloguedFiles, Representation
-from metspack.checking.eark.header import Header
 from metspack.checking.eark.profiles import Opening, Profile
-from metspack.checking.eark.requirements import Standard
-from metspack.checking.eark.sections import FileSection, Sections
+from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, Version
+from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
 from metspack.checking.eark.structmap import Structure
 from metspack.checking.opening import CheckedTree
-from metspack.checking.options import Looking
-from metspack.checking.segments import Unsettled
+from metspack.checking.options import Level, Looking
+from metspack.checking.segments import AgreedSegment, Unsettled
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import MetspackError, SourceError
-from metspack.layouts.names import ARCHIVE_BYTES, SIARD
+from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive
 from metspack.locations import mappingtxt
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
 from metspack.siard import metadata
 
+_STATED = re.compile(r"(.+) line (\d+)")
+_INVALID = re.compile(r"Element '(?:\{[^}]*\})?(\w+)', attribute '([\w:]+)'")
 _OUTSIDE = "SELECT path FROM cell WHERE archive = ? AND NOT inside AND path IS NOT NULL ORDER BY id"
 _PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 """A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
@@ -44,51 +48,88 @@ def surveyed(
     ``is_package`` is false for the METS of a representation; ``blocks`` gives the document from its start.
     Raises ``XmlError`` for what is not well-formed, or not METS within the budgets.
     """
-    quick = _Survey(Faults(faults.standards), is_package=is_package)
-    if quick.is_told_by(blocks(), budgets):
-        return quick.outline
-    exact = _Survey(faults, is_package=is_package)
-    exact.elements.read(blocks())
-    exact.finish()
+    if not is_package:  # a representation has runs of files, a package hardly any
+        quick = Survey(faults.standards, is_package=is_package, version=faults.declared)
+        if (outline := quick.of(blocks(), budgets)) is not None:
+            return outline
+    exact = Survey(faults.standards, is_package=is_package, faults=faults)
+    exact.read(blocks())
     return exact.outline
 
 
-class _Survey:
-    def __init__(self, faults: Faults, *, is_package: bool) -> None:
+class Survey:
+    """A survey of one document, against some standards; what it breaks goes to ``faults``."""
+
+    def __init__(
+        self,
+        standards: AbstractSet[Standard],
+        *,
+        is_package: bool,
+        version: Version | None = None,
+        faults: Faults | None = None,
+    ) -> None:
         self.elements = Elements()
         self.outline = Outline()
-        self._faults = faults
+        faults = self._faults = Faults(standards, version) if faults is None else faults
         given = (self.elements, self.outline, faults)
         self._header = Header(*given, is_package=is_package)
         Sections(*given)
         self._files = FileSection(*given, is_package=is_package)
         self._structure = Structure(*given, is_package=is_package)
 
-    def is_told_by(self, blocks: Iterable[bytes], budgets: Budgets) -> bool:
-        """Read a document in runs; return whether that is all there is to say of it: nothing is broken."""
-        self.elements.begin()
-        for each in condensed(blocks, budgets, sink=self.elements.feed):
-            if isinstance(each, Run) and not _are_alike(each):
-                return False
-        self.elements.feed(b"", final=True)
-        self.finish()
-        return not self._faults
+        self._is_begun = False
 
-    def finish(self) -> None:
+    def read(self, blocks: Iterable[bytes]) -> None:
+        """Read a whole document, element by element; raises ``XmlError`` if it is not well-formed."""
+        self.elements.read(blocks)
+        self._finish()
+
+    def of(self, blocks: Iterable[bytes], budgets: Budgets) -> Outline | None:
+        """Read a document in runs; return its outline if that is all there is to say: nothing is broken."""
+        with closing(self.elements):
+            for each in condensed(blocks, budgets, sink=self.feed):
+                if isinstance(each, Run) and not self.takes(each):
+                    return None
+            return self.sound_outline()
+
+    def feed(self, block: bytes) -> None:
+        """Take the next bytes of a document, but for runs."""
+        if not self._is_begun:
+            self._is_begun = True
+            self.elements.begin()
+        self.elements.feed(block)
+
+    def takes(self, run: Run) -> bool:
+        """Return whether nothing can be said of an element in a run that is not said of the one before it.
+
+        Pointers, and where documentation and schemas lie, are looked at one by one.
+        """
+        if not isinstance(run.fact, File) or any("" in column for column in run.columns.values()):
+            return False
+        if not self._files.takes_types(run.columns.get("mimetype", ())):
+            return False
+        return not any(group.startswith((DOCUMENTATION, SCHEMAS)) for group in run.fact.groups)
+
+    def sound_outline(self) -> Outline | None:
+        """Return the outline of a document all of which was fed, None when it breaks anything."""
+        self.elements.feed(b"", final=True)
+        self.elements.close()
+        self._finish()
+        return None if self._faults else self.outline
+
+    def _finish(self) -> None:
         """Check the requirements that need the whole document."""
         self._header.finish()
         self._files.finish()
         self._structure.finish()
 
 
-def _are_alike(run: Run) -> bool:
-    """Whether nothing can be said of an element in a run that is not said of the one before it.
-
-    Pointers, and where documentation and schemas lie, are looked at one by one.
-    """
-    if not isinstance(run.fact, File) or any("" in column for column in run.columns.values()):
-        return False
-    return not any(group.startswith((DOCUMENTATION, SCHEMAS)) for group in run.fact.groups)
+def are_placed(folder: bytes, names: Iterable[str]) -> bool:
+    """Return whether files with these names below a folder lie as LOBs in segments do, where LOBs are."""
+    if b"_lobs/" in folder + b"/":
+        return False  # which of these is meant
+    below = (name.partition("_lobs/")[2] for name in names)
+    return all(not each or _PLACED.fullmatch(each) for each in below)
 
 
 _DOCUMENTS = "SELECT path, found IS NOT NULL FROM mets WHERE ok ORDER BY id"
@@ -98,10 +139,14 @@ _OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRoot:
-    """The root of the package under check: its folder's name, and whether it has a folder of its own."""
+    """The root of the package under check: its folder's name, and whether it has a folder of its own.
+
+    ``top`` is the folder of its METS among IPs side by side that no manifest is beside, with its last ``/``.
+    """
 
     name: str
     is_rooted: bool
+    top: bytes = b""
 
 
 def _is_representation(path: bytes) -> bool:
@@ -120,13 +165,16 @@ class StandardsCheck:
         self._root = root
         self._profile = looking.profile
         self._budgets = looking.budgets
+        self._reads_heads = looking.level > Level.LINKS
         self._database = _DatabaseCheck(catalogue, places, looking)
-        self._shared = grouping.SharedFaults("rule", "found")
+        self._shared = grouping.SharedFaults("found")
+        self._claimed: dict[bytes, frozenset[Standard]] = {}
+        self._metadata: dict[bytes, dict[int, str]] = {}
 
     @property
     def is_eark(self) -> bool:
-        """Whether the folder that is checked is itself a package held against any of the standards."""
-        row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok AND folder = ?", b"")
+        """Whether the folder that is checked is a package of its own held against any of the standards."""
+        row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok AND folder = ?", self._root.top)
         return row is not None and bool(self._standards(row[0]))
 
     def findings(self) -> Iterator[Finding]:
@@ -142,6 +190,63 @@ class StandardsCheck:
                 yield from self._package(path, is_elsewhere=bool(is_elsewhere))
         yield from self._shared.release()
 
+    def named(self, finding: Finding) -> Finding:
+        """Return a finding of another step with the requirement that it tells of as well, if there is one."""
+        if finding.requirement or finding.code not in TOLD_AS_WELL or self._profile is Profile.RECOMMENDATION:
+            return finding
+        facts = dict(finding.facts)
+        stated = _STATED.fullmatch(facts.get("source", ""))
+        name, line = (stated[1], int(stated[2])) if stated else (finding.path, finding.line)
+        mets = name.encode("utf-8", "surrogateescape")
+        requirement = self._told_as_well(finding.code, mets, line, facts)
+        if requirement is None or requirement.standard not in self._claims(mets):
+            return finding
+        return replace(finding, requirement=requirement.id)
+
+    def _told_as_well(
+        self, code: str, mets: bytes, line: int, facts: Mapping[str, str]
+    ) -> Requirement | None:
+        if is_archive(shown(mets)):
+            return told_as_well(code, "")
+        element, attribute = facts.get("element"), facts.get("attribute")
+        if (invalid := _INVALID.match(facts.get("reason", ""))) is not None:
+            element, attribute = invalid.groups()
+        if element in {None, "mdRef"}:
+            section = self._sections(mets).get(line)
+            element = f"{section}/mdRef" if section else element
+        for each in ("file", "FLocat") if element is None else (element,):
+            if (found := told_as_well(code, each, attribute)) is not None:
+                return found
+        return None
+
+    def _sections(self, mets: bytes) -> Mapping[int, str]:
+        """Return the section of each mdRef of a METS by its line; they stand before the files."""
+        if mets not in self._metadata:
+            found = self._metadata[mets] = {}
+            with suppress(OSError, MetspackError), self._places.content(mets) as content:
+                sections_of_references(content.blocks(), found)
+        return self._metadata[mets]
+
+    def _claims(self, path: bytes) -> frozenset[Standard]:
+        """Return the standards that hold for a METS or an archive, of a package or of a representation."""
+        if path not in self._claimed:
+            self._claimed[path] = self._claims_at(path.split(b"/"))
+        return self._claimed[path]
+
+    def _claims_at(self, parts: Sequence[bytes]) -> frozenset[Standard]:
+        inner = (number for number, each in enumerate(parts[:-1]) if each.lower() + b"/" == folders.FOLDER)
+        at = next(inner, None)
+        if at is None:
+            return self._standards(b"/".join(parts))
+        mets = self._holdings.mets_in(b"/".join((*parts[:at], b"")))
+        own = frozenset[Standard]() if mets is None else self._standards(mets)
+        representation = self._holdings.mets_in(b"/".join((*parts[: at + 2], b"")))
+        if not own or representation is None:
+            return own - {Standard.SIP}
+        is_database = Standard.SIARD in own
+        opening = self._opening(representation)
+        return profiles.of_representation(self._profile, opening, is_database=is_database)
+
     def _standards(self, path: bytes) -> frozenset[Standard]:
         folder = path[: path.rfind(b"/") + 1]
         is_laid_out = path.endswith(folders.METS) and self._holdings.has_folder(folder + folders.FOLDER[:-1])
@@ -153,9 +258,10 @@ class StandardsCheck:
         standards = self._standards(path)
         if not standards:
             return
-        if self._places.agreement is not None:
-            raise Unsettled  # the folders' files are held against them
-        faults = Faults(standards)
+        agreement = self._places.agreement
+        if agreement is not None and any(each.outline is None for each in agreement.segments.values()):
+            raise Unsettled  # all files are held against them but those of representations
+        faults = Faults(standards, self._opening(path).version)
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
@@ -166,33 +272,64 @@ class StandardsCheck:
         is_rooted = bool(folder) or self._root.is_rooted
         folders.judge_package(self._holdings, path, outline, faults, name=name, is_rooted=is_rooted)
         found = folders.representations(self._holdings, folder)
+        self._judge_types(folder, outline, faults)
         if Standard.SIARD in standards:
             _judge_databases(outline, found, faults)
         yield from self._shared.take("packages", faults.findings(shown(path)))
         for each in found:
-            yield from self._representation(each, outline.group_of(each.name))
+            yield from self._representation(each, outline.group_of(each.name), faults.declared)
 
     def _is_swapped(self, path: bytes) -> bool:
         """Whether a package is told to lie in another's folder, whose name then is not its own."""
         return self._catalogue.row(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id) is not None
 
-    def _representation(self, each: Representation, group: StatedFileGroup | None) -> Iterator[Finding]:
+    def _representation(
+        self, each: Representation, group: StatedFileGroup | None, version: Version | None
+    ) -> Iterator[Finding]:
         if each.mets is None or self._catalogue.row(_OK, each.mets) is None:
             return
         is_database = group is not None and _is_database(group)
         opening = self._opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
-        faults = Faults(standards)
-        outline = self._survey(each.mets, faults, is_package=False)
+        faults = Faults(standards, opening.version or version)
+        segment = self._agreed(each.mets)
+        if faults.version is not NEWEST:
+            segment = None  # it agrees with the newest
+        outline = self._survey(each.mets, faults, is_package=False) if segment is None else segment.outline
         if outline is None:
             return
         profiles.judge(outline, faults, self._profile, is_package=False)
         folders.judge_representation(self._holdings, each.mets, outline, faults)
+        self._judge_types(each.folder, outline, faults)
         if Standard.SIARD in standards:
             self._database.judge(each, group, outline, faults)
         yield from self._shared.take("representations", faults.findings(shown(each.mets)))
 
+    def _judge_types(self, folder: bytes, outline: Outline, faults: Faults) -> None:
+        """Compare the media types of metadata files, documentation and schemas with their first bytes."""
+        for each in outline.typed if self._reads_heads else ():
+            href = unquote_to_bytes(each.href.strip()).removeprefix(b"./")
+            if b"\0" in href or b".." in href.split(b"/") or href.startswith(b"/"):
+                continue
+            path = folder + href
+            try:
+                with self._places.content(path) as content:
+                    head = next(iter(content.blocks()), b"")
+            except (OSError, MetspackError):
+                continue  # what is wrong with it has been told
+            if (actual := mediatypes.another_type(each.type, head)) is not None:
+                kind = f"no {mediatypes.essence(each.type)}" if actual == mediatypes.DEFAULT else actual
+                found = f"{quoted(each.type)} for {quoted(each.href)}, which is {kind}"
+                faults.add(each.rule, each.line, found, each.place)
+
+    def _agreed(self, mets: bytes) -> AgreedSegment | None:
+        agreement = self._places.agreement
+        return None if agreement is None else agreement.holding(mets)
+
     def _opening(self, path: bytes) -> Opening:
+        segment = self._agreed(path)
+        if segment is not None and segment.mets == path:
+            return segment.opening
         try:
             with self._places.content(path) as content:
                 return profiles.opening(content.blocks())
@@ -262,6 +399,8 @@ class _DatabaseCheck:
         if held in siard.VERSIONS:
             self._judge_archive(each, held, faults, line)
         elif held == siard.DUMP:
+            if self._places.agreement is not None:
+                raise Unsettled  # any file will do
             if next(self._holdings.files(each.folder + b"data/"), None) is None:
                 faults.add("SIARD_20", line, "none")
             if not outline.has_provenance:
@@ -300,6 +439,11 @@ class _DatabaseCheck:
 
     def _judge_lobs(self, each: Representation, archive: bytes, held: str, faults: Faults, line: int) -> None:
         same = b"/" + folders.FOLDER + each.name.encode("utf-8", "surrogateescape") + b"/"
+        agreement = self._places.agreement
+        for segment in () if agreement is None else agreement.segments.values():
+            is_sound = segment.are_placed or held != siard.VERSIONS[-1]
+            if not is_sound or same not in b"/" + segment.data + b"/":
+                raise Unsettled  # of which cell it is told
         for (path,) in self._catalogue.rows(_OUTSIDE, archive):
             if same not in b"/" + path:
                 faults.add("SIARD_22", line, quoted(shown(path)))

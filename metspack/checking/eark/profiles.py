@@ -10,11 +10,13 @@ from enum import Enum, unique
 from metspack.checking.eark import siard, sip
 from metspack.checking.eark.document import Attributes, Elements, Outline, ReadingDone
 from metspack.checking.eark.faults import Faults, quoted
-from metspack.checking.eark.requirements import Standard
+from metspack.checking.eark.requirements import Standard, Version
 
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
+_VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
 _SECTIONS = ("dmdSec", "amdSec", "fileSec", "structMap")
 _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
+_VERSIONED = (_CSIP_SITE, _SIP_SITE)
 
 
 @unique
@@ -52,10 +54,23 @@ class Opening:
         return found[1].lower() if found else ""
 
     @property
+    def version(self) -> Version | None:
+        """The version of CSIP and SIP that its profile names: the one known that is next to it, or older."""
+        found = _VERSION.fullmatch(self.root.get("PROFILE", "").strip()) if self.site in _VERSIONED else None
+        if found is None:
+            return None
+        number = tuple(map(int, found.groups()))
+        return max((each for each in Version if each.number <= number), key=_number, default=Version.V2_0_4)
+
+    @property
     def is_csip(self) -> bool:
         """Whether it says that it is of CSIP."""
         marked = any(name.startswith("csip:") for each in (self.root, self.header) for name in each)
         return marked or bool(self.site)
+
+
+def _number(version: Version) -> tuple[int, ...]:
+    return version.number
 
 
 def opening(blocks: Iterable[bytes]) -> Opening:
@@ -123,5 +138,5 @@ def judge(outline: Outline, faults: Faults, profile: Profile, *, is_package: boo
     wanted = siard.ROOT_PROFILE if is_package else siard.REPRESENTATION_PROFILE
     if named != wanted and not (is_auto and _EARK.fullmatch(named)):
         faults.add("SIARD_5" if is_package else "SIARD_12", outline.line, quoted(named))
-    if named != sip.PROFILE and not (is_auto and named == siard.ROOT_PROFILE):
+    if named not in sip.PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
         faults.add("SIP2", outline.line, quoted(named))

@@ -1,10 +1,10 @@
 # ruff: noqa: RUF001 -- the vocabulary has dashes of two kinds
-"""Requirements of CSIP, E-ARK SIP and CITS SIARD as values, and the vocabularies of CSIP; pure."""
+"""Requirements of CSIP, E-ARK SIP and CITS SIARD as values, their versions, and vocabularies; pure."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import cached_property
 
@@ -16,6 +16,24 @@ class Standard(Enum):
     CSIP = "CSIP 2.2.0"
     SIP = "E-ARK SIP 2.2.0"
     SIARD = "CITS SIARD 1.0"
+
+
+@unique
+class Version(Enum):
+    """The versions of CSIP and E-ARK SIP that differ, the oldest first; CITS SIARD has one."""
+
+    V2_0_4 = "2.0.4"
+    V2_1_0 = "2.1.0"
+    V2_2_0 = "2.2.0"
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """Its number, to be compared."""
+        return tuple(map(int, self.value.split(".")))
+
+
+NEWEST = Version.V2_2_0
+"""The version of the tables, which holds for a METS that declares none."""
 
 
 @unique
@@ -44,6 +62,7 @@ class Requirement:
 
     ``note`` is the reading that is checked where the standard leaves several, or why it is not checked.
     ``codes`` are the codes of findings that tell of it where these are not the requirement's own.
+    ``earlier`` is what it was up to and with a version, ``last`` the last version that has it.
     """
 
     standard: Standard
@@ -55,11 +74,35 @@ class Requirement:
     note: str = ""
     codes: tuple[str, ...] = ()
     is_literal: bool = False
+    earlier: Earlier | None = None
+    last: Version = NEWEST
+
+    def of(self, version: Version) -> Requirement | None:
+        """Return the requirement as a version has it, None where that has it not."""
+        if version.number > self.last.number:
+            return None
+        if self.earlier is None or version.number > self.earlier.until.number:
+            return self
+        return replace(self, need=self.earlier.need, where=self.earlier.where or self.where)
+
+    @property
+    def varies(self) -> bool:
+        """Whether the version of the standard matters."""
+        return self.earlier is not None or self.last is not NEWEST
 
     @cached_property
     def demand(self) -> Demand | None:
         """What each element at ``where`` needs, when that is all there is to the requirement."""
         return _demand(self.where) if self.is_literal else None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """How strong a requirement was ``until`` a version, and its place if that was another."""
+
+    until: Version
+    need: Need
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +127,20 @@ def _demand(where: str) -> Demand:
     return Demand(found[1], found[2], found[3])
 
 
+_OF_FILES = {
+    "xlink:href": ("F001", "F014"),
+    "SIZE": ("F002", "F009", "F012", "F015"),
+    "CHECKSUM": ("F003", "F008", "F011"),
+    "CHECKSUMTYPE": ("F007",),
+}
+_TOLD_AS_WELL: dict[str, dict[str, tuple[str, ...]]] = {
+    "mdRef": _OF_FILES | {"MIMETYPE": ("M040",), "MDTYPE": ("M041",)},
+    "file": _OF_FILES,
+    "FLocat": _OF_FILES,
+}
+"""The codes that tell of a file which is not as an attribute says, or of an attribute that says nothing."""
+
+
 class RequirementTable:
     """The requirements of one standard, in its order."""
 
@@ -93,8 +150,11 @@ class RequirementTable:
 
     def has(self, id_: str, where: str, says: str, need: Need = Need.MUST, note: str = "") -> None:
         """Add one that is checked by its XPath alone: each such element has the attribute (or the value)."""
-        added = Requirement(self.standard, id_, need, where, says, State.CHECKED, note, is_literal=True)
-        self.rows.append(added)
+        demand = _demand(where)
+        codes = _TOLD_AS_WELL.get(demand.place.rpartition("/")[2], {}).get(demand.attribute, ())
+        self.rows.append(
+            Requirement(self.standard, id_, need, where, says, State.CHECKED, note, codes, is_literal=True)
+        )
 
     def seen(
         self, id_: str, where: str, says: str, need: Need = Need.MUST, note: str = "", *codes: str
@@ -109,6 +169,16 @@ class RequirementTable:
     def left(self, id_: str, where: str, says: str, why: str, need: Need = Need.SHOULD) -> None:
         """Add one that cannot be checked, and why."""
         self.rows.append(Requirement(self.standard, id_, need, where, says, State.NOT_CHECKABLE, why))
+
+    def was(self, until: Version, need: Need, *ids: str, where: str = "") -> None:
+        """Note what requirements were until a version."""
+        for number, row in enumerate(self.rows):
+            if row.id in ids:
+                self.rows[number] = replace(row, earlier=Earlier(until, need, where))
+
+    def ended(self, last: Version, id_: str) -> None:
+        """Note the last version that has a requirement."""
+        self.rows = [replace(row, last=last) if row.id == id_ else row for row in self.rows]
 
 
 CONTENT_CATEGORIES = frozenset(
@@ -159,3 +229,17 @@ CONTENT_CATEGORIES = frozenset(
 )
 
 STATUS = frozenset(("CURRENT", "SUPERSEDED"))
+
+RECORD_STATUS = frozenset(("NEW", "SUPPLEMENT", "REPLACEMENT", "TEST", "VERSION", "DELETE", "OTHER"))
+"""What RECORDSTATUS may be in a SIP (SIP3)."""
+
+RECORD_IDS = {
+    "SUBMISSIONAGREEMENT": "SIP5",
+    "PREVIOUSSUBMISSIONAGREEMENT": "SIP6",
+    "REFERENCECODE": "SIP7",
+    "PREVIOUSREFERENCECODE": "SIP8",
+}
+"""The TYPE of each altRecordID that E-ARK SIP knows, with its requirement."""
+
+USES = frozenset(("Documentation", "Schemas", "Representations", "Metadata"))
+"""The vocabulary of fileGrp/@USE and of the divisions of the structMap."""

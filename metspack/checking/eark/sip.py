@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from metspack.checking.eark.requirements import Need, Requirement, RequirementTable, Standard
+from metspack.checking.eark.requirements import (
+    RECORD_IDS,
+    Need,
+    Requirement,
+    RequirementTable,
+    Standard,
+    Version,
+)
 
 _MUST, _SHOULD, _MAY = Need.MUST, Need.SHOULD, Need.MAY
 _AGENT = "metsHdr/agent"
 _NOTE = f"{_AGENT}/note/@csip:NOTETYPE"
 
-PROFILE = "https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml"
+_SITE = "https://earksip.dilcis.eu/profile/E-ARK-SIP"
+
+PROFILES = frozenset((f"{_SITE}.xml", *(f"{_SITE}-v{each.value.replace('.', '-')}.xml" for each in Version)))
+"""The addresses of the METS profile: that of each version, and that of the newest."""
+
+ONCE = frozenset(("SIP5", "SIP7"))
+"""Of the requirements on altRecordID those that allow one (0..1); of the others there may be several."""
 
 _table = RequirementTable(Standard.SIP)
 
@@ -31,27 +44,28 @@ def _add_coded(number: int, who: str, note: str = "") -> None:
 
 def _add_rows() -> None:
     add = _table
-    add.free("SIP1", "mets/@LABEL", "The package may have a label")
+    add.seen("SIP1", "mets/@LABEL", "The label of the package, if it has one, is not empty", _MAY)
     add.seen(
         "SIP2",
         "mets/@PROFILE",
-        "The profile is that of E-ARK SIP 2.2.0",
+        "The profile is that of E-ARK SIP",
         _MUST,
-        "CITS SIARD (SIARD_5) requires another value of the same attribute, which can hold only one: a "
+        "With or without a version: until 2.1.0 the address has none. CITS SIARD (SIARD_5) requires "
+        "another value of the same attribute, which can hold only one: a "
         "package of both passes with either, unless --profile names one.",
     )
-    add.free("SIP3", "metsHdr/@RECORDSTATUS", "The header may give the status")
+    add.seen(
+        "SIP3",
+        "metsHdr/@RECORDSTATUS",
+        "The status of the package, if it is given, is a term of the vocabulary",
+        _MAY,
+        "NEW, SUPPLEMENT, REPLACEMENT, TEST, VERSION, DELETE, OTHER.",
+    )
     add.seen("SIP4", "metsHdr/@csip:OAISPACKAGETYPE", "The OAIS type is SIP")
-    for number, what in enumerate(
-        (
-            "the submission agreement",
-            "earlier submission agreements",
-            "the reference code",
-            "earlier reference codes",
-        ),
-        5,
-    ):
-        add.free(f"SIP{number}", "metsHdr/altRecordID", f"The header may give the identifier of {what}")
+    for kind, id_ in RECORD_IDS.items():
+        says = f"An altRecordID of TYPE {kind} is not empty"
+        says += ", and the only one" if id_ in ONCE else ""
+        add.seen(id_, "metsHdr/altRecordID", says, _MAY)
     organisation = "is an ORGANIZATION or an INDIVIDUAL"
     add.free("SIP9", _AGENT, "An agent may be the archival creator")
     _add_agent(
@@ -112,10 +126,10 @@ def _add_rows() -> None:
         note = "The schema calls it " + attribute.replace("FILE", "").replace(
             "FORMATKEY", "FORMATREGISTRYKEY"
         )
-        add.free(
+        add.seen(
             f"SIP{number}",
             f"fileSec/fileGrp/file/@sip:{attribute}",
-            f"A file may have the {what}",
+            f"The {what} that a file has is not empty",
             _MAY,
             f"{note}, which is accepted as well." if number >= 34 else "",  # noqa: PLR2004
         )
@@ -131,5 +145,6 @@ def _add_rows() -> None:
 
 
 _add_rows()
+_table.was(Version.V2_1_0, _MAY, "SIP12", "SIP18", "SIP29")
 
 REQUIREMENTS: tuple[Requirement, ...] = tuple(_table.rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from metspack.checking.eark.document import (
@@ -14,16 +15,19 @@ from metspack.checking.eark.document import (
     Outline,
     StatedFileGroup,
 )
-from metspack.checking.eark.faults import Demands, Faults, quoted
+from metspack.checking.eark.faults import Demands, Faults, none_but, quoted
+from metspack.checking.eark.requirements import Version
 from metspack.mets import REPRESENTATIONS_FOLDER
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _METADATA = "Metadata"
 # Of each division: what asks for its spelling, its being there, its pointers to groups, what they name.
 _SPELLED = {_METADATA: "CSIP90", DOCUMENTATION: "CSIP95", SCHEMAS: "CSIP99", REPRESENTATIONS: "CSIP103"}
-_THERE = {DOCUMENTATION: "CSIP93", SCHEMAS: "CSIP97"}
+_THERE = {DOCUMENTATION: "CSIP93", SCHEMAS: "CSIP97", REPRESENTATIONS: "CSIP101"}
 _POINTING = {DOCUMENTATION: "CSIP96", SCHEMAS: "CSIP100", REPRESENTATIONS: "CSIP104"}
 _NAMING = {DOCUMENTATION: "CSIP116", SCHEMAS: "CSIP118", REPRESENTATIONS: "CSIP119"}
+_LABELS = 1_000  # that are kept to name one which is nearly right
+_PATH = re.compile(r"(?i:representations)/([^/]+)/METS\.xml")
 _CANONICAL = {each.casefold(): each for each in _SPELLED}
 
 
@@ -46,7 +50,7 @@ class Structure:
         self._outline = outline
         self._is_package = is_package
         self._faults = faults
-        self._maps = 0
+        self._maps: list[str] = []
         self._own_maps = 0
         self._line = 0
         self._is_own = False
@@ -54,6 +58,8 @@ class Structure:
         self._tops = 0
         self._division: _DivElement | None = None
         self._counts = dict.fromkeys(_SPELLED, 0)
+        self._group_ids: frozenset[str] = frozenset()
+        self._pointed_below: set[str] = set()  # in the divisions of divisions
         self._pointed: dict[str, set[str]] = {each: set() for each in _NAMING}
         self._map = Demands(_MAP, faults)
         self._top = Demands(f"{_MAP}/div", faults)
@@ -70,15 +76,21 @@ class Structure:
     def finish(self) -> None:
         """Check the requirements that need the whole structMap."""
         add, line = self._faults.add, self._outline.line
+        labels = self._outline.labels
         if not self._maps:
             add("CSIP80", line, "none")
         elif not self._own_maps:
-            add("CSIP82", line, "none")
+            add("CSIP82", line, none_but("LABEL", "CSIP", self._maps))
         else:
             if self._own_maps > 1:
                 add("CSIP80", self._line, f"{self._own_maps} of them")
-            if self._counts[_METADATA] != 1:
+            if not self._counts[_METADATA]:
+                add("CSIP88", self._line, none_but("LABEL", _METADATA, labels))
+            elif self._counts[_METADATA] > 1:
                 add("CSIP88", self._line, f"{self._counts[_METADATA]} of them")
+            for kind, rule in _THERE.items():
+                if self._counts[kind] > 1:
+                    add(rule, self._line, f"{self._counts[kind]} of them")
             if self._outline.is_complete:
                 self._judge_groups()
 
@@ -87,11 +99,12 @@ class Structure:
         for kind in _NAMING:
             groups = [each for each in self._named(kind) if each.representation not in divided]
             if not self._counts[kind]:
-                if groups and kind in _THERE:
-                    self._faults.add(_THERE[kind], self._line, "none")
+                if groups and kind != REPRESENTATIONS:
+                    found = none_but("LABEL", kind, self._outline.labels)
+                    self._faults.add(_THERE[kind], self._line, found)
                 continue
             for group in groups:
-                if group.id not in self._pointed[kind]:
+                if group.id not in self._pointed[kind] | self._pointed_below:
                     self._faults.add(_POINTING[kind], group.line, "none", group.id)
 
     def _named(self, kind: str) -> list[StatedFileGroup]:
@@ -101,12 +114,14 @@ class Structure:
         return [each for each in self._outline.groups if each.kind not in {DOCUMENTATION, SCHEMAS}]
 
     def _start_map(self, attributes: Attributes, line: int) -> None:
-        self._maps += 1
+        if len(self._maps) < _LABELS:
+            self._maps.append(attributes.get("LABEL", ""))
         self._depth = self._tops = 0
         self._is_own = attributes.get("LABEL") == "CSIP"
         if self._is_own:
             self._own_maps += 1
             self._line = line
+            self._group_ids = frozenset(each.id for each in self._outline.groups)
             self._map.judge(attributes, line)
             if attributes.get("TYPE") != "PHYSICAL":
                 self._faults.add("CSIP81", line, quoted(attributes.get("TYPE")))
@@ -123,10 +138,14 @@ class Structure:
         if self._depth == 1:
             self._tops += 1
             self._top.judge(attributes, line)
+            if attributes.get("LABEL") != self._outline.root.get("OBJID"):
+                self._faults.add("CSIP86", line, quoted(attributes.get("LABEL")))
         elif self._depth == 2:  # noqa: PLR2004 -- the divisions that CSIP knows are right below the top
             self._division = _DivElement(attributes, line)
 
     def _keep_fptr(self, attributes: Attributes, line: int) -> None:
+        if self._is_own and self._depth > 2 and attributes.get("FILEID") in self._group_ids:  # noqa: PLR2004
+            self._pointed_below.add(attributes["FILEID"])
         if self._is_own and self._depth == 2 and self._division is not None:  # noqa: PLR2004
             if len(self._division.pointers) < KEPT:
                 self._division.pointers.append((attributes.get("FILEID"), line))
@@ -142,6 +161,8 @@ class Structure:
     def _end_div(self) -> None:
         if self._depth == 2 and self._division is not None:  # noqa: PLR2004
             division, self._division = self._division, None
+            if len(self._outline.labels) < _LABELS:
+                self._outline.labels.append(division.label)
             canonical = _CANONICAL.get(division.label.casefold())
             if canonical is not None:
                 self._judge_known(division, canonical)
@@ -180,8 +201,9 @@ class Structure:
 
     def _judge_representation(self, division: _DivElement) -> None:
         add, line, label = self._faults.add, division.line, division.label
-        if not division.attributes.get("ID"):
-            add("CSIP106", line, "none", label)
+        has_id = bool(division.attributes.get("ID"))
+        if self._faults.version is Version.V2_0_4:  # "the path to the representation level METS document"
+            label = _PATH.sub(f"{REPRESENTATIONS}/\\1", label)
         kind, _, folder = label.partition("/")
         if kind != REPRESENTATIONS or not folder:
             add("CSIP107", line, quoted(division.attributes.get("LABEL")))
@@ -189,6 +211,13 @@ class Structure:
             self._outline.divided[label] = line
         else:
             self._outline.is_complete = False
+        if not division.titles:
+            self._outline.unpointed[label] = (
+                has_id  # of a representation without a METS nothing more is asked
+            )
+            return
+        if not has_id:
+            add("CSIP106", line, "none", label)
         if len(division.titles) != 1:
             add("CSIP109", line, f"{len(division.titles)} of them", label)
         groups = {each.id for each in self._outline.of_kind(REPRESENTATIONS)}

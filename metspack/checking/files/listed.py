@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, folder_of, nearest_file, shown
@@ -15,6 +15,7 @@ from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT
 from metspack.model import Finding
+from metspack.sizes import counted
 
 _LOST = """
 INSERT INTO lost SELECT e.path, e.size, e.algorithm, e.digest FROM entry e
@@ -77,6 +78,21 @@ LEFT JOIN disk d ON d.path = e.path LEFT JOIN renamed r ON r.path = e.path
 WHERE e.path IS NOT NULL AND (d.kind IS NULL OR d.kind = 'd')
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
 """
+_GONE = _MISSING.replace(
+    "WHERE e.path IS",
+    """WHERE e.path IN gone
+AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.path = e.path AND o.id < e.id) AND e.path IS""",
+)
+_ALSO_LISTED = """
+SELECT m.path, e.line FROM entry e JOIN mets m ON m.id = e.mets
+WHERE e.path = ? ORDER BY e.id LIMIT -1 OFFSET 1
+"""
+_IN_MANIFESTS = """
+SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
+WHERE l.path = ? ORDER BY m.id, l.line
+"""
+_LOST_CELLS = "SELECT archive, place FROM lost_cell WHERE path = ? ORDER BY rowid"
+_SOURCES = 3  # METS documents that are named of all that list one file
 _SIZES = """
 SELECT m.path, e.line, e.xml_id, e.path, e.size, coalesce(c.size, d.size), c.id
 FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
@@ -234,30 +250,21 @@ def compare(catalogue: Catalogue, *, whole: bool) -> None:
 
 
 def files(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield listed files that are missing or are folders, unlisted ones, and ones listed twice.
+    """Yield listed files that are folders, unlisted ones, and ones listed twice; note the missing ones.
 
-    What a missing, renamed or unlisted folder does to all files below it is one finding.
+    What an unlisted folder does to all files below it is one finding.
     """
-    guesses = 0
-    absent = grouping.absent(catalogue)
-    together = grouping.FindingGroups()
-    for mets, line, xml_id, path, pseudo, href, kind, other, algorithm in catalogue.rows(_MISSING):
-        place, source = xml_id or "", source_of(mets, line)
-        if other is not None:
-            facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
-            facts["likeness"] = likeness(shown(path), shown(other))
-            before, now = grouping.moved(path, other) or (None, None)
-            yield from together.take(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
-        elif kind == "d" or not path:
+    for mets, line, xml_id, path, pseudo, href, kind, other, _ in catalogue.rows(_MISSING):
+        place = xml_id or ""
+        if other is None and (kind == "d" or not path):
             folder = shown(path) or "."
-            yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source)
-        elif pseudo and not _first_exists(catalogue, path):
-            yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href)
+            yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source_of(mets, line))
+        elif other is None and pseudo and not _first_exists(catalogue, path):
+            near = nearest_file(catalogue, path.rpartition(b"/")[2])
+            yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href, nearest=near)
         else:
-            guesses += 1
-            near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""
-            facts = {"expected": shown(path), "source": source, "nearest": near}
-            yield from together.take(absent(path), Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets)
+            catalogue.put("INSERT OR IGNORE INTO gone VALUES (?)", path)
+    together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
     for path, size in unlisted(catalogue):
         yield from together.take(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
@@ -266,6 +273,40 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
         for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
             where = source_of(other, other_line)
             yield Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
+
+
+def missing(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield listed files that are missing or were renamed, once all that names them was read: one for each.
+
+    What a missing or renamed folder does to all files below it is one finding.
+    """
+    guesses = 0
+    absent = grouping.absent(catalogue)
+    together = grouping.FindingGroups()
+    for mets, line, xml_id, path, _, _, _, other, algorithm in catalogue.rows(_GONE):
+        place, source = xml_id or "", _sources(catalogue, mets, line, path)
+        if other is not None:
+            facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
+            facts["likeness"] = likeness(shown(path), shown(other))
+            before, now = grouping.moved(path, other) or (None, None)
+            yield from together.take(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
+        else:
+            guesses += 1
+            near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""
+            facts = {"expected": shown(path), "source": source, "nearest": near}
+            yield from together.take(absent(path), Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets)
+    yield from together.release()
+
+
+def _sources(catalogue: Catalogue, mets: bytes, line: int, path: bytes) -> str:
+    """Return all that names a missing file: METS, manifests, and a cell."""
+    found = [source_of(mets, line), *starmap(source_of, catalogue.rows(_ALSO_LISTED, path))][:_SOURCES]
+    found += [f"{name} line {number}" for name, number in catalogue.rows(_IN_MANIFESTS, path)]
+    cells = list(catalogue.rows(_LOST_CELLS, path))
+    found += [f"the cell {place} of {shown(archive)}" for archive, place in cells[:1]]
+    found += [f"{counted(len(cells) - 1, 'more cell')}"] if len(cells) > 1 else []
+    *first, last = found
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:

@@ -6,26 +6,29 @@ into the catalogue beside them and compared as they are.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import lt
+from pathlib import Path
 
 from metspack.checking import grouping
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, folder_of, shown
+from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import AgreedSegment, ManifestStretch, Unsettled
 from metspack.containers.ipreader import Content
-from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, algorithm_name
+from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, algorithm_name
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
-from metspack.model import Finding
-from metspack.packages.files import path_of
+from metspack.model import Digest, Finding
+from metspack.packages.files import FolderTree, path_of
+from metspack.sizes import counted
 
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
 _TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
@@ -47,6 +50,8 @@ WHERE m.id = ? AND d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
 AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
+AND NOT EXISTS (SELECT 1 FROM renamed r JOIN listed l ON l.path = r.path AND l.manifest = m.id
+    WHERE r.other = d.path)
 AND NOT EXISTS (
     SELECT 1 FROM listed l JOIN pack k ON k.path = l.path WHERE l.manifest = m.id AND k.folder =
         (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
@@ -63,6 +68,9 @@ WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l
 AND l.path NOT IN sampled ORDER BY l.rowid
 """
 
+_BAGS = "the bag's "
+_OF_BAG = "SELECT id, name FROM manifest WHERE path IS NULL AND name GLOB 'the bag?s *'"
+
 _CHILD_ALONE = """
 SELECT 1 FROM mptr WHERE mets = 1 AND up AND NOT EXISTS (SELECT 1 FROM mets WHERE parent = 1)
 """
@@ -70,7 +78,7 @@ SELECT 1 FROM mptr WHERE mets = 1 AND up AND NOT EXISTS (SELECT 1 FROM mets WHER
 
 def missing(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield a finding for each missing manifest; a child checked alone need not have one."""
-    if catalogue.row(_CHILD_ALONE) is not None:
+    if catalogue.row(_CHILD_ALONE) is not None or catalogue.row(_OF_BAG) is not None:
         return
     for name in map(MANIFESTS.__getitem__, MANIFEST_ALGORITHMS):
         if catalogue.row("SELECT 1 FROM disk WHERE path = ?", path_of((name,))) is None:
@@ -78,7 +86,17 @@ def missing(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def read(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
-    """Put the package's manifests into the catalogue; yield the findings on their form."""
+    """Put the package's manifests into the catalogue; yield the findings on their form.
+
+    Those of a bag around the package, or of a folder that is a bag itself, are put in beside them.
+    """
+    bag = _bag_of(places)
+    if bag is not None:
+        if places.agreement is not None:
+            raise Unsettled  # its manifests speak of each file
+        yield from _Bag(catalogue, *bag).findings()
+        if not bag[1]:
+            return  # what is of these names at the root is the bag's
     for algorithm, name in MANIFESTS.items():
         path = path_of((name,))
         kind = catalogue.row("SELECT kind FROM disk WHERE path = ?", path)
@@ -132,8 +150,9 @@ class _Manifest:
                 yield from self._take(reading.blocks(reading.chunks(descriptor, at, stretch.start)))
                 if stretch.start < at or stretch.first <= self._last:
                     raise Unsettled
-                line = self._line + stretch.mets
-                self._batch.add(_PUT_LINE, self._number, segment.mets, stretch.digest, line)
+                if stretch.digest:
+                    line = self._line + stretch.mets
+                    self._batch.add(_PUT_LINE, self._number, segment.mets, stretch.digest, line)
                 self._line += stretch.lines
                 self._last = stretch.last
                 at = stretch.stop
@@ -262,18 +281,33 @@ def lines(content: Content) -> Iterator[bytes]:
 def findings(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield manifest lines whose file is missing, and files that a manifest does not name.
 
-    A folder that is missing or was moved, or that no line leads into, is said once in each manifest.
+    A folder that is missing, or that no line leads into, is said once in each manifest. What METS has as
+    missing or renamed is said there.
     """
     together = grouping.FindingGroups()
-    absent, gone, come = grouping.absent(catalogue), grouping.gone(catalogue), grouping.come(catalogue)
+    absent, come = grouping.absent(catalogue), grouping.come(catalogue)
+    is_told = grouping.told(catalogue)
     for name, line, path in catalogue.rows(_NOT_THERE):
-        finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
-        yield from together.take(absent(path) or gone(path), finding, name)
-    for number, name in catalogue.all("SELECT id, name FROM manifest WHERE read ORDER BY id"):
+        folder = absent(path)
+        if is_told(path, folder):
+            continue
+        if name.startswith(_BAGS):
+            manifest = f"{name.removeprefix(_BAGS)} line {line}"
+            finding = Code.BAG_FILE_MISSING.at(shown(path), manifest=manifest)
+        else:
+            finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
+        yield from together.take(folder, finding, name)
+    for number, name in catalogue.all(
+        "SELECT id, name FROM manifest WHERE read AND path IS NOT NULL ORDER BY id"
+    ):
         unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
         for (path,) in catalogue.rows(_NOT_NAMED, number):
             finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)
+    for number, name in catalogue.all(f"{_OF_BAG} AND read ORDER BY id"):
+        for path in _payload_besides(catalogue, number):
+            finding = Code.BAG_INCOMPLETE.at(shown(path), manifest=name.removeprefix(_BAGS))
+            yield from together.take(come(path), finding, name)
     yield from together.release()
 
 
@@ -359,3 +393,131 @@ def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
             yield Code.LOB_MANIFEST_INCOMPLETE.at(
                 shown(path), 0, shown(first), found=shown(first), count=f"{count:,}"
             )
+
+
+# --- Bags (BagIt) -------------------------------------------------------------------------------------
+
+_BAG_NAME, _PAYLOAD = "bagit.txt", b"data/"
+_BAG_MANIFEST = re.compile(r"(tag)?manifest-([a-z0-9]+)\.txt", re.IGNORECASE)
+_BAG_LINE = re.compile(rb"([0-9A-Fa-f]+)[ \t]+\*?(?:\./)*([^\r\n]+?)[\r\n]*", re.DOTALL)
+_ENCODED = re.compile(rb"%(0A|0D|25)", re.IGNORECASE)
+_OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,18})\.([0-9]{1,18})[ \t\r]*", re.IGNORECASE)
+_PAYLOAD_SIZE = (
+    "SELECT coalesce(sum(size), 0), count(*) FROM disk WHERE kind = 'f' AND path >= ? AND path < ?"
+)
+
+
+def _bag_of(places: CheckedTree) -> tuple[FolderTree, bytes] | None:
+    """Return the bag that a package is, or whose payload it is, and what is cut off paths then."""
+    base = places.base
+    if not isinstance(base, FolderTree) or base.names:
+        return None
+    if base.is_there(_BAG_NAME.encode()):
+        return base, b""
+    root = Path(os.path.realpath(base.root))
+    above = FolderTree(root.parent)
+    is_payload = root.name == _PAYLOAD.decode().rstrip("/") and above.is_there(_BAG_NAME.encode())
+    return (above, _PAYLOAD) if is_payload else None
+
+
+def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
+    """Yield the files of the payload that a manifest of the bag does not name."""
+    is_bag = catalogue.row(_IS_FILE, _BAG_NAME.encode()) is not None
+    for (path,) in catalogue.rows(_NOT_NAMED, number):
+        if not is_bag or path.startswith(_PAYLOAD):
+            yield path
+
+
+class _Bag:
+    """A bag: its payload manifests go to the catalogue, the files about it are compared at once.
+
+    ``above`` is what is cut off the paths in it to get those in the package.
+    """
+
+    def __init__(self, catalogue: Catalogue, tree: FolderTree, above: bytes) -> None:
+        self._catalogue = catalogue
+        self._tree = tree
+        self._above = above
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong with the bag itself."""
+        names = sorted(os.listdir(self._tree.root))
+        kinds = [(name, found) for name in names if (found := _BAG_MANIFEST.fullmatch(name)) is not None]
+        known = [(name, found[1], algorithm_name(found[2])) for name, found in kinds]
+        if not any(tag is None for _, tag, _ in known):
+            yield Code.BAG_WITHOUT_MANIFEST.at(self._shown(_BAG_NAME))
+        for name, tag, algorithm in known:
+            if algorithm is None:
+                continue
+            try:
+                yield from self._manifest(name, algorithm, is_of_tags=tag is not None)
+            except OSError as error:
+                yield Code.UNREADABLE.at(self._shown(name), reason=fault(error))
+        if "bag-info.txt" in names:
+            yield from self._information("bag-info.txt")
+
+    def _shown(self, name: str) -> str:
+        return f"../{name}" if self._above else name
+
+    def _manifest(self, name: str, algorithm: str, *, is_of_tags: bool) -> Iterator[Finding]:
+        number = 0 if is_of_tags else self._catalogue.put(_PUT_MANIFEST, f"{_BAGS}{name}", algorithm)
+        batch = Batch(self._catalogue)
+        strange, first = 0, b""
+        with self._tree.content(name.encode()) as content:
+            for line_number, line in enumerate(lines(content), start=1):
+                found = _BAG_LINE.fullmatch(line)
+                digits = 2 * OCTETS[algorithm]
+                reason, path = ("no line", b"") if found is None else _path(_decoded(found[2]), escaped=False)
+                is_in_place = is_of_tags != path.startswith(_PAYLOAD)
+                if found is None or reason or len(found[1]) != digits or not is_in_place:
+                    if line.strip():
+                        strange, first = strange + 1, first or line
+                    continue
+                digest = found[1].decode().lower()
+                if is_of_tags:
+                    yield from self._tag_file(name, path, Digest(algorithm=algorithm, value=digest))
+                else:
+                    batch.add(_PUT_LINE, number, path.removeprefix(self._above), digest, line_number)
+        batch.flush()
+        self._catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
+        if strange:
+            facts = {"found": shown(first.strip()[:_SHOWN]), "count": f"{strange:,}", "manifest": name}
+            yield Code.BAG_LINE.at(self._shown(name), **facts)
+
+    def _tag_file(self, manifest: str, path: bytes, expected: Digest) -> Iterator[Finding]:
+        hashers = Hashers((expected.algorithm,))
+        where = self._shown(shown(path))
+        try:
+            with self._tree.content(path) as content:
+                for block in content.chunks():
+                    hashers.update(block)
+        except FileNotFoundError:
+            yield Code.BAG_FILE_MISSING.at(where, manifest=manifest)
+            return
+        except (OSError, MetspackError) as error:
+            yield Code.UNREADABLE.at(where, reason=str(error))
+            return
+        if (found := hashers.digest(expected.algorithm)) != expected:
+            facts = {"expected": f"{expected.algorithm} {expected.value}", "found": found.value}
+            yield Code.BAG_DIFFERS.at(where, manifest=manifest, **facts)
+
+    def _information(self, name: str) -> Iterator[Finding]:
+        """Yield that there are more or fewer files, or bytes, than bag-info.txt says (Payload-Oxum)."""
+        if self._catalogue.row("SELECT 1 FROM pack") is not None:
+            return  # what is in these stands beside them
+        with self._tree.content(name.encode()) as content:
+            stated = [found for line in lines(content) if (found := _OXUM.fullmatch(line.rstrip(b"\n")))]
+        self._catalogue.settle()
+        span = (b"", b"\xff") if self._above else (_PAYLOAD, _PAYLOAD[:-1] + b"0")
+        size, count = self._catalogue.row(_PAYLOAD_SIZE, *span) or (0, 0)
+        for each in stated:
+            if (int(each[1]), int(each[2])) != (size, count):
+                facts = {
+                    "expected": f"{counted(int(each[2]), 'file')} of {counted(int(each[1]), 'byte')}",
+                    "found": f"{counted(count, 'file')} of {counted(size, 'byte')}",
+                }
+                yield Code.BAG_DIFFERS.at(self._shown(name), manifest=name, **facts)
+
+
+def _decoded(path: bytes) -> bytes:
+    return _ENCODED.sub(lambda mark: bytes((int(mark[1], 16),)), path)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice, pairwise, takewhile
 from operator import itemgetter
+from typing import Protocol
 
 from metspack import digests, safexml, uris
 from metspack.checking.catalogue import Batch, Catalogue, shown
@@ -19,8 +20,11 @@ from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
+from metspack.checking.segments import StatedFiles
+from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
-from metspack.model import LONGEST, Finding
+from metspack.mets.reader import File
+from metspack.model import LONGEST, Digest, Finding
 
 _PREMIS, _DC = "PREMIS", "DC"
 _BY_NAMESPACE: Mapping[str, str] = {
@@ -179,11 +183,6 @@ class _ObjectShape:
     pattern: re.Pattern[bytes]
     names: tuple[str, ...]
 
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """The algorithms of an object's digests."""
-        return tuple(name for name in self.names if name not in _VALUES)
-
 
 def _shape(element: bytes) -> _ObjectShape | None:
     """Return the shape of an object as it is written; None for one that others are not held against."""
@@ -237,13 +236,109 @@ def _is_plain(pieces: Sequence[bytes]) -> bool:
     return not any(b">" in text for text in pieces[::2])
 
 
+class _Stated(Protocol):
+    """Everything that is stated of files, and what becomes of the objects that a document has."""
+
+    def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
+        """Return whether METS lists all files, and everything that is stated of them is what PREMIS says."""
+
+    def add(
+        self, identifier: str, path: bytes | None, line: int, size: int | None, digest: Digest | None
+    ) -> None:
+        """Take what an object says of a file."""
+
+
+class _InCatalogue:
+    """Files as the catalogue has them, which also keeps the objects of a document of a METS."""
+
+    def __init__(self, catalogue: Catalogue, document: bytes, mets: int) -> None:
+        self._catalogue = catalogue
+        self._document = document
+        self._mets = mets
+        self._batch = Batch(catalogue)
+
+    def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
+        """Look all files up."""
+        asked = json.dumps([path.decode() for path in paths])
+        stated = self._catalogue.all(_STATED, asked)
+        size_of = dict(zip(paths, sizes, strict=True))
+        if len(size_of) < len(paths) or {row[0] for row in stated if row[-1]} != size_of.keys():
+            return False
+        if any(size not in {None, size_of[path]} for path, size, *_ in stated):
+            return False
+        own = {
+            (path, name, value)
+            for name, values in said.items()
+            for path, value in zip(paths, values, strict=True)
+        }
+        return own == {(path, name, value) for path, _, name, value, _ in stated if name in said}
+
+    def add(
+        self, identifier: str, path: bytes | None, line: int, size: int | None, digest: Digest | None
+    ) -> None:
+        """Put an object into the catalogue."""
+        algorithm, value = (None, None) if digest is None else (digest.algorithm, digest.value)
+        self._batch.add(
+            _PUT_OBJECT, self._document, self._mets, identifier, path, line, size, algorithm, value
+        )
+
+    def flush(self) -> None:
+        """Put in the rest."""
+        self._batch.flush()
+
+
+class _InColumns:
+    """Files of one folder as columns; ``is_other`` once an object says else of them, or of others."""
+
+    def __init__(self, folder: bytes, stated: StatedFiles) -> None:
+        self._folder = folder
+        self._names = stated.names
+        self._stated = stated
+        self._next = self._first = 0
+        self._numbers: dict[bytes, int] = {}
+        self.is_other = False
+
+    def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
+        """Compare files that come in the order of the columns."""
+        names = [path.removeprefix(self._folder) for path in paths]
+        start = self._number(names[0])
+        stop = start + len(names)
+        if start < 0 or self._names[start:stop] != names or list(self._stated.sizes[start:stop]) != sizes:
+            return False
+        self._first, self._next = start, stop
+        return all(
+            "".join(values) == self._stated.digests_of(algorithm, start, stop)
+            for algorithm, values in said.items()
+        )
+
+    def add(
+        self, _identifier: str, path: bytes | None, _line: int, size: int | None, digest: Digest | None
+    ) -> None:
+        """Compare one object."""
+        number = -1 if path is None or self.is_other else self._number(path.removeprefix(self._folder))
+        if number < 0:
+            self.is_other = True
+            return
+        if number == self._next:
+            self._first, self._next = number, number + 1
+        self.is_other |= size not in {None, self._stated.sizes[number]}
+        if digest is not None:
+            self.is_other |= digest.value != self._stated.digests_of(digest.algorithm, number, number + 1)
+
+    def _number(self, name: bytes) -> int:
+        """Return the number of a file, mostly the next or the one before; -1 for none."""
+        for number in (self._next, self._first):
+            if number < len(self._names) and self._names[number] == name:
+                return number
+        self._numbers = self._numbers or {each: number for number, each in enumerate(self._names)}
+        return self._numbers.get(name, -1)
+
+
 class _MetadataFile:
     """One metadata file, read for its root, and for objects when it is PREMIS."""
 
-    def __init__(self, catalogue: Catalogue, mets: int, path: bytes, folder: bytes) -> None:
-        self._batch = Batch(catalogue)
-        self._mets = mets
-        self._path = path
+    def __init__(self, stated: _Stated, folder: bytes) -> None:
+        self._stated = stated
         self._folder = folder
         self._object: _PremisObject | None = None
         self._algorithm = ""
@@ -251,7 +346,6 @@ class _MetadataFile:
         self._words: list[str] = []
         self._algorithms: dict[str, str] = {}
         self._interest: Mapping[str, str] = {}
-        self._catalogue = catalogue
         self._begun = -1  # where the last object begins, in bytes
         self._shape: _ObjectShape | None = None
         self._tries = _TRIES
@@ -283,7 +377,6 @@ class _MetadataFile:
             self.parser.StartElementHandler = self.parser.EndElementHandler = None
             self.parser.CharacterDataHandler = None
         self._put()
-        self._batch.flush()
 
     def _begin(self, block: bytes) -> None:
         """Read the next bytes of a file that is not yet known to be PREMIS with objects."""
@@ -340,46 +433,28 @@ class _MetadataFile:
             gone = (data.count(b"\n", *each) for each in pairwise(starts))
             texts = zip(*(each.groups()[1:] for each in found), strict=True)
             columns = (b"\n".join(each).decode().split("\n") for each in texts)
-            self._take_run(
-                dict(zip(shape.names, columns, strict=True)), list(accumulate(gone, initial=before))
-            )
+            self._take_run(dict(zip(shape.names, columns, strict=True)), accumulate(gone, initial=before))
             count += len(found)
             stop = found[-1].end()
         return stop, count
 
-    def _take_run(self, columns: Mapping[str, list[str]], lines: Sequence[int]) -> None:
+    def _take_run(self, columns: Mapping[str, list[str]], lines: Iterator[int]) -> None:
         """Take objects as columns: all, or one of them where everything says the same of each."""
         located = columns[_LOCATION]
         paths = [self._folder + each.encode() for each in located] if uris.are_plain(located) else None
         sizes = list(map(int, columns["size"]))
         said = {name: list(map(str.lower, values)) for name, values in columns.items() if name not in _VALUES}
-        is_agreed = paths is not None and self._are_agreed(paths, sizes, said)
-        for number in range(1 if is_agreed else len(lines)):
+        is_agreed = paths is not None and self._stated.are_agreed(paths, sizes, said)
+        for number in range(1 if is_agreed else len(sizes)):
             self._add(
                 _PremisObject(
-                    line=lines[number],
+                    line=next(lines),
                     identifier=columns[_IDENTIFIER][number],
                     path=located[number],
                     size=columns["size"][number],
                     digests=[(name, values[number]) for name, values in said.items()],
                 )
             )
-
-    def _are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
-        """Return whether METS lists all files, and everything that is stated of them is what PREMIS says."""
-        asked = json.dumps([path.decode() for path in paths])
-        stated = self._catalogue.all(_STATED, asked)
-        size_of = dict(zip(paths, sizes, strict=True))
-        if len(size_of) < len(paths) or {row[0] for row in stated if row[-1]} != size_of.keys():
-            return False
-        if any(size not in {None, size_of[path]} for path, size, *_ in stated):
-            return False
-        own = {
-            (path, name, value)
-            for name, values in said.items()
-            for path, value in zip(paths, values, strict=True)
-        }
-        return own == {(path, name, value) for path, _, name, value, _ in stated if name in said}
 
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
         namespace, _, name = tag.rpartition(" ")
@@ -447,17 +522,17 @@ class _MetadataFile:
             self._add(found)
 
     def _add(self, found: _PremisObject) -> None:
-        """Add an object to the catalogue."""
+        """Hand over what an object says."""
         path = self._resolved(found.path) if found.path else None
-        shared = self._path, self._mets, found.identifier, path, found.line
+        shared = found.identifier, path, found.line
         is_size = found.size.isdecimal() and len(found.size) <= _SIZE
         size = int(found.size) if is_size else None
         for algorithm, text in found.digests:
             if known := self._known(algorithm):
-                self._batch.add(_PUT_OBJECT, *shared, size, known, _value(text, known))
+                self._stated.add(*shared, size, Digest(algorithm=known, value=_value(text, known)))
                 size = None  # said once
         if size is not None:
-            self._batch.add(_PUT_OBJECT, *shared, size, None, None)
+            self._stated.add(*shared, size, None)
 
     def _known(self, algorithm: str) -> str:
         if algorithm not in self._algorithms:
@@ -494,13 +569,29 @@ def _value(text: str, algorithm: str) -> str:
     return digest.value if digest else text
 
 
+def _kind(mdtype: str | None, mimetype: str | None, path: bytes) -> str | None:
+    """Return the kind that a METS says a metadata file is of, None for one that is not looked into."""
+    kind = (mdtype or "").partition(":")[0]
+    is_xml = "xml" in (mimetype or "") or path.lower().endswith(b".xml")
+    return kind if kind in _KINDS or is_xml else None
+
+
+def _is_of(kind: str, file: _MetadataFile) -> bool:
+    """Return whether a file that was read is of a kind, or that is one that is not known."""
+    return kind not in _KINDS or file.kind == kind or (kind == _DC and file.has_dc and not file.kind)
+
+
 def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
-    """Yield the findings on the metadata files of all METS documents, each read once."""
+    """Yield the findings on the metadata files of all METS documents, each read once.
+
+    Those that the METS of agreed segments name were read with these.
+    """
     for mets, path, mdtype, mimetype, source, folder, line in catalogue.all(_FILES):
-        kind = (mdtype or "").partition(":")[0]
-        if kind not in _KINDS and "xml" not in (mimetype or "") and not path.lower().endswith(b".xml"):
+        kind = _kind(mdtype, mimetype, path)
+        if kind is None or (places.agreement is not None and places.agreement.holding(source) is not None):
             continue
-        file = _MetadataFile(catalogue, mets, path, folder)
+        stated = _InCatalogue(catalogue, path, mets)
+        file = _MetadataFile(stated, folder)
         try:
             with places.content(path) as content:
                 file.read(content.blocks())
@@ -515,13 +606,28 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             if catalogue.row("SELECT 1 FROM entry WHERE path = ? AND digest IS NOT NULL", path) is None:
                 yield of_opening(path, error)
             continue
-        is_it = file.kind == kind or (kind == _DC and file.has_dc and not file.kind)
-        if kind in _KINDS and not is_it:
+        stated.flush()
+        if not _is_of(kind, file):
             facts = {"found": file.root.replace(" ", ":"), "expected": mdtype}
             yield Code.METADATA_FILE_OF_ANOTHER_KIND.at(
                 shown(path), file.line, **facts, source=source_of(source, line)
             )
     yield from _compared(catalogue)
+
+
+def is_agreed(reference: File, path: bytes, content: Content, folder: bytes, files: StatedFiles) -> bool:
+    """Return whether there is nothing to be said of a metadata file, nor of what it says of files.
+
+    ``files`` are all below a ``folder`` that it may speak of. Raises ``XmlError``, and whatever
+    reading raises.
+    """
+    kind = _kind(reference.mdtype, reference.mimetype, path)
+    if kind is None:
+        return True
+    stated = _InColumns(folder, files)
+    file = _MetadataFile(stated, folder)
+    file.read(content.blocks())
+    return _is_of(kind, file) and not stated.is_other
 
 
 def _compared(catalogue: Catalogue) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 
@@ -21,6 +22,7 @@ _BROKEN = {
     Code.NO_OBJID.id,
 }
 _SILENT = {Code.NO_PARENT.id, Code.CHILD_SILENT.id}
+_ANCESTOR = Code.ANCESTOR_SILENT.id
 _EDGES = """
 SELECT m.parent, m.id, e.href, e.line, e.state, e.code, m.called FROM mets m
 LEFT JOIN edge e ON e.id = (SELECT min(id) FROM edge WHERE parent = m.parent AND child = m.id)
@@ -41,7 +43,7 @@ class LinkState(Enum):
     """The state of the link between a parent and a child, from the METS documents alone."""
 
     OK = "ok"
-    """The parent leads to the child, and the child names the parent."""
+    """The parent leads to the child, and the child names the parent; a representation is in its place."""
     ELSEWHERE = "elsewhere"
     """As ok, but the child lies elsewhere than the parent says, and was found by its OBJID."""
     ONE_WAY_DOWN = "one-way, parent to child"
@@ -64,7 +66,8 @@ class Node:
     """A package by its METS: its number in the graph, its METS's path, its OBJID, and where it was found.
 
     ``path`` is from the package's root, empty for one that was not found anywhere; ``found`` is empty for
-    one that lies where it should. ``is_listed`` tells that a METS of the package lists it.
+    one that lies where it should. ``is_listed`` tells that a METS of the package lists it, ``is_part`` that
+    it is a representation's, which is a part of its package and no child.
     """
 
     id: int
@@ -73,6 +76,7 @@ class Node:
     found: str = ""
     is_there: bool = True
     is_listed: bool = False
+    is_part: bool = False
 
     @property
     def folder(self) -> str:
@@ -103,9 +107,12 @@ class Edge:
 
     @property
     def is_fault(self) -> bool:
-        """Whether the link is at fault; E-ARK AIP needs no link from the child."""
-        silent = self.state is LinkState.ONE_WAY_DOWN and Code.NO_PARENT.id in self.codes
-        return silent or self.state in {LinkState.ONE_WAY_UP, LinkState.BROKEN, LinkState.MISSING}
+        """Whether the link is at fault; E-ARK AIP needs none from the child, RODA none from an ancestor."""
+        if self.state is LinkState.ONE_WAY_DOWN:
+            return Code.NO_PARENT.id in self.codes
+        if self.state is LinkState.ONE_WAY_UP:
+            return Code.ANCESTOR_SILENT.id not in self.codes
+        return self.state in {LinkState.BROKEN, LinkState.MISSING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +135,11 @@ class Graph:
 
     def below(self, folder: str) -> Graph:
         """Return the graph as seen from outside: the paths begin with a folder, empty for none."""
-        if not folder:
-            return self
-        paths = (f"{folder}/{node.path}" if node.path else "" for node in self.nodes)
-        nodes = (replace(node, path=path) for node, path in zip(self.nodes, paths, strict=True))
+        return self.renamed(lambda path: f"{folder}/{path}") if folder else self
+
+    def renamed(self, name: Callable[[str], str]) -> Graph:
+        """Return the graph with other paths."""
+        nodes = (replace(node, path=node.path and name(node.path)) for node in self.nodes)
         return replace(self, nodes=tuple(nodes))
 
 
@@ -145,8 +153,8 @@ class _Builder:
         self._unfound: dict[str, int] = {}
 
     def add_documents(self) -> None:
-        sql = "SELECT id, path, objid, found, size, called, parent FROM mets ORDER BY id"
-        for number, path, objid, found, size, called, parent in self._catalogue.rows(sql):
+        sql = "SELECT id, path, objid, found, size, called, parent, package FROM mets ORDER BY id"
+        for number, path, objid, found, size, called, parent, package in self._catalogue.rows(sql):
             self.nodes[number] = Node(
                 id=number,
                 path=shown(path),
@@ -154,12 +162,16 @@ class _Builder:
                 found=found or "",
                 is_there=size is not None,
                 is_listed=parent is not None,
+                is_part=package is not None,
             )
 
     def unfound(self, objid: str) -> int:
         """Return the node of a package that is known by its OBJID alone."""
         number = self._unfound.setdefault(bare(objid), len(self.nodes) + 1)
-        self.nodes.setdefault(number, Node(id=number, path="", objid=objid, is_there=False))
+        if number not in self.nodes:
+            row = self._catalogue.row("SELECT found FROM above WHERE key = ?", bare(objid))
+            found = row[0] if row else ""
+            self.nodes[number] = Node(id=number, path="", objid=objid, found=found, is_there=False)
         return number
 
     def add_links(self) -> None:
@@ -175,7 +187,7 @@ class _Builder:
                     line=line or 0,
                     state=state,
                     codes=tuple(sorted({*codes, *([code] if code else ())})),
-                    names_parent=self._names_parent(parent, number, state),
+                    names_parent=not self.nodes[number].is_part and self._names_parent(parent, number, state),
                 )
             )
 
@@ -192,7 +204,7 @@ class _Builder:
             return LinkState.MISSING
         if any(code in _BROKEN or code[0] == "X" for code in codes):
             return LinkState.BROKEN
-        if not linked:
+        if not linked and not node.is_part:
             return LinkState.ONE_WAY_UP
         if not _SILENT.isdisjoint(codes):
             return LinkState.ONE_WAY_DOWN
@@ -220,14 +232,21 @@ class _Builder:
                 if (parent, number) not in linked:
                     linked.add((parent, number))
                     up = self._names_parent(parent, number, state)
+                    codes = self._codes(self.nodes[number].path)
                     edge = Edge(
-                        parent=parent, child=number, href=href, line=line, state=state, names_parent=up
+                        parent=parent,
+                        child=number,
+                        href=href,
+                        line=line,
+                        state=state,
+                        codes=tuple(each for each in codes if each == _ANCESTOR),
+                        names_parent=up,
                     )
                     self.edges.append(edge)
 
     def _above(self, number: int) -> LinkState:
         codes = self._codes(self.nodes[number].path)
-        if Code.NOT_NAMED_BY_PARENT.id in codes:
+        if Code.NOT_NAMED_BY_PARENT.id in codes or Code.ANCESTOR_SILENT.id in codes:
             return LinkState.ONE_WAY_UP
         if Code.PARENT_NOWHERE.id in codes or Code.PARENT_NOT_HERE.id in codes:
             return LinkState.UNKNOWN

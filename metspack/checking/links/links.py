@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,14 +12,14 @@ from metspack.checking.catalogue import Catalogue, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import Mounting, MountOutcome, Wanted
-from metspack.checking.links.roots import FoundPackage, Roots
+from metspack.checking.links.roots import Roots
 from metspack.checking.links.upward import Upward
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.similarity import likeness, nearest
 from metspack.containers.ipreader import SUFFIXES
-from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name
+from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name, is_of_representation, package_of
 from metspack.mets.links import By, bare
 from metspack.model import Finding
 
@@ -43,9 +43,16 @@ AND (e.grp LIKE '%child%' OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
 AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path) ORDER BY e.id
 """
-_ORPHANS = """
+# The outermost first: it may lead to those below it.
+_UNNAMED = """
 SELECT d.path FROM document d WHERE NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
-AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path) ORDER BY d.path
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
+ORDER BY length(d.path) - length(replace(CAST(d.path AS TEXT), '/', '')), d.path
+"""
+_IS_LISTED = "SELECT 1 FROM entry WHERE path = ?"
+_FREE = """
+SELECT path FROM document WHERE path NOT IN (SELECT path FROM mets)
+AND path NOT IN (SELECT path FROM entry WHERE path IS NOT NULL) ORDER BY path LIMIT ?
 """
 _OUTSIDE = "SELECT xml_id, line, href FROM outside WHERE mets = ? ORDER BY rowid"
 _PUT_OUTSIDE = (
@@ -79,13 +86,14 @@ SELECT 1 WHERE NOT EXISTS (
 """
 _LED_IN = "UPDATE entry SET path = ? WHERE mets = ? AND line = ? AND href = ?"
 _ENTRY_IDS = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL"
-# A child's OBJID is unique beside its parent: only there, and against what stands alone, is it told.
+# A child's OBJID is unique beside its parent: only there, and against what stands alone, is it told. That of
+# a representation is unique in its package.
 _OBJID_TWICE = """
 SELECT m.path, m.line, m.objid, (SELECT o.path FROM mets o WHERE o.objid = m.objid AND o.id < m.id
+    AND o.package IS m.package
     AND (o.parent IS m.parent OR o.id = m.parent OR o.parent IS NULL OR m.parent IS NULL)
     ORDER BY o.id LIMIT 1) AS other
-FROM mets m WHERE other IS NOT NULL
-AND (m.parent IS NOT NULL OR NOT instr(lower(CAST(m.path AS TEXT)), 'representations/')) ORDER BY m.id
+FROM mets m WHERE other IS NOT NULL ORDER BY m.id
 """
 _ALREADY = """
 SELECT 1 FROM edge e JOIN mptr p ON p.id = e.mptr
@@ -168,20 +176,31 @@ class LinkCheck:
         yield from swaps.findings(self._catalogue, self._places)
 
     def orphans(self) -> Iterator[Finding]:
-        """Yield findings on METS documents on disk that no METS names; they are read for their files."""
+        """Yield findings on METS documents on disk that no METS names, and on all that they lead to."""
         self._catalogue.index()
-        root_ok = self._catalogue.number("SELECT ok FROM mets WHERE id = 1")
-        for (path,) in self._catalogue.rows(_ORPHANS):
-            mets = self._catalogue.new_mets(path, None, done=True)
-            yield from DocumentReader(self._catalogue, self._places, mets, path, self._looking).findings()
-            yield from self._outside(mets, path)
-            if root_ok:
-                row = self._catalogue.row("SELECT objid, line FROM mets WHERE id = ?", mets)
-                objid, line = row or (None, 0)
-                yield Code.ORPHAN.at(shown(path), line or 0, found=shown(path), objid=objid or "")
+        named = self._catalogue.number("SELECT max(id) FROM mets")
+        for (path,) in self._catalogue.rows(_UNNAMED):
+            while self._met(path) is None and self._catalogue.row(_IS_LISTED, path) is None:
+                first = yield from self._uppermost(path)
+                package = package_of(first) if is_of_representation(first) else None
+                self._catalogue.new_mets(first, None, package=package)
+                yield from self._documents()
+        yield from swaps.findings(self._catalogue, self._places, named)
         for path, line, objid, other in self._catalogue.rows(_OBJID_TWICE):
             yield Code.OBJID_TWICE.at(shown(path), line or 0, found=objid, other=shown(other))
         yield from swaps.divisions(self._catalogue)
+
+    def _uppermost(self, path: bytes) -> Generator[Finding, None, bytes]:
+        """Return the METS of the package with which those above a METS begin that were not read either."""
+        yield from self._roots.search()
+        seen: set[bytes] = set()
+        while path not in seen:
+            seen.add(path)
+            found = self._roots.at(self._own, os.fsdecode(path), b"")
+            ups = sorted(found.ups) if found is not None and self._mounting.own_path(found) == path else []
+            named = (self._mounting.own_path(each) for up in ups for each in self._roots.named(up))
+            path = next((each for each in named if each is not None and self._met(each) is None), path)
+        return path
 
     def _documents(self) -> Iterator[Finding]:
         sql = "SELECT id, path, parent FROM mets WHERE NOT done ORDER BY id LIMIT 1"
@@ -209,6 +228,8 @@ class LinkCheck:
                 yield from self._by_location(mets, pointer)
             elif pointer.by is By.OBJID:
                 yield from self._by_objid(mets, pointer)
+            elif (place := self._representation(mets, pointer)) is not None:
+                yield from self._down(mets, pointer, place, None)
             else:
                 self._keep_edge(mets, pointer, None, Code.MPTR_WITHOUT_FILE)
                 near = self._near_id(mets.id, pointer.href)
@@ -261,7 +282,7 @@ class LinkCheck:
         fault, other = None, self._listed_beside(mets, pointer, child)
         if other is not None and child is not None and called is not None and self._is_reached(child):
             yield from self._roots.search()
-            if any(self._is_own(each) and each.path == child for each in self._roots.named(called)):
+            if any(self._mounting.own_path(each) == child for each in self._roots.named(called)):
                 other = None  # the location is that of the OBJID: it is the fptr that is of another child
         if other is not None:
             if child is not None and self._is_reached(child):
@@ -283,13 +304,10 @@ class LinkCheck:
     def _leaves(self, href: str) -> bool:
         """Whether a location leads out of the package, and is not refused for another reason, told by now."""
         try:
-            uris.parsed(href)
+            uris.located(href)
         except uris.ReferenceRefused as error:
             return error.rule in {"leaves-root", "drive"}
         return True
-
-    def _is_own(self, found: FoundPackage) -> bool:
-        return found.root == self._own and found.pack is None
 
     def _is_reached(self, child: bytes) -> bool:
         return self._met(child) is not None or self._places.is_there(child)
@@ -361,9 +379,15 @@ class LinkCheck:
             place=place,
         )
 
+    def _representation(self, mets: _LinkingMets, pointer: _Pointer) -> bytes | None:
+        """Return the METS of a representation at the location that an mptr of another LOCTYPE gives."""
+        place = None if pointer.childward else self._resolved(mets.path, pointer.href)
+        is_one = place is not None and is_of_representation(place) and self._is_reached(place)
+        return place if is_one else None
+
     def _resolved(self, path: bytes, href: str) -> bytes | None:
         try:
-            return self._places.resolved(path, uris.parsed(href))
+            return self._places.resolved(path, uris.located(href))
         except uris.ReferenceRefused:
             return None
 
@@ -377,6 +401,9 @@ class LinkCheck:
         *,
         fault: Rule | None = None,
     ) -> Iterator[Finding]:
+        package = self._package(pointer, child, called) if found is None else None
+        if package is not None:
+            called = None
         outcome = MountOutcome(path=child, found=found)
         if (within := self._within(child)) is not None:
             href = pointer.href if pointer.entry is None else shown(child)
@@ -395,13 +422,19 @@ class LinkCheck:
         elif (known := self._met(outcome.path)) is not None:
             yield from self._known(mets, pointer, outcome.path, known)
         else:
-            is_own = pointer.by is By.LOCATION and called is None and _is_of_own(outcome.path)
-            named_by = pointer.named_by if is_own else pointer.link
+            named_by = pointer.link if package is None else By.LOCATION.value
             number = self._catalogue.new_mets(
-                outcome.path, mets.id, called, found=outcome.found, named_by=named_by
+                outcome.path, mets.id, called, found=outcome.found, named_by=named_by, package=package
             )
             self._keep_edge(mets, pointer, number, fault)
             yield from self._claimed(mets, pointer, outcome)
+
+    def _package(self, pointer: _Pointer, path: bytes, called: str | None) -> bytes | None:
+        """Return the folder of the package that a METS is a representation's of, None for a child."""
+        is_located = pointer.by is By.LOCATION and called is None
+        # A package may be called child_0: its own division makes its representations no children.
+        is_one = is_located or (is_of_representation(path) and not pointer.childward)
+        return package_of(path) if is_one else None
 
     def _within(self, child: bytes) -> bytes | None:
         """Return the METS in the folder that a link leads to, None when it leads to anything else."""
@@ -425,18 +458,18 @@ class LinkCheck:
     def _missing(
         self, mets: _LinkingMets, pointer: _Pointer, child: bytes, called: str | None, outcome: MountOutcome
     ) -> Finding:
-        number = self._catalogue.new_mets(child, mets.id, called, done=True)
+        package = self._package(pointer, child, called)
+        number = self._catalogue.new_mets(child, mets.id, called, done=True, package=package)
         self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
-        near = outcome.nearest or self._near_file(child)
+        near = outcome.nearest or self._near_file(child) or self._near_mets(child)
         alike = outcome.likeness or (likeness(shown(child), near) if near else "")
         facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": alike}
         return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts)
 
     def _claimed(self, mets: _LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
         """Yield a finding if a package checked before has the same child."""
-        where = f"{self._places.base.shown}/"
-        child = outcome.found or where + shown(outcome.path or b"")
-        other = self._roots.claim(child, where + mets.name)
+        child = outcome.found or self._places.on_disk(outcome.path or b"")
+        other = self._roots.claim(child, self._places.on_disk(mets.path))
         if other is not None:
             yield Code.TWO_PARENTS.at(mets.name, pointer.line, href=pointer.href, expected=child, other=other)
 
@@ -469,17 +502,18 @@ class LinkCheck:
     def _unlinked(self, mets: _LinkingMets) -> Iterator[Finding]:
         for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
             labelled = "child" in groups.casefold()
-            if not (labelled or (is_mets_name(child) and (mets.parent is None or _is_of_own(child)))):
+            package = None if labelled or not is_mets_name(child) else package_of(child)
+            if not (labelled or (is_mets_name(child) and (mets.parent is None or package is not None))):
                 continue
-            place = xml_id or ""
-            yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, place, href=shown(child))
+            if package is None:
+                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, xml_id or "", href=shown(child))
             if not self._places.is_there(child) or self._met(child) is not None:
                 continue
-            if not _is_of_own(child) and self._catalogue.row(_BY_ID_ALONE, mets.id) is not None:
+            if package is None and self._catalogue.row(_BY_ID_ALONE, mets.id) is not None:
                 self._catalogue.new_mets(child, mets.id, xml_id)
             else:  # then the entry's ID is not what the child is called
-                by = By.LOCATION if _is_of_own(child) else By.OBJID
-                self._catalogue.new_mets(child, mets.id, named_by=by.value)
+                by = By.OBJID if package is None else By.LOCATION
+                self._catalogue.new_mets(child, mets.id, named_by=by.value, package=package)
 
     def _outside(self, mets: int, path: bytes) -> Iterator[Finding]:
         """Yield entries of METS documents that lead out of the package, but for children found there.
@@ -489,7 +523,8 @@ class LinkCheck:
         for identifier, line, href in self._catalogue.all(_OUTSIDE, mets):
             at = self._mounting.found_at(mets, path, href)
             if at is None:
-                yield Code.LEAVES_ROOT.at(shown(path), line, identifier or "", href=href)
+                near = self._places.nearest_inside(path, href)
+                yield Code.LEAVES_ROOT.at(shown(path), line, identifier or "", href=href, nearest=near)
             else:
                 self._catalogue.put(_LED_IN, at, mets, line, href)
 
@@ -512,14 +547,15 @@ class LinkCheck:
                 return near
         return ""
 
+    def _near_mets(self, child: bytes) -> str:
+        """Return the METS most like a missing one of those that no METS read so far lists."""
+        if self._guesses > _NEAREST_FOR:
+            return ""
+        return nearest(shown(child), (shown(path) for (path,) in self._catalogue.rows(_FREE, _NEAREST_FOR)))
+
     def _near_file(self, child: bytes) -> str:
         self._guesses += 1
         return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, child)
-
-
-def _is_of_own(path: bytes) -> bool:
-    """Whether a METS is that of a representation, which is a part of its package and no child."""
-    return b"/representations/" in b"/" + path.lower()
 
 
 def _map(text: str) -> str:

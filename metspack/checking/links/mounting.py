@@ -64,31 +64,49 @@ class Mounting:
         """
         yield from self._roots.search()
         mine, others = self._roots.children(wanted.called, wanted.parent_objid)
-        usable = [each for each in mine if wanted.place is None or not self._is_own_folder(each)]
+        mine = [each for each in mine if not self._is_of_copy(each, wanted)]
+        usable = [each for each in mine if wanted.place is None or self.own_path(each) is None]
         if not usable:
             in_place = self._packed_in_place(wanted)
             if in_place is None:
                 return self._hinted(mine, others, wanted)
             usable = [in_place]
-        if len(usable) > 1:
-            usable.sort(key=_is_called_otherwise)
+        usable.sort(key=lambda each: self._rank(each, wanted))
+        if any(not each.given for each in usable[1:]):
             facts = {"href": wanted.called, "found": usable[0].shown, "other": usable[1].shown}
             yield Code.CHILD_COPIES.at(shown(wanted.parent_path), wanted.line, **facts)
         first = usable[0]
-        if self._is_own_folder(first):
-            return MountOutcome(path=first.path)
+        if (path := self.own_path(first)) is not None:
+            return MountOutcome(path=path)
         at = self._vacant(self._unpacked(first) if wanted.place is None else wanted.place)
         if wanted.place is not None and at is None:
             return MountOutcome(nearest=first.shown, likeness=_SAME)
         return (yield from self._mount(wanted, first, at))
+
+    def _rank(self, found: FoundPackage, wanted: Wanted) -> tuple[bool, bool, int, bool]:
+        """Return a sort key that puts first what lies nearest and is nobody else's."""
+        parent = self._places.on_disk(wanted.parent_path)
+        return (
+            found.root >= self._roots.own,
+            self._roots.is_taken(found.shown, parent),
+            self._roots.distance(self._own, found),
+            _is_called_otherwise(found),
+        )
+
+    def _is_of_copy(self, found: FoundPackage, wanted: Wanted) -> bool:
+        """Return whether a child is that of a copy of its parent, which is under check as well."""
+        return self._roots.is_within_copy(found, wanted.parent_objid or "", self._own)
 
     def _packed_in_place(self, wanted: Wanted) -> FoundPackage | None:
         """Return what is packed at a child's place; whether it is that child is told of it then."""
         at = self._vacant(wanted.place)
         return None if at is None else self._roots.packed(self._own, at)
 
-    def _is_own_folder(self, found: FoundPackage) -> bool:
-        return found.root == self._own and found.pack is None
+    def own_path(self, found: FoundPackage) -> bytes | None:
+        """Return the path in the package itself of what was found; None for what is elsewhere, or packed."""
+        if self._places.members:
+            return self._places.of_member(found.root, found.path)
+        return found.path if found.root == self._own and found.pack is None else None
 
     def _unpacked(self, found: FoundPackage) -> bytes | None:
         """Return the place that a METS packed in the package itself has once unpacked, None for any other."""
@@ -106,7 +124,7 @@ class Mounting:
 
     def _hinted(self, mine: list[FoundPackage], others: list[FoundPackage], wanted: Wanted) -> MountOutcome:
         if mine:
-            return MountOutcome(nearest=shown(mine[0].path), likeness=_SAME)
+            return MountOutcome(nearest=shown(self.own_path(mine[0]) or mine[0].path), likeness=_SAME)
         if others:
             return MountOutcome(nearest=others[0].shown, likeness=_OTHERS)
         if wanted.place is not None:
@@ -133,6 +151,8 @@ class Mounting:
             # The METS's own name may be written METS.xml there and mets.xml here.
             self._catalogue.put("UPDATE entry SET path = ? WHERE path = ?", path, wanted.place)
         yield from inventory.findings(self._catalogue, self._places, folder, whole=self._whole)
+        if found.given:
+            self._places.given[shown(folder)] = found.given
         if self._is_packed_in_place(found, folder):
             return MountOutcome(path=path)
         facts = {"href": wanted.called, "found": found.shown}
@@ -152,9 +172,9 @@ class Mounting:
     def found_at(self, mets: int, document: bytes, href: str) -> bytes | None:
         """Return the path of the mounted child that a location of a METS leads to outside the package."""
         row = self._catalogue.row("SELECT found FROM mets WHERE id = ?", mets)
-        here = (row and row[0]) or os.path.join(self._places.base.shown, shown(document))
+        here = (row and row[0]) or self._places.on_disk(document)
         try:
-            reference = uris.parsed(href)
+            reference = uris.located(href)
         except uris.ReferenceRefused:
             return None
         if reference.kind is not uris.Kind.RELATIVE:
@@ -165,20 +185,36 @@ class Mounting:
                 return bytes(path)
         return None
 
-    def upward(self, path: bytes, line: int, objid: str | None, parent: str) -> Iterator[Finding]:
-        """Search for the parent that a package under check names; yield the findings on their link."""
+    def upward(
+        self, path: bytes, objid: str | None, link: tuple[str, int], *, is_ancestor: bool
+    ) -> Iterator[Finding]:
+        """Search for the parent that a package under check names; yield the findings on their link.
+
+        ``link`` is what the package calls it, and the line; an ancestor need not name its descendants.
+        """
+        parent, line = link
         yield from self._roots.search()
         parents = list(self._roots.named(parent))
+        if not parents and not self._roots.granted:
+            yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=parent)
+            return
         if not parents:
             near, likeness = self._roots.nearest(parent)
-            facts = {"expected": parent, "nearest": near, "likeness": likeness}
+            at = next((each.shown for each in self._roots.named(near)), "") if near else ""
+            said = "; ".join(filter(None, (likeness, at and f"it lies at {at}")))
+            facts = {"expected": parent, "nearest": near, "likeness": said}
             yield Code.PARENT_NOWHERE.at(shown(path), line, **facts)
             return
         key = bare(objid or "")
         naming = [each for each in parents if key in each.downs]
+        first = naming[0] if naming else parents[0]
+        self._catalogue.put("INSERT INTO above VALUES (?, ?)", bare(parent), first.shown)
         if not naming:
-            yield Code.NOT_NAMED_BY_PARENT.at(shown(path), line, expected=parent, found=parents[0].shown)
+            code = Code.ANCESTOR_SILENT if is_ancestor else Code.NOT_NAMED_BY_PARENT
+            yield code.at(shown(path), line, expected=parent, found=first.shown)
             return
+        if not self._roots.granted:
+            return  # all that were given are looked at by themselves
         for sibling in sorted(naming[0].downs - {key}):
             if not self._roots.children(sibling, parent)[0]:
                 yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from metspack.checking.catalogue import Row, fault, folder_of, shown
 from metspack.checking.codes import Code
+from metspack.checking.segments import AgreedSegment, Agreement
 from metspack.checking.similarity import likeness, nearest
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
 from metspack.errors import MetspackError
@@ -43,7 +45,8 @@ class FoundPackage:
     """A package found below a root: where its METS is, its OBJID, and the packages it says it is a child of.
 
     ``path`` is the METS's from that root, ``pack`` the zip or tar file's that it lies in, if any; ``root``
-    counts the roots as they were given. ``ups`` and ``downs`` are bare identifiers.
+    counts the roots as they were given. ``ups`` and ``downs`` are bare identifiers. ``given`` is what a
+    package that is under check itself was given as; empty for any other.
     """
 
     root: int
@@ -53,27 +56,47 @@ class FoundPackage:
     ups: frozenset[str]
     downs: frozenset[str]
     shown: str
+    given: str = ""
 
 
 class Roots:
     """The index of the given roots, filled when first asked; for one thread.
 
     A root is a folder, or a zip or tar file. The first ``own`` are the packages under check themselves.
+    ``agreed`` are segments of the first whose METS were read. ``given`` are the packages under check by the
+    number of the root and the path of the METS from there, where there are several: what they are called.
     """
 
-    def __init__(self, roots: Sequence[Path], packs: OpenPacks, budgets: Budgets, *, own: int) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        packs: OpenPacks,
+        budgets: Budgets,
+        *,
+        own: int,
+        agreed: Iterable[AgreedSegment] = (),
+        given: Mapping[tuple[int, bytes], str] | None = None,
+    ) -> None:
         self._roots = tuple(roots)
+        self._given = given or {}
         self._budgets = budgets
         self.own = own
         self._packs = packs
+        self._agreed = {each.pack: each for each in agreed if each.pack}
         self._database: sqlite3.Connection | None = None
         self._claims: dict[str, str] = {}
         self._real = [os.path.realpath(each) for each in self._roots]
+        self._first = {each: number for number, each in reversed(list(enumerate(self._real)))}
 
     @property
     def granted(self) -> bool:
         """Whether there are roots beside the packages under check."""
         return len(self._roots) > self.own
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there are other packages or roots in which the other end of a link may be."""
+        return self.granted or len(self._given) > 1
 
     def search(self) -> Iterator[Finding]:
         """Search all roots, unless that was done; yield findings on what could not be read."""
@@ -83,11 +106,14 @@ class Roots:
         self._database.executescript(_SCHEMA)
         for root in range(len(self._roots)):
             yield from self._root(root)
+        for root, path in self._given:
+            if not is_mets_name(path):  # the METS of a package may be called as no other is
+                yield from self._document(root, b"" if self._roots[root].is_file() else None, path)
 
     def _root(self, root: int) -> Iterator[Finding]:
-        path = self._roots[root]
-        if any(
-            self._real[root].startswith(f"{each}/") or self._real[root] == each for each in self._before(root)
+        path, real = self._roots[root], self._real[root]
+        if self._is_before(real, root) or any(
+            self._is_before(os.fspath(each), root) for each in Path(real).parents
         ):
             return  # that was looked through as a part of another
         if path.is_file():
@@ -102,28 +128,33 @@ class Roots:
                 if root >= self.own:  # what cannot be read of a package itself is told where it is walked
                     yield Code.UNREADABLE.at(self._shown(root, None, row[1]), reason=fault(error))
         found = self._row("SELECT count(*) FROM document WHERE root = ?", root)
-        holds_others = any(each.startswith(f"{self._real[root]}/") for each in self._before(root))
+        holds_others = any(each.startswith(f"{real}/") for each in self._real[:root])
         if root >= self.own and not holds_others and not (found and found[0]):
             yield Code.ROOT_WITHOUT_METS.at(self._shown(root, None, b""))
 
-    def _before(self, root: int) -> list[str]:
-        """Return the roots given before one: what lies in them is theirs."""
-        return self._real[:root]
+    def _is_before(self, path: str, root: int) -> bool:
+        """Return whether a path is that of a root given before another: what lies in it is its."""
+        return self._first.get(path, root) < root
 
     def _folder(self, root: int, folder: bytes) -> Iterator[Finding]:
         for lot in walking.lots(self._roots[root], (), folder, sizes=False):
             for path in lot.folders:
-                if os.path.join(self._real[root], shown(path)) not in self._before(root):
+                if not self._is_before(os.path.join(self._real[root], os.fsdecode(path)), root):
                     self._put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, path)
             for name in lot.names:
                 if is_mets_name(name):
                     yield from self._document(root, None, lot.prefix + name)
                 elif name.lower().endswith(SUFFIXES):
-                    yield from self._pack(root, lot.prefix + name)
+                    path = lot.prefix + name
+                    if not self._is_before(os.path.join(self._real[root], os.fsdecode(path)), root):
+                        yield from self._pack(root, path)
             if lot.fault is not None:
                 raise lot.fault
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
+        if root == 0 and (known := self._agreed.get(path)) is not None:
+            yield from self._document(root, path, known.mets)
+            return
         try:
             for item in self._packs.opened(self._below(root, path)).items(b""):
                 if item.kind == "f" and is_mets_name(item.name):
@@ -150,6 +181,9 @@ class Roots:
         self._put(sql, root, pack, path, objid and objid.strip(), key)
 
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
+        if root == 0 and pack is not None and (known := self._agreed.get(pack)) is not None:
+            yield from known.facts
+            return
         tree = self._tree(root, pack, b"")
         with tree.content(path) as content:
             for each in condensed(content.blocks(), self._budgets):
@@ -206,7 +240,22 @@ class Roots:
             ups=frozenset(each for up, each in links if up),
             downs=frozenset(each for up, each in links if not up),
             shown=self._shown(root, pack, path),
+            given=self._given.get((root, path), ""),
         )
+
+    def is_within_copy(self, found: FoundPackage, parent: str, own: int) -> bool:
+        """Return whether a child lies in another package under check that has the OBJID of its parent."""
+        if found.given or found.root in {own, *range(self.own, len(self._roots))}:
+            return False
+        of_root = [path for root, path in self._given if root == found.root]
+        sql = "SELECT 1 FROM document WHERE root = ? AND path = ? AND bare = ?"
+        return any(self._row(sql, found.root, path, bare(parent)) is not None for path in of_root)
+
+    def distance(self, root: int, found: FoundPackage) -> int:
+        """Return how far a package that was found is from a root: the folders that they do not share."""
+        here, there = (Path(self._real[each]).parts for each in (root, found.root))
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
+        return len(here) + len(there) - 2 * shared
 
     def children(self, objid: str, parent: str | None) -> tuple[list[FoundPackage], list[FoundPackage]]:
         """Return the packages that are a parent's child of this OBJID, and those that have only the OBJID.
@@ -237,6 +286,10 @@ class Roots:
         """Claim a child for a parent METS; returns the other parent that has claimed it, if any."""
         other = self._claims.setdefault(child, parent)
         return None if other == parent else other
+
+    def is_taken(self, child: str, parent: str) -> bool:
+        """Whether another METS than ``parent`` has claimed a child."""
+        return self._claims.get(child, parent) != parent
 
     def is_claimed(self, child: str) -> bool:
         """Whether a parent that was checked has this METS as its child."""
@@ -276,3 +329,12 @@ class Roots:
         if self._database is not None:
             self._database.close()
             self._database = None
+
+
+@contextmanager
+def roots_of_one(root: Path, budgets: Budgets, agreement: Agreement) -> Iterator[Roots]:
+    """Give the index of one package, for a look that may be followed by another, which has its own."""
+    with closing(OpenPacks(budgets)) as packs:
+        segments = agreement.segments.values()
+        with closing(Roots((root,), packs, budgets, own=1, agreed=segments)) as own:
+            yield own

@@ -23,7 +23,7 @@ from metspack.model import Finding
 
 _CALLED = """
 SELECT id, path, folder, parent, called, key, objid, line, found FROM mets
-WHERE called IS NOT NULL AND objid IS NOT NULL ORDER BY id
+WHERE called IS NOT NULL AND objid IS NOT NULL AND id > ? ORDER BY id
 """
 _SIBLING = f"{_CALLED.partition(' ORDER')[0]} AND parent = ? AND key = ? ORDER BY id"
 _NAMED_BY_OBJID = _CALLED.replace("ORDER", "AND found IS NULL AND named_by = ? ORDER")
@@ -76,7 +76,7 @@ HAVING count(DISTINCT q.div) > 1 ORDER BY q.mets, min(q.id)
 _OF_ANOTHER_KIND = """
 SELECT c.path, c.line, c.type, p.type, c.package_type, p.package_type, p.path
 FROM mets c JOIN mets p ON p.id = c.parent
-WHERE c.ok AND p.ok AND c.named_by IS NOT ?
+WHERE c.ok AND p.ok AND c.package IS NULL
 AND (c.package_type <> p.package_type OR (c.type <> p.type AND EXISTS (
     SELECT 1 FROM mets o WHERE o.parent = c.parent AND o.type = p.type))) ORDER BY c.id
 """
@@ -119,15 +119,18 @@ def _child(row: Row) -> _Child:
     return _Child(*row)
 
 
-def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
-    """Yield findings on children whose OBJID is not the one their parent names, once all were read."""
+def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Iterator[Finding]:
+    """Yield findings on children whose OBJID is not the one their parent names, once all were read.
+
+    Those numbered up to ``after`` were looked at before.
+    """
 
     def sibling(child: _Child) -> _Child | None:
-        row = catalogue.row(_SIBLING, child.parent, bare(child.objid))
+        row = catalogue.row(_SIBLING, after, child.parent, bare(child.objid))
         return None if row is None else _child(row)
 
     told: set[int] = set()
-    others = [child for child in map(_child, catalogue.rows(_CALLED)) if child.is_another]
+    others = [child for child in map(_child, catalogue.rows(_CALLED, after)) if child.is_another]
     for ring in filter(_is_exchange, _rings(others, sibling)):
         pairs = _pairs(ring)
         is_whole = all(_is_whole(catalogue, places, each) for each in ring)
@@ -142,13 +145,13 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             continue
         told.update(each.id for each in ring)
     yield from (_of_one(catalogue, child) for child in others if child.id not in told)
-    yield from _by_objid(catalogue, places)
+    yield from _by_objid(catalogue, places, after)
 
 
-def _by_objid(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
+def _by_objid(catalogue: Catalogue, places: CheckedTree, after: int) -> Iterator[Finding]:
     """Yield children, named by OBJID alone, whose folders are called by each other's OBJIDs."""
     misnamed: dict[bytes, _Child] = {}
-    for child in map(_child, catalogue.rows(_NAMED_BY_OBJID, By.OBJID.value)):
+    for child in map(_child, catalogue.rows(_NAMED_BY_OBJID, after, By.OBJID.value)):
         if _own_folder(child) != child.folder:
             misnamed[child.folder] = child
 
@@ -328,7 +331,7 @@ def divisions(catalogue: Catalogue) -> Iterator[Finding]:
             )
     for path, line, place, other in catalogue.rows(_SAME_ORDER):
         yield Code.ORDER_TWICE.at(shown(path), line, order=str(place).partition(" ")[2], other=other)
-    for row in catalogue.rows(_OF_ANOTHER_KIND, By.LOCATION.value):
+    for row in catalogue.rows(_OF_ANOTHER_KIND):
         yield from _kind(row)
 
 

@@ -32,6 +32,9 @@ WHERE m.mets = ? AND m.up AND e.path IS NOT NULL ORDER BY m.id
 """
 
 
+_OWN = 1  # the number of the package's own METS
+
+
 class Upward:
     """The check of the upward links of the documents in the catalogue."""
 
@@ -54,8 +57,10 @@ class Upward:
         for href, at, *_ in own:
             yield Code.SELF_LINK.at(shown(path), at, href=href)
         ups = [each for each in ups if each not in own]
-        if above is None:
+        if above is None and mets == _OWN:
             yield from self._alone(path, objid, ups)
+        elif above is None:
+            yield from self._forgotten(path, objid, line, ups)
         elif ups:
             yield from self._to_parent(path, ups, above, mets)
         elif ok and not own:
@@ -88,7 +93,8 @@ class Upward:
         named = any(objid is not None and bare(each[0]) == bare(objid) for each in plain)
         for href, line, url, _ in plain:
             if url and named and self._leads_out(mets, path, href):
-                yield Code.LEAVES_ROOT.at(shown(path), line, href=href)
+                near = self._places.nearest_inside(path, href)
+                yield Code.LEAVES_ROOT.at(shown(path), line, href=href, nearest=near)
                 continue
             if objid is None or bare(href) == bare(objid):
                 continue
@@ -129,28 +135,40 @@ class Upward:
     def _alone(self, path: bytes, objid: str | None, ups: list[Row]) -> Iterator[Finding]:
         """Yield the findings on a package whose parent is not part of the check."""
         plain = [each for each in ups if not each[3]] or ups
-        names: dict[str, tuple[str, int]] = {}
+        names: dict[str, tuple[str, int, bool]] = {}
         for href, line, url, ancestor in plain:
             if not url or len(plain) == 1:
-                names.setdefault(bare(href), (href, line))
+                names.setdefault(bare(href), (href, line, bool(ancestor)))
             if ancestor:
+                is_ancestor = True
                 break
-        for href, line in list(names.values())[1:]:
+        for href, line, _ in list(names.values())[1:]:
             first = next(iter(names.values()))[0]
             reason = f"one link names the parent {first!r}, another {href!r}"
             yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
-        for href, line in list(names.values())[:1]:
-            if self._roots.granted:
-                yield from self._mounting.upward(path, line, objid, href)
+        for href, line, is_ancestor in list(names.values())[:1]:
+            if self._roots.are_several:
+                yield from self._mounting.upward(path, objid, (href, line), is_ancestor=is_ancestor)
             else:
                 yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=href)
+
+    def _forgotten(self, path: bytes, objid: str | None, line: int, ups: list[Row]) -> Iterator[Finding]:
+        """Yield that no METS of the package names this one, unless what it calls an ancestor is there."""
+        for href, at, *_ in (each for each in ups if each[3]):
+            found = self._catalogue.rows("SELECT path, objid FROM mets WHERE objid IS NOT NULL ORDER BY id")
+            above = next((each for each, named in found if bare(named) == bare(href)), None)
+            if above is not None:
+                yield Code.ANCESTOR_SILENT.at(shown(path), at, expected=href, found=shown(above))
+                return
+        if self._catalogue.number("SELECT ok FROM mets WHERE id = ?", _OWN):
+            yield Code.ORPHAN.at(shown(path), line, found=shown(path), objid=objid or "")
 
     def _leads_out(self, mets: int, path: bytes, href: str) -> bool:
         """Whether a location leads out of the package; a child that lies elsewhere does so by nature."""
         if self._catalogue.row("SELECT 1 FROM mets WHERE id = ? AND found IS NULL", mets) is None:
             return False
         try:
-            reference = uris.parsed(href)
+            reference = uris.located(href)
             self._places.resolved(path, reference)
         except uris.ReferenceRefused as error:
             return error.rule in {"leaves-root", "drive"}
@@ -160,7 +178,7 @@ class Upward:
 
     def _resolved(self, path: bytes, href: str) -> bytes | None:
         try:
-            return self._places.resolved(path, uris.parsed(href))
+            return self._places.resolved(path, uris.located(href))
         except uris.ReferenceRefused:
             return None
 

@@ -24,6 +24,7 @@ from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, SinkBeside, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
+from metspack.mets.packages import SOURCE, note
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import ARCHIVES, has_archive, may_lead, plain_files, split_lob
 from metspack.uris import Repair
@@ -46,17 +47,17 @@ class Pointers:
 
     def add_files(self, identifiers: Iterable[str]) -> None:
         """Take the IDs of files."""
-        self._files += _sum(list(identifiers))
+        self._files += sum_of_hashes(list(identifiers))
 
     def add(self, fileid: str, line: int) -> None:
         """Take the FILEID of one fptr."""
-        self._pointed += _sum([fileid])
+        self._pointed += sum_of_hashes([fileid])
         self._batch.add(_WAIT, fileid, line, None)
 
     def add_run(self, run: Run) -> None:
         """Take the FILEIDs of many fptrs."""
         fileids = list(map(str.strip, run.columns["fileid"]))
-        self._pointed += _sum(fileids)
+        self._pointed += sum_of_hashes(fileids)
         self._batch.add_all(_WAIT, [(_BETWEEN.join(fileids), run.line, run.step)])
 
     def end(self) -> None:
@@ -75,7 +76,7 @@ class Pointers:
         self._catalogue.put("DELETE FROM pointing")
 
 
-def _sum(texts: Sequence[str]) -> int:
+def sum_of_hashes(texts: Sequence[str]) -> int:
     """Return the sum of the hashes of texts, and their number above its bits."""
     # Python's hash of a text has 64 bits, and a key that each process draws: nobody can aim at a sum.
     return (len(texts) << _BITS) + sum(map(hash, texts))
@@ -84,6 +85,7 @@ def _sum(texts: Sequence[str]) -> int:
 _SIZE = re.compile(r"[0-9]{1,18}")
 
 _TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
+_GUESSES = 50  # locations outside that get a guess at what was meant
 _OAIS = "OAISPACKAGETYPE"
 
 _PUT_ENTRY = """INSERT INTO entry
@@ -102,6 +104,15 @@ _PUT_MPTR = """INSERT INTO mptr
 _PUT_REFERENCE = "INSERT INTO reference VALUES (?, ?, ?, ?, ?)"
 _PUT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
+_PUT_TECHNICAL = "INSERT INTO technical VALUES (?, ?, ?, ?, ?)"
+_PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+# What the objects of one section, or of one amdSec, state otherwise of one another is of several files, or of
+# a file and what it was made of.
+_OF_SECTION = """
+SELECT algorithm, min(digest), min(line), CASE WHEN min(size) = max(size) THEN min(size) END FROM technical
+WHERE xml_id = ? GROUP BY algorithm HAVING count(DISTINCT digest) < 2
+ORDER BY algorithm IS NULL, length(min(digest)) DESC
+"""
 _PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
@@ -128,9 +139,12 @@ class _DocumentCounts:
     """Counts over one document, for what is reported once and not once for each file."""
 
     files: int = 0
+    outside: int = 0
     leads: bool = False
     division: int = 0
     is_map_told: bool = False
+    has_objects: bool = False
+    are_objects_new: bool = False
     repairs: dict[Repair, tuple[int, int, str]] = field(default_factory=dict)
 
     here: tuple[int, int, str] = (0, 0, "")
@@ -179,6 +193,8 @@ class DocumentReader:
             yield from self._unopened(error)
         self._batch.flush()
         self._pointers.end()
+        if self._seen.has_objects:
+            self._catalogue.put("DELETE FROM technical")
         self._catalogue.put("UPDATE mets SET leads = ? WHERE id = ?", self._seen.leads, self._mets)
         yield from self._repaired()
 
@@ -187,8 +203,8 @@ class DocumentReader:
         for fact in segment.facts:
             yield from self._take(fact)
         self._batch.flush()
-        sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1 WHERE id = ?"
-        self._catalogue.put(sql, segment.size, self._mets)
+        sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1, leads = ? WHERE id = ?"
+        self._catalogue.put(sql, segment.size, self._seen.leads, self._mets)
         yield from self._repaired()
 
     def _unopened(self, error: OSError | MetspackError) -> Iterator[Finding]:
@@ -269,6 +285,8 @@ class DocumentReader:
             self._keep_beside(fact)
         elif isinstance(fact, reader.Identified):
             self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
+        elif isinstance(fact, reader.StatedObject):
+            self._keep_object(fact)
         elif isinstance(fact, Mptr):
             yield from self._mptr(fact)
         elif isinstance(fact, reader.Root):
@@ -279,6 +297,50 @@ class DocumentReader:
         elif isinstance(fact, reader.MetsHeader):
             found = (value for name, value in fact.attributes.items() if name.rpartition(":")[2] == _OAIS)
             self._catalogue.put(_PUT_PACKAGE_TYPE, next(found, None), self._mets)
+        elif fact.role == SOURCE:
+            yield from self._history(fact)
+
+    def _history(self, agent: reader.Agent) -> Iterator[Finding]:
+        """Yield what the METS notes on messageDigests that archives had in their sources."""
+        for archive, words in map(note, agent.notes):
+            if digests.ReplacedDigest.parsed(words) is not None:
+                facts = {"archive": archive, "reason": words}
+                yield Code.ARCHIVE_DIGEST_REPLACED.at(self._name, agent.line, **facts)
+
+    def _keep_object(self, fact: reader.StatedObject) -> None:
+        """Keep what PREMIS in METS states of a file, until the file comes that names the section."""
+        self._seen.has_objects = self._seen.are_objects_new = True
+        size = int(fact.size) if _SIZE.fullmatch(fact.size) else None
+        stated: list[Digest | None] = [
+            found
+            for name, text in fact.digests
+            if (known := digests.algorithm_name(name)) and (found := digests.parsed(text, known))
+        ]
+        for identifier in fact.ids:
+            for each in stated or [None]:
+                values = (None, None) if each is None else (each.algorithm, each.value)
+                self._batch.add(_PUT_TECHNICAL, identifier, fact.line, size, *values)
+
+    def _technical(self, fact: reader.File, path: bytes | None) -> reader.File:
+        """Return a file with the SIZE and CHECKSUM that PREMIS in METS states where it has none itself.
+
+        Everything else that PREMIS states of it is kept, to be compared like that of metadata files.
+        """
+        if fact.admid is None or not self._seen.has_objects:
+            return fact
+        if self._seen.are_objects_new:
+            self._batch.flush()
+            self._seen.are_objects_new = False
+        for identifier in fact.admid.split():
+            for algorithm, digest, line, size in self._catalogue.all(_OF_SECTION, identifier):
+                if fact.size is None and size is not None:
+                    fact = replace(fact, size=str(size))
+                if fact.checksum is None and digest is not None:
+                    fact = replace(fact, checksum=digest, checksum_type=algorithm)
+                else:
+                    said = (line, size, algorithm, digest)
+                    self._batch.add(_PUT_OBJECT, self._path, self._mets, fact.id, path, *said)
+        return fact
 
     def _keep_beside(self, fact: reader.Fact) -> None:
         """Keep an fptr whose div has an mptr, which METS has before it: both name one package."""
@@ -382,6 +444,7 @@ class DocumentReader:
         if path is not None:
             self._keep_of_its_own(path, fact)
         self._seen.leads |= may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
+        fact = self._technical(fact, path)
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
         yield from (each for each in (size_fault, digest_fault) if each is not None)
@@ -430,21 +493,26 @@ class DocumentReader:
     def _located(self, href: str, line: int, place: str) -> tuple[bytes | None, bool, Finding | None]:
         """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it."""
         try:
-            reference = uris.parsed(href)
+            reference = uris.located(href)
             if (path := self._places.here(reference)) is not None:
                 self._seen.count_found_here(line, href)
                 return path, False, None
             if reference.kind is uris.Kind.ABSOLUTE and Repair.PSEUDO_ABSOLUTE not in reference.repairs:
-                return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
+                return None, False, self._left(line, place, href)
             path = self._places.resolved(self._path, reference)
         except uris.ReferenceRefused as error:
             if error.rule in {"leaves-root", "drive"}:
-                return None, False, Code.LEAVES_ROOT.at(self._name, line, place, href=href)
+                return None, False, self._left(line, place, href)
             return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
         for repair in reference.repairs:
             if repair is not Repair.PSEUDO_ABSOLUTE or self._places.is_there(path.split(b"/", 1)[0]):
                 self._seen.count_repair(repair, line, href)
         return path, Repair.PSEUDO_ABSOLUTE in reference.repairs, None
+
+    def _left(self, line: int, place: str, href: str) -> Finding:
+        self._seen.outside += 1
+        near = self._places.nearest_inside(self._path, href) if self._seen.outside <= _GUESSES else ""
+        return Code.LEAVES_ROOT.at(self._name, line, place, href=href, nearest=near)
 
     def _size(self, fact: reader.File) -> tuple[int | None, Finding | None]:
         text = (fact.size or "").strip()

@@ -15,13 +15,15 @@ from lxml import etree
 from metspack import resources, safexml
 from metspack.errors import ConfigError
 from metspack.files import reading
-from metspack.mets.reader import METS, XLINK
+from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
 from metspack.uris import WHITE_SPACE
 
 CSIP = "https://DILCIS.eu/XML/METS/CSIPExtensionMETS"
 SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
 
 _OWN = {XLINK: "xlink.xsd", METS: "mets.xsd", CSIP: "csip.xsd", SIP: "sip.xsd"}
+_EMBEDDED = {PREMIS_3: "embedded/premis3.xsd", PREMIS_2: "embedded/premis2.xsd"}
+"""What is named by xsi:type in the xmlData of METS, which no schema of METS knows."""
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _LARGEST = 16 << 20
 _DATE = re.compile(r"'([^']*)' is not a valid value of the \w+ type 'xs:dateTime'")
@@ -40,15 +42,20 @@ class Grammar:
 
 @cache
 def own() -> Grammar:
-    """Return the project's own grammar: METS 1.12.1, XLink, and the attributes of CSIP and SIP 2.2."""
-    return _compiled({namespace: resources.schema_folder() / name for namespace, name in _OWN.items()})
+    """Return the project's own grammar: METS 1.12.1, XLink, the attributes of CSIP and SIP 2.2, PREMIS."""
+    return _compiled(_files_of(_OWN) | _files_of(_EMBEDDED))
+
+
+def _files_of(names: Mapping[str, str]) -> dict[str, Path]:
+    return {namespace: resources.schema_folder() / name for namespace, name in names.items()}
 
 
 def of_folder(folder: Path) -> Grammar:
     """Return the grammar made of the schema files in a folder, such as the official ones.
 
     The files are known by their target namespace, whatever their names (``*.xsd``). METS and XLink must be
-    there; the attributes of CSIP and SIP are taken when they are. Raises ``ConfigError``.
+    there; the attributes of CSIP and SIP are taken when they are. The kinds of PREMIS objects are the
+    project's own. Raises ``ConfigError``.
     """
     found: dict[str, Path] = {}
     for path in _schema_files(folder):
@@ -68,7 +75,7 @@ def of_folder(folder: Path) -> Grammar:
             )
     files = {namespace: found[namespace] for namespace in _OWN if namespace in found}
     _refuse_strangers(files)
-    return _compiled(files)
+    return _compiled(files | _files_of(_EMBEDDED))
 
 
 def _schema_files(folder: Path) -> list[Path]:

@@ -60,6 +60,7 @@ _BASE = "http://www.w3.org/XML/1998/namespace base"
 _NO_BASE = {"", ".", "./"}
 _MARKS = (b"ADMID", b"DMDID", b"TRANSFORMBEHAVIOR", b"OTHER", b"mptr", b"xml:base")
 _SECTIONS = (b"structLink", b"behaviorSec")
+_LEFT_OUT = frozenset({"file", "fptr"})
 _LOCTYPE, _USUAL = b"LOCTYPE", b'LOCTYPE="URL"'
 _LONGEST_MARK = 32
 
@@ -100,7 +101,7 @@ class References(tempdb.Scratch):
         self._name = name
         self._rows = _Rows(self._database)
         self._fault: safexml.XmlError | None = None
-        self._reading = _Reading(_Referring(self._rows).take, everything=False)
+        self._reading = _Reading(_Referring(self._rows).take, first=_Referred(self._rows).take)
 
     def take(self, block: bytes) -> None:
         """Take the next block; what is not referred from may have been left out of it."""
@@ -112,8 +113,9 @@ class References(tempdb.Scratch):
                     self._fault = error
 
     def findings(self, blocks: Blocks) -> Iterator[Finding]:
-        """Yield the findings after the last block; a document with references is read once more, whole.
+        """Yield the findings after the last block.
 
+        A document that refers to anything but what comes before its files is read once more, whole.
         Equal faults of equal elements are one finding, with the first line.
         """
         with tempdb.explained(_KEPT):
@@ -129,12 +131,14 @@ class References(tempdb.Scratch):
         if self._fault is not None:
             raise self._fault
         self._reading.end()
-        if self._rows.finish(_PUT_REFERENCE):
+        is_referring = self._rows.finish(_PUT_REFERENCE)
+        self._rows.finish(_PUT_TARGET)
+        if is_referring and next(_unmet(self._name, self._database), None) is not None:
             reading = _Reading(_Referred(self._rows).take, everything=True)
             for block in blocks():
                 reading.take(block)
             reading.end()
-        self._rows.finish(_PUT_TARGET)
+            self._rows.finish(_PUT_TARGET)
         self._rows.finish(_PUT_ODD)
 
 
@@ -275,10 +279,14 @@ class _Referred:
 
 
 class _Reading:
-    """Hands over a document's METS elements: all, or those in blocks with anything of interest and more."""
+    """Hands over a document's METS elements: all, or those in blocks with anything of interest and more.
 
-    def __init__(self, take: Take, *, everything: bool) -> None:
+    ``first`` gets those before all files: none was left out there, as long as all blocks are of interest.
+    """
+
+    def __init__(self, take: Take, *, everything: bool = False, first: Take | None = None) -> None:
         self._take = take
+        self._first = first
         self._parser = safexml.expat_parser(namespaces=True)
         self._marked = _Marked(always=everything)
         self._hot = False
@@ -289,6 +297,8 @@ class _Reading:
         of_interest = self._marked.has(block)
         # A block that is passed over is parsed in C alone, at a tenth of the cost.
         self._parser.StartElementHandler = self._start if of_interest or self._hot else None
+        if not of_interest and not self._hot:
+            self._first = None
         self._fired = False
         safexml.feed_block(self._parser, block, final=False)
         # A tag that the block's end cuts in two comes with a later block.
@@ -298,12 +308,17 @@ class _Reading:
         """End the document; raises ``XmlError``."""
         self._parser.StartElementHandler = self._start if self._hot else None
         safexml.feed_block(self._parser, b"", final=True)
+        self._parser.StartElementHandler = None  # with which it would stay until somebody looks for cycles
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._fired = True
         namespace, _, local = name.rpartition(" ")
         if namespace == METS:
             self._take(local, attributes, self._parser.CurrentLineNumber)
+            if local in _LEFT_OUT:
+                self._first = None
+            elif self._first is not None:
+                self._first(local, attributes, self._parser.CurrentLineNumber)
 
 
 class _Marked:

@@ -98,6 +98,7 @@ def build(
         _refuse("--plan", division.given(), "It holds its own limits and layout; to change them, plan again")
     dialect = dialect.read_by(building.reader, building.pack)
     made = options.build_options(division, locations, building, description, dialect, plan=plan, jobs=jobs)
+    common.warn_of_limits(made.limits)
     with console.progress(quiet=quiet) as progress:
         built = built_by(source, output, made, progress)
     tell(built, output, verify=made.verify, json_output=json_output, quiet=quiet)
@@ -190,6 +191,7 @@ def _tell(
         **facts,
         "unopened_archives": list(made.unopened),
         "bytes": made.bytes,
+        "source": None if made.made_of is None else made.made_of.document(),
         "checked": "full" if verify else "structure",
     }
     console.tell("result", **document)
@@ -206,5 +208,7 @@ def _tell(
         console.out("; ".join(filter(None, (foremost, siard_readers.unopened(made.unopened)))))
         if readers is not None:
             console.out(f"{readers.sentence()}.")
+        if made.made_of is not None and (said := made.made_of.words()):
+            console.out(said)
         proof = "every byte was read back" if verify else "its structure was checked"
         console.out(f"{done}; {proof}. Any time later: metspack check {shlex.quote(str(target))}")

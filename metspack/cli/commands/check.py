@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _NEVER = "never"
 _SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
-_ALL = 0
 _REPORTS = "Reports"
 
 
@@ -117,6 +116,13 @@ def check(
             min=0,
         ),
     ] = 10,
+    summary: Annotated[
+        bool,
+        option(
+            "--summary",
+            "Print how many findings each code has, and none of them.",
+        ),
+    ] = False,
     report: Annotated[
         list[Path] | None,
         option(
@@ -205,14 +211,13 @@ def check(
         bytes=size(max_bytes, "--max-bytes") if max_bytes else None,
     )
     moment = _created(created)
-    several = len(packages) > 1
     figures: list[ReportFacts] = []
     folders: dict[str, Path] = {}
 
     def gather(checked: checking.Checked) -> None:
-        above = checked.package.shown if several else ""
-        folders[above] = checked.package.root
-        figures.append(facts.facts_of(checked, chosen, prefix=above))
+        folders[checked.prefix] = checked.package.root
+        folders.update({each: Path(each) for each in checked.places.given.values()})
+        figures.append(facts.facts_of(checked, chosen))
 
     with ReportFiles(report or (), _folders(packages)) as files, FindingStore() as kept:
         with console.progress(quiet=quiet) as progress:
@@ -234,7 +239,11 @@ def check(
             facts=facts.together(figures),
         )
         _print(
-            frame, kept, limit, form="json" if json_output else "jsonl" if jsonl_output else "", quiet=quiet
+            frame,
+            kept,
+            None if summary else limit,
+            form="json" if json_output else "jsonl" if jsonl_output else "",
+            quiet=quiet,
         )
         console.tell("result", errors=run.summary.errors, warnings=run.summary.warnings)
         files.write(frame, kept, folders)
@@ -275,7 +284,8 @@ def _take_findings(run: Checking, kept: FindingStore) -> Interrupted | None:
     return None
 
 
-def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bool) -> None:
+def _print(frame: Frame, kept: FindingStore, limit: int | None, *, form: str, quiet: bool) -> None:
+    """Print the result; ``limit`` is None for the totals alone."""
     from metspack.reporting import json, text  # noqa: PLC0415
 
     if form:
@@ -283,7 +293,7 @@ def _print(frame: Frame, kept: FindingStore, limit: int, *, form: str, quiet: bo
             console.pour(block.encode())
     elif not quiet:
         width = console.width()
-        grouped = text.grouped(kept, None if limit == _ALL else limit)
+        grouped = text.totals(kept) if limit is None else text.grouped(kept, limit or None)
         for line in chain(text.unopened(frame), grouped, text.verdict(frame)):
             for row in (line,) if width is None else text.wrapped(line, width):
                 console.styled((piece.text, piece.tone.value) for piece in row)

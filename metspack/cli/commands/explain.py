@@ -21,11 +21,13 @@ def explain(
         ),
     ],
 ) -> None:
-    """Explain the code of a finding: its meaning, its rule, and the remedy.
+    """Explain the code of a finding: its meaning, its rule, the remedy, and what to write.
 
     The word readers lists the programs that read archives, with what they find of LOBs outside one.
 
     `metspack explain L001`
+
+    `metspack explain CSIP60`
 
     `metspack explain readers`
     """
@@ -41,6 +43,10 @@ def explain(
     console.out()
     console.out(f"Rule:  {said.clause}")
     console.out(f"To do: {said.remedy}")
+    if said.example:
+        console.out()
+        for line in said.example.splitlines():
+            console.out(line)
 
 
 def _tell_readers() -> None:

@@ -18,7 +18,7 @@ from metspack.errors import ConfigError
 if TYPE_CHECKING:
     from metspack.inspecting.inspection import Inspection
     from metspack.inspecting.verification import Verdict, Verification
-    from metspack.sources.opening import Source
+    from metspack.sources.opening import Source, SourceFacts
 
 _FINDINGS = 1
 _KEPT = 10_000  # faults in a JSON document; --lobs has them all
@@ -35,7 +35,8 @@ def inspect(
         bool,
         option(
             "--verify",
-            "Read every LOB and compare it with the digest and length in its cell, and with its CRC.",
+            "Read every LOB and compare it with the digest and length in its cell, and with its CRC; "
+            "read the archive and compare its messageDigest.",
         ),
     ] = False,
     accept: Annotated[
@@ -65,7 +66,8 @@ def inspect(
 
     A LOB is **inside** the archive, **outside** in a file beside it, or **inline** in the cell itself.
     **found by** is the rule by which it was found: C is the DILCIS Board's statement on the location of LOBs,
-    other letters are conventions of real archives. Files that no cell names are listed too.
+    other letters are conventions of real archives. Files that no cell names are listed too. With --verify the
+    archive's messageDigest is compared with its content; one that differs is a warning.
 
     Exits with 1 when a LOB is not found (missing, refused or ambiguous), when the archive lacks a table, or
     when --verify finds a fault.
@@ -106,16 +108,19 @@ def _print_inspection(
     from metspack.cli import inspection  # noqa: PLC0415
     from metspack.inspecting.inspection import inspected  # noqa: PLC0415
     from metspack.inspecting.verification import LobSpool, Verifier  # noqa: PLC0415
+    from metspack.progress import Silent  # noqa: PLC0415
     from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
+    from metspack.sources import opening  # noqa: PLC0415
     from metspack.sources.archive import Archive  # noqa: PLC0415
 
     verification: Verification | None = None
     faults: list[Verdict] = []
+    facts = opening.source_facts(source, Silent(), compares=False)
     with LobSpool() as spool:
         with console.progress(quiet=quiet) as progress:
             found = inspected(source, progress, None if accepted is None else spool.add)
         if not json_output:
-            _show(source, found, quiet=quiet)
+            _show(source, found, facts, quiet=quiet)
         if accepted is not None:
             console.finish()  # what was found is seen while LOBs are read
             with (
@@ -126,20 +131,27 @@ def _print_inspection(
                 progress.stage("Verifying", found.bytes)
                 _tell(verdicts, faults if json_output else None)
                 verification = verifier.counts
+                facts = opening.source_facts(source, progress)
+            found.warnings += tuple(facts.warnings())
+            if not json_output:
+                for sentence in facts.warnings():
+                    console.warning(sentence)
             if not json_output and not quiet:
-                inspection.print_verification(verification)
+                inspection.print_verification(verification, facts)
     if json_output:
-        console.document(reporting_inspection.document(source, found, verification, faults))
+        console.document(reporting_inspection.document(source, found, facts, verification, faults))
     is_lacking = isinstance(source, Archive) and bool(source.lacking)
     return is_lacking or found.lost > 0 or (verification is not None and verification.failed > 0)
 
 
-def _show(source: Source, found: Inspection, *, quiet: bool) -> None:
+def _show(source: Source, found: Inspection, facts: SourceFacts, *, quiet: bool) -> None:
     """Print what was found, warnings, and the LOBs that were not found."""
     from metspack.cli import inspection  # noqa: PLC0415
 
     if not quiet:
-        inspection.show(source, found, inspection.width())
+        inspection.show(source, found, facts, inspection.width())
+        for sentence in found.history:
+            console.info(f"METS notes on the archive: {sentence}")
     for sentence in found.warnings:
         console.warning(sentence)
     for column in found.columns:

@@ -21,6 +21,7 @@ _FORMS = choices.of("tree", "table", "json", "mermaid", "svg")
 
 def links(
     packages: common.Packages,
+    *,
     root: common.Root = None,
     form: Annotated[
         str,
@@ -31,6 +32,10 @@ def links(
         ),
     ] = "tree",
     json_output: common.Json = False,
+    summary: Annotated[
+        bool,
+        option("--summary", "Print how many links are in which state, and those at fault alone."),
+    ] = False,
     budget: common.Budget = None,
 ) -> None:
     """Show the links between parents and children in both directions, and where each package is.
@@ -47,12 +52,23 @@ def links(
     run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=common.budgets(budget))
     for _ in run:
         pass
-    _print(run.graphs, form)
-    summary = run.summary
-    if summary.errors and form in {"tree", "table"}:
-        console.out(f"{counted(summary.errors, 'error')}: metspack check --level links says what is wrong")
-    if summary.errors or any(graph.is_broken for graph in run.graphs):
+    if summary:
+        _print_summary(run.graphs)
+    else:
+        _print(run.graphs, form)
+    errors = run.summary.errors
+    if errors and (summary or form in {"tree", "table"}):
+        console.out(f"{counted(errors, 'error')}: metspack check --level links says what is wrong")
+    if errors or any(graph.is_broken for graph in run.graphs):
         raise typer.Exit(1)
+
+
+def _print_summary(graphs: Sequence[Graph]) -> None:
+    from metspack.reporting import linkgraph as forms  # noqa: PLC0415
+
+    for graph in graphs:
+        for line in forms.summary(graph):
+            console.out(line)
 
 
 def _print(graphs: Sequence[Graph], form: str) -> None:

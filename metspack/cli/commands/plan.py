@@ -103,6 +103,7 @@ def plan(
         siard_version=siard_version and choices.siard_versions.read("--siard-version", siard_version),
         budgets=common.budgets(budget),
     )
+    common.warn_of_limits(settings.limits)
     with console.progress(quiet=quiet) as progress:
         draft = building_draft.drafted(source, settings, progress)
     for each in draft.warnings:

@@ -112,10 +112,6 @@ def restore(  # noqa: PLR0917 -- a command's options
             hint="LOBs inside the archive need no lobFolder: leave --lob-folder-style out.",
         )
     _check(output, siard=siard, into=into, only=only, accept=accept)
-    if siard and jobs is not None:
-        raise ConfigError(
-            "--jobs cannot be combined with --siard", hint="One process writes the archive: leave --jobs out."
-        )
     with console.progress(quiet=quiet) as progress:
         if siard:
             restored = archives.restore_archive(package, output, where, settings, progress)

@@ -13,7 +13,7 @@ from metspack.cli.options import choices
 from metspack.cli.options.groups import Group, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
-from metspack.model import Budgets
+from metspack.model import Budgets, Limits
 
 if TYPE_CHECKING:
     from metspack.sources.archive import Grants
@@ -73,7 +73,8 @@ Budget = Annotated[
     option(
         "--budget WHAT=N",
         "Limit on what a source may demand of the reader before it is refused: entries, ratio, "
-        "depth, attribute, metadata. Repeatable.",
+        "depth, attribute, metadata; or inflated, the bytes of a compressed archive that check inflates into "
+        "a temporary file. Repeatable.",
         SAFETY,
         to="budgets",
         read=budgets,
@@ -120,6 +121,14 @@ LinkModeOption = Annotated[
     ),
 ]
 
+RequireDigest = Annotated[
+    bool,
+    option(
+        "--require-message-digest",
+        "Refuse an archive whose messageDigest is not that of its content, or cannot be compared.",
+        SAFETY,
+    ),
+]
 TrustChecksums = Annotated[
     list[str] | None,
     option(
@@ -269,3 +278,11 @@ def _refuse_inside(log: Path, place: Path, path: Path, what: str) -> None:
             f"the log {log} {where} {path}, {what}",
             hint=f"Choose a place outside it, such as --log {path.resolve().parent / 'metspack.log'}.",
         )
+
+
+def warn_of_limits(limits: Limits) -> None:
+    """Print a warning on limits that look like a slip, before hours of work by them."""
+    from metspack.planning.division import slip  # noqa: PLC0415 -- commands load what they need
+
+    if words := slip(limits):
+        console.warning(words)

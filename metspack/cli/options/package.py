@@ -298,6 +298,7 @@ class ProofGroup(Group):
             read=not_,
         ),
     ] = False
+    require_message_digest: common.RequireDigest = False
     budget: common.Budget = None
 
 

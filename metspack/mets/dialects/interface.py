@@ -16,7 +16,9 @@ from typing import ClassVar, Protocol, Self
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg
+from metspack.layouts.names import SIARD
 from metspack.mets.filetable import Placed, PlacedFile
+from metspack.mets.packages import noted
 from metspack.model import Format
 from metspack.siard.metadata import Metadata
 from metspack.sources.pronom import Registry
@@ -161,6 +163,7 @@ class ParentContent:
     ``split`` gives the split LOBs, ``parts`` their parts in the same order, each LOB's from the first on.
     ``pieces`` are the files of an archive that is not one file (``siard`` is None then), ``others`` what
     else lies outside the segments; their ids are those of METS. Every function begins anew at every call.
+    ``history`` are the notes on what the archive was made of.
     """
 
     objid: str
@@ -171,6 +174,12 @@ class ParentContent:
     parts: Callable[[], Iterator[SplitPart]] = _no_parts
     pieces: Callable[[], Iterator[PlacedFile]] = _nothing
     others: Callable[[], Iterator[PlacedFile]] = _nothing
+    history: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes on what the archive was made of, with its name, as METS has them."""
+        return tuple(noted(f"{self.name}{SIARD}", each) for each in self.history)
 
 
 class DialectOptions:
@@ -311,7 +320,8 @@ class MergedContent:
     The paths of ``files`` are those below the data folder; ``archive`` is the ID of the SIARD archive among
     them. ``split`` gives the split LOBs and ``parts`` their parts in the same order; every function begins
     anew at every call. ``documentation`` are names below the folder ``root`` that go along when the dialect
-    has no documentation of its own.
+    has no documentation of its own. ``history`` are the notes on what the archive was made of, as
+    the parent's METS has them.
     """
 
     objid: str
@@ -322,6 +332,7 @@ class MergedContent:
     parts: Callable[[], Iterable[SplitPart]]
     root: Path
     documentation: Sequence[Names] = ()
+    history: tuple[str, ...] = ()
 
 
 def _refusal(what: str) -> ConfigError:

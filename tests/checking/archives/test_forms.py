@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 import zipfile
 from collections.abc import Iterable
 from contextlib import closing
@@ -14,6 +15,7 @@ from metspack.checking import Level, check
 from metspack.checking import options as checking_options
 from metspack.checking.opening import CheckedTree
 from metspack.containers.ipreader import OpenPacks
+from metspack.files import byteranges
 from metspack.files.byteranges import Below
 from metspack.model import Budgets, Finding
 from metspack.packages.files import PackedTree
@@ -265,13 +267,60 @@ def test_an_unpacked_archive_in_a_zip_is_read_whatever_is_compressed(package: Pa
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_an_archive_that_is_compressed_once_more_is_told_of(
+def test_an_archive_that_is_compressed_once_more_is_inflated_at_the_level_full(
     package: Path, tmp_path: Path, level: Level
 ) -> None:
     target = stored(package, tmp_path / "package.zip", deflated=(NAME,))
     found = list(check(target, level))
-    assert [each.code for each in found] == ([] if level is Level.FIXITY else ["Z023"])
+    assert [each.code for each in found] == (["Z023"] if level is Level.STRUCTURE else [])
     assert all(each.path == NAME and str(target) in each.message for each in found)
+    archive(package, (f'digest="{md5(LOBS[0].data)}"', f'digest="{"0" * 32}"'))
+    forge.seal(package)
+    target = stored(package, target, deflated=(NAME,))
+    assert codes(check(target, level)) == {Level.FULL: ["Z015"], Level.STRUCTURE: ["Z023"]}.get(level, [])
+
+
+def test_an_archive_in_parts_that_are_compressed_is_inflated_as_one(package: Path, tmp_path: Path) -> None:
+    names = cut(package)
+    listing(package, names)
+    for deflated in (names, names[1:]):
+        assert codes(check(stored(package, tmp_path / "package.zip", deflated=tuple(deflated)))) == []
+
+
+def test_an_archive_over_the_budget_is_not_inflated(package: Path, tmp_path: Path) -> None:
+    size = (package / NAME).stat().st_size
+    target = stored(package, tmp_path / "package.zip", deflated=(NAME,))
+    assert codes(check(target, budgets=Budgets(inflated=size))) == []
+    (found,) = check(target, budgets=Budgets(inflated=size - 1))
+    assert found.code == "Z023"
+    assert f"it has {size:,} bytes, more than {size - 1:,}" in found.message
+
+
+def test_an_archive_for_which_the_temporary_disk_has_no_room_is_told_of(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    target = stored(package, tmp_path / "package.zip", deflated=(NAME,))
+    monkeypatch.setattr(byteranges.SpooledMedium, "_put", full)
+    (found,) = check(target)
+    assert found.code == "Z023"
+    assert "disk is full" in found.message
+
+
+def test_a_damaged_archive_that_is_compressed_once_more_is_told_as_damage(
+    package: Path, tmp_path: Path
+) -> None:
+    target = stored(package, tmp_path / "package.zip", deflated=(NAME,))
+    with zipfile.ZipFile(target) as packed:
+        entry = packed.getinfo(NAME)
+    data = bytearray(target.read_bytes())
+    data[entry.header_offset + 30 + len(NAME) + entry.compress_size // 2] ^= 0xFF
+    target.write_bytes(data)
+    found = codes(check(target))
+    assert "Z001" in found
+    assert "Z023" not in found
 
 
 def test_a_damaged_archive_in_a_zip_is_told_without_where_the_zip_lies(package: Path, tmp_path: Path) -> None:

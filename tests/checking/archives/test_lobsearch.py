@@ -272,6 +272,10 @@ def test_a_lost_lob_is_missed_where_others_of_its_column_are(tmp_path: Path) -> 
 def test_a_lost_lob_is_named_once_with_its_nearest(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "package")
     (root / FIRST).rename((root / FIRST).with_name("Record0.bin"))
+    (finding,) = [each for each in found(root, Level.STRUCTURE) if each.code == "F001"]
+    assert finding.message.count("record0.bin") == 1
+    assert dict(finding.facts)["nearest"].endswith("/Record0.bin")
+    forge.edit(root / "Northwind_lobseg_0/mets.xml", "record0.bin", "Record0.bin")
     (finding,) = [each for each in found(root, Level.STRUCTURE) if each.code == "Z010"]
     assert finding.message.count("record0.bin") == 1
     assert dict(finding.facts)["nearest"].endswith("/Record0.bin")
@@ -475,7 +479,7 @@ def test_an_archive_is_no_package_and_the_one_that_is_is_named(tmp_path: Path, n
     (root / "Northwind.siard").rename(root / name)
     with pytest.raises(SourceError, match="is a SIARD archive, expected a package") as caught:
         next(check(root / name))
-    assert caught.value.hint.endswith(f"metspack check '{root}'.")
+    assert caught.value.hint.endswith(f"metspack check '{root}'")
 
 
 # --- the reader of archives as oracle -------------------------------------------------------------------

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import etree
 
 from metspack.checking import Code, check, explained
 from metspack.checking.eark import package as eark_document
 from metspack.checking.eark import package as eark_package
 from metspack.checking.eark import profiles
-from metspack.checking.eark.faults import NAMED, REQUIREMENTS
+from metspack.checking.eark.faults import NAMED, REQUIREMENTS, examples
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.eark.requirements import Need, State
 from metspack.model import Finding
@@ -176,7 +177,9 @@ def test_what_is_broken_often_is_told_once_with_its_first_line_and_a_count(folde
         (each for each in checked(folder) if each.code == "M030"), key=lambda each: -each.line
     )
     assert (file.path, file.line, file.place) == (REPRESENTATION_METS, 15, "siard")
-    assert file.message == "CSIP68 (MUST): The file has a media type; found none (places: 2)"
+    assert (
+        file.message == "CSIP68 (MUST): The file has a media type, from IANA's list; found none (places: 2)"
+    )
     assert dict(reference.facts)["where"] == "mets/amdSec/digiprovMD/mdRef/@MIMETYPE"
 
 
@@ -188,13 +191,29 @@ def test_requirements_are_explained(id_: str) -> None:
     assert all((said.meaning, said.clause, said.remedy))
 
 
+def test_every_requirement_that_is_checked_has_an_example() -> None:
+    for each in NAMED.values():
+        example = examples()[each.id] if each.state is State.CHECKED else examples().get(each.id, "")
+        if example.startswith("<"):
+            spaces = " ".join(f'xmlns:{name}="{name}"' for name in ("csip", "sip", "xlink"))
+            etree.fromstring(f"<example {spaces}>{example}</example>")
+        if each.demand is not None:
+            assert f'{each.demand.attribute}="{each.demand.value or ""}' in example, each.id
+    assert set(examples()) <= set(NAMED) | {"CSIP86"}
+
+
 # --- what the check says otherwise of such packages --------------------------------------------------------
 
 
 def test_packages_beside_each_other_have_their_manifests_beside_them(folder: Path) -> None:
     csip.forge(folder / "package")
-    assert {each.code for each in checked(folder)} == {"F020"}
-    assert checked(folder / "package") == []
+    assert checked(folder) == checked(folder / "package") == []
+    csip.divide(folder / "several")
+    assert checked(folder / "several") == []
+    (folder / "several/manifest-md5.txt").unlink()
+    assert {each.code for each in checked(folder / "several")} == {"F020"}
+    (folder / "several/manifest-sha256.txt").unlink()
+    assert checked(folder / "several") == []
 
 
 def test_a_package_of_lobs_alone_needs_no_archive(folder: Path) -> None:

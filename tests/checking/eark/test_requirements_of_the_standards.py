@@ -9,14 +9,15 @@ from lxml import etree
 
 from metspack.checking.eark.faults import REQUIREMENTS, Faults
 from metspack.checking.eark.package import surveyed
-from metspack.checking.eark.requirements import Need, Standard
+from metspack.checking.eark.requirements import NEWEST, Need, Standard, Version
 from metspack.model import Budgets
 from tests.shared_data import shared
 
-_PROFILES = {
-    Standard.CSIP: ("E-ARK-CSIP-v2-2-0.profile.xml",),
-    Standard.SIP: ("E-ARK-SIP-v2-2-0.profile.xml",),
-    Standard.SIARD: ("CITS-SIARD-root.profile.xml", "CITS-SIARD-representation.profile.xml"),
+_CITS = ("CITS-SIARD-root.profile.xml", "CITS-SIARD-representation.profile.xml")
+_PROFILES = {(Standard.SIARD, NEWEST): _CITS} | {
+    (standard, version): (f"E-ARK-{standard.name}-v{version.value.replace('.', '-')}.profile.xml",)
+    for standard in (Standard.CSIP, Standard.SIP)
+    for version in Version
 }
 # The list says MUST; its sentence, and the text of the standard, say SHOULD.
 _READ_OTHERWISE = {"SIARD_22": (Need.MUST, Need.SHOULD)}
@@ -36,10 +37,11 @@ def _text(element: etree._Element) -> str:
     return " ".join("".join(str(each) for each in element.itertext()).split())
 
 
-@pytest.mark.parametrize("standard", Standard)
-def test_the_table_is_that_of_the_standards_profile(standard: Standard) -> None:
-    table = {each.id: each for each in REQUIREMENTS[standard] if not each.id.startswith("CSIPSTR")}
-    printed = [row for name in _PROFILES[standard] for row in _printed(name)]
+@pytest.mark.parametrize(("standard", "version"), _PROFILES)
+def test_the_table_is_that_of_the_standards_profile(standard: Standard, version: Version) -> None:
+    rows = [each.of(version) for each in REQUIREMENTS[standard]]
+    table = {each.id: each for each in rows if each is not None and not each.id.startswith("CSIPSTR")}
+    printed = [row for name in _PROFILES[standard, version] for row in _printed(name)]
     assert {id_ for id_, *_ in printed} == set(table)
     for id_, need, where in printed:
         assert (need, table[id_].need) == _READ_OTHERWISE.get(id_, (need, need)), id_
@@ -48,22 +50,22 @@ def test_the_table_is_that_of_the_standards_profile(standard: Standard) -> None:
 
 # What the examples in the appendices of the profiles break themselves; those in the text are pieces.
 _EXAMPLES = [
-    # TYPE is Database; metadata without STATUS and media type.
-    ("E-ARK-CSIP-v2-2-0.profile.xml", 2, Standard.CSIP, "CSIP2 CSIP20 CSIP26 CSIP34"),
+    # TYPE is Database; metadata without STATUS and media type; "PDF", "xml" and "text/xsd" for media types.
+    ("E-ARK-CSIP-v2-2-0.profile.xml", 2, Standard.CSIP, "CSIP2 CSIP20 CSIP26 CSIP34 CSIP68"),
     # As above; no content information type; no division for the documentation; titles are of the text's IDs.
     (
         "E-ARK-CSIP-v2-2-0.profile.xml",
         3,
         Standard.CSIP,
-        "CSIP2 CSIP4 CSIP20 CSIP26 CSIP34 CSIP63 CSIP93 CSIP108",
+        "CSIP2 CSIP4 CSIP20 CSIP26 CSIP34 CSIP63 CSIP68 CSIP93 CSIP108",
     ),
     ("E-ARK-SIP-v2-2-0.profile.xml", 0, Standard.CSIP, "CSIP4 CSIP20 CSIP26 CSIP34"),
     ("E-ARK-SIP-v2-2-0.profile.xml", 0, Standard.SIP, ""),
     # No agent for the software; the title of the pointer is of no group.
-    ("CITS-SIARD-root.profile.xml", 1, Standard.CSIP, "CSIP10 CSIP108"),
+    ("CITS-SIARD-root.profile.xml", 1, Standard.CSIP, "CSIP10 CSIP68 CSIP108"),
     ("CITS-SIARD-root.profile.xml", 1, Standard.SIP, ""),
     ("CITS-SIARD-root.profile.xml", 1, Standard.SIARD, "SIARD_7"),
-    ("CITS-SIARD-representation.profile.xml", 1, Standard.CSIP, "CSIP10 CSIP34"),
+    ("CITS-SIARD-representation.profile.xml", 1, Standard.CSIP, "CSIP10 CSIP34 CSIP68"),
 ]
 
 

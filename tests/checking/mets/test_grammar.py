@@ -15,12 +15,13 @@ from metspack import safexml
 from metspack.checking.mets import grammar as grammars
 from metspack.checking.mets.grammar import Grammar
 from metspack.errors import ConfigError
-from metspack.mets.reader import METS, XLINK
+from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
 from tests.checking import grammar_corpus as corpus
 from tests.checking.grammar_corpus import Mutant
 from tests.conftest import CHECKOUT
 from tests.shared_data import shared
 
+PREMIS = {PREMIS_2, PREMIS_3}
 XS = "{http://www.w3.org/2001/XMLSchema}"
 SCHEMAS = CHECKOUT / "schemas"
 
@@ -159,8 +160,9 @@ def test_a_wrong_grammar_would_be_noticed(mutants: list[Mutant], tmp_path: Path)
 
 def test_the_official_files_serve_as_a_grammar_under_their_own_names() -> None:
     grammar = official()
-    assert set(grammar.files) == {METS, XLINK, grammars.CSIP, grammars.SIP}
-    assert {path.parent for path in grammar.files.values()} == {shared("data", "xsd")}
+    of_mets = {name: path for name, path in grammar.files.items() if name not in PREMIS}
+    assert set(of_mets) == {METS, XLINK, grammars.CSIP, grammars.SIP}
+    assert {path.parent for path in of_mets.values()} == {shared("data", "xsd")}
 
 
 def test_mets_and_xlink_are_enough_for_a_grammar(tmp_path: Path) -> None:
@@ -169,14 +171,14 @@ def test_mets_and_xlink_are_enough_for_a_grammar(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no schema")
     mets = tmp_path / "MY METS.xsd"
     mets.write_text(mets.read_text(encoding="utf-8").replace('"xlink.xsd"', '"http://127.0.0.1:9/xlink.xsd"'))
-    assert set(grammars.of_folder(tmp_path).files) == {METS, XLINK}
+    assert set(grammars.of_folder(tmp_path).files) == {METS, XLINK, *PREMIS}
 
 
 def test_schemas_of_other_namespaces_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     shutil.copytree(SCHEMAS, tmp_path, dirs_exist_ok=True)
     for name in ("a.xsd", "b.xsd"):
         (tmp_path / name).write_text(f'<schema xmlns="{XS[1:-1]}" targetNamespace="urn:{name}" broken="1"/>')
-    assert len(grammars.of_folder(tmp_path).files) == 4
+    assert len(grammars.of_folder(tmp_path).files) == 4 + len(PREMIS)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 
 from metspack import checking
 from tests import siards
-from tests.cli.conftest import FOUND_BY, Commands, Program
+from tests.cli.conftest import FOUND_BY, Commands, Program, made_of
 from tests.kept import copied
 from tests.laws import spread
 from tests.official import mets_faults
@@ -98,6 +98,8 @@ def test_northwind_gives_the_segments_of_the_recommendations_example(
     assert re.fullmatch(
         rf"{re.escape(str(out))}: parent IP urn:uuid:[0-9a-f-]{{36}} with 3 child IPs, 8 LOBs, 91,839 bytes\n"
         rf"{re.escape(FOUND_BY)}\n"
+        rf"Made from Northwind\.siard: {northwind.stat().st_size:,} bytes, "
+        rf"SHA-256 {hashlib.sha256(northwind.read_bytes()).hexdigest()}; messageDigest \(MD5\) right\.\n"
         rf"Published; its structure was checked\. Any time later: metspack check {re.escape(str(out))}\n",
         said,
     )
@@ -262,7 +264,8 @@ def test_the_source_is_only_read(metspack: Commands, northwind: Path, tmp_path: 
 
 def test_a_name_names_everything(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    metspack.fine("build", northwind, "-o", out, *SMALL, "--name", "My archive.2")
+    outcome = metspack("build", northwind, "-o", out, *SMALL, "--name", "My archive.2")
+    assert (outcome.code, "the package is called My_archive_2;" in outcome.err) == (0, True)
     assert (out / "My_archive_2.siard").is_file()
     assert sorted(lob_files(out)) == [f"My_archive_2_lobseg_{n}" for n in range(3)]
     assert all(file.startswith("My_archive_2_lobseg_") for file in cells(out / "My_archive_2.siard"))
@@ -334,9 +337,13 @@ def test_file_uris_count_from_the_packages_root(metspack: Commands, northwind: P
 def test_limits_are_a_presets_or_ones_own(
     metspack: Commands, northwind: Path, tmp_path: Path, options: tuple[str, ...], children: int
 ) -> None:
-    said = json.loads(
-        metspack.fine("build", northwind, "--output", tmp_path / "out", "--jobs", "1", "--json", *options)
+    outcome = metspack("build", northwind, "--output", tmp_path / "out", "--jobs", "1", "--json", *options)
+    said = json.loads(outcome.out)
+    slips = (
+        "8 LOBs in 8 segments, fewer than two in each on average: --max-files 1 gives every LOB a segment "
     )
+    warned = f"warning: {slips}of its own; was 1000 meant?\n" if children == 8 else ""
+    assert (outcome.code, outcome.err) == (0, warned)
     assert said["children"] == children == len(lob_files(tmp_path / "out"))
 
 
@@ -384,6 +391,7 @@ def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: 
     out = tmp_path / "out"
     said = json.loads(metspack.fine("build", northwind, "-o", out, *SMALL, "--json", "--id", "X"))
     assert [each["reader"] for each in said.pop("readers") if each["finds"]] == ["metspack"]
+    assert said.pop("source") == made_of(northwind)
     assert said == {
         "target": str(out),
         "objid": "X",
@@ -492,7 +500,9 @@ def test_a_stale_digest_of_the_archive_is_a_warning_and_can_be_left_unread(
     source = siards.packed(tmp_path / "Stale.siard", parts)
     data = source.read_bytes()
     found = siards.md5(data[: data.index(b"header/metadata.xml") - 30])  # a local header has 30 bytes
-    changed = "it was changed after it was sealed (the package gets the right one)"
+    changed = (
+        "it was changed after it was sealed (the package gets the right one, and keeps the old one in METS)"
+    )
     outcome = metspack("build", source, "-o", tmp_path / "out")
     assert outcome.code == 0
     assert outcome.err.splitlines() == [

@@ -290,3 +290,25 @@ def test_the_files_of_siard_2_2_are_written_on_request(
         .startswith("Northwind_lobs/s0_t2_c4/seg_0/ file:///srv/\n")
     )
     assert len((out / "manifest.txt").read_text(encoding="utf-8").splitlines()) == 8
+
+
+@pytest.mark.parametrize("command", ["plan", "build", "convert", "add"])
+def test_a_limit_that_looks_like_a_slip_is_told_of_before_the_work(
+    metspack: Commands, northwind: Path, tmp_path: Path, command: str
+) -> None:
+    out, limits = tmp_path / "out", ("--max-bytes", "40", "--max-files", "none")
+    source = siards.siard(tmp_path / "Small.siard", *(b"content %d" % number for number in range(20)))
+    if command in {"convert", "add"}:
+        metspack.fine("build", northwind, "-o", out)
+    words: dict[str, tuple[str | Path, ...]] = {
+        "plan": (source,),
+        "build": (source, "-o", out),
+        "convert": (out, "-o", tmp_path / "new"),
+        "add": (out, source),
+    }
+    said = metspack(command, *words[command], *limits).err.splitlines()
+    assert said[0] == (
+        "warning: --max-bytes 40 allows 40 bytes in a segment; if 40GB was meant, stop here and write it "
+        "with its unit"
+    )
+    assert any("fewer than two in each" in each for each in said) == (command == "convert")

@@ -14,7 +14,7 @@ import pytest
 from metspack import checking
 from metspack.model import Severity
 from tests import siards
-from tests.cli.conftest import Commands
+from tests.cli.conftest import Commands, made_of
 from tests.laws import THOROUGH
 from tests.shared_data import shared
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND
@@ -276,7 +276,8 @@ def test_a_folder_in_segments_becomes_a_package_where_it_stands(
     states = {path: path.stat() for path in folder.rglob("*") if path.is_file()}
     said = metspack.fine("build", folder, "--keep-segments", "--in-place", "--id", "ID.In.Place").splitlines()
     assert said[0] == f"{folder}: parent IP ID.In.Place with 3 child IPs, 8 LOBs, 91,839 bytes"
-    assert said[1].startswith("METS files and manifests were added, nothing else was touched; its structure")
+    assert said[1].startswith("Made from Northwind.siard: ")
+    assert said[2].startswith("METS files and manifests were added, nothing else was touched; its structure")
     for path, before in states.items():
         after = path.stat()
         assert (after.st_ino, after.st_mtime_ns, after.st_nlink) == (
@@ -299,7 +300,9 @@ def test_a_folder_in_segments_is_described_in_json(
     for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
         path.unlink()
     options = ("--keep-segments", "--in-place", "--verify", "--json", "--id", "X", "--checksum", "SHA-256")
-    assert json.loads(metspack.fine("build", folder, *options)) == {
+    said = json.loads(metspack.fine("build", folder, *options))
+    assert said.pop("source") == made_of(folder / "Northwind.siard")
+    assert said == {
         "target": str(folder),
         "objid": "X",
         "name": "Northwind",

@@ -247,7 +247,13 @@ def test_several_packages_are_one_report(metspack: Commands, good: Path, bad: Pa
     assert page.count('<g class="box own">') == 2
     assert "ID_Northwind_lobseg_9_mets" in re.findall(r"<pre.*?</pre>", page, re.DOTALL)[0]
     suites = [each.get("name") for each in etree.fromstring((tmp_path / "report.xml").read_bytes())]
-    assert {f"{folder}/{name}" for folder in (good, bad) for name in ("mets.xml",)} <= set(suites)
+    assert suites == sorted([str(good), str(bad)])
+    assert [(each["path"], each["verdict"]) for each in said["packages"]] == [
+        (str(good), "ok"),
+        (str(bad), "error"),
+    ]
+    assert outcome.out.splitlines()[-3].startswith(f"{good}: 0 errors, 0 warnings")
+    assert outcome.out.splitlines()[-1].startswith("2 packages: 6 METS files, ")
     for folder in (good, bad):
         refused = metspack("check", good, bad, "--report", folder / "r.html")
         assert (refused.code, "would lie in the package" in refused.err) == (2, True)

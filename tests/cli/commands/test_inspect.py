@@ -20,7 +20,7 @@ import pytest
 from metspack.cli import inspection
 from metspack.sources.archive import Archive, Located
 from tests import siards
-from tests.cli.conftest import Commands, Program
+from tests.cli.conftest import Commands, Program, made_of
 from tests.inspecting.test_verification import split
 from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES
@@ -46,6 +46,8 @@ def records(text: str) -> list[dict[str, Any]]:
 def test_an_archive_is_shown_column_by_column(metspack: Commands, northwind_full: Path) -> None:
     lines = metspack.fine("inspect", northwind_full).splitlines()
     size = northwind_full.stat().st_size
+    digest = made_of(northwind_full)["message_digest"]["digests"][0]["stated"]
+    assert lines.pop(4) == f"digest    MD5 {digest}"
     assert lines[:7] == [
         f"Northwind-full.siard: SIARD 2.2, {size:,} bytes ({size / 1000:.1f} kB)",
         "database  Northwind",
@@ -84,8 +86,11 @@ def test_an_archive_is_shown_column_by_column(metspack: Commands, northwind_full
 
 def test_json_holds_the_same(metspack: Commands, northwind: Path) -> None:
     said = json.loads(metspack.fine("inspect", northwind, "--json"))
-    size = northwind.stat().st_size
-    assert said["source"] == {"name": "Northwind.siard", "size": size, "form": "file"}
+    source = made_of(northwind)
+    source["message_digest"] |= {"verdict": "not compared"}
+    source["message_digest"]["digests"][0]["found"] = None
+    assert said["source"] == source | {"form": "file", "sha256": None}
+    assert said["history"] == []
     assert (said["siard_version"], said["tables"], said["rows"]) == ("2.2", 13, 93)
     assert said["lob_folder"] == {"level": "nil", "text": ""}
     assert said["lobs"] == {
@@ -272,7 +277,13 @@ def test_a_folder_and_a_list_of_lobs_are_shown(metspack: Commands, tmp_path: Pat
     assert (document["source"]["form"], document["siard_version"]) == ("LOB folder", None)
     assert (document["lob_folder"], document["rows"]) == (None, None)
     found = json.loads(metspack.fine("inspect", tmp_path / "l.csv", "--base", base, "--json"))
-    assert found["source"] == {"name": "l.csv", "size": 0, "form": "list"}
+    assert found["source"] == {
+        "name": "l.csv",
+        "size": 0,
+        "form": "list",
+        "sha256": None,
+        "message_digest": None,
+    }
 
 
 def test_folders_are_granted_by_options(metspack: Commands, tmp_path: Path) -> None:
@@ -415,8 +426,9 @@ def test_lines_come_before_the_last_table_is_read(
 
 
 def test_every_lob_is_read_and_counted(metspack: Commands, northwind_full: Path) -> None:
-    assert metspack.fine("inspect", northwind_full, "--verify").splitlines()[-5:] == [
+    assert metspack.fine("inspect", northwind_full, "--verify").splitlines()[-6:] == [
         "",
+        f"archive   messageDigest (MD5) right, SHA-256 {made_of(northwind_full)['sha256']}",
         "verified  46 LOBs, 222,707 bytes read",
         "digests   46 by MD5, 0 without",
         "lengths   23 in bytes, 23 in characters, 0 without",
@@ -542,7 +554,7 @@ def test_the_width_decides_the_form(
     first: str,
 ) -> None:
     monkeypatch.setattr(inspection, "width", lambda: columns)
-    assert metspack.fine("inspect", northwind_full).splitlines()[8].split()[0] == first
+    assert metspack.fine("inspect", northwind_full).splitlines()[9].split()[0] == first
 
 
 def test_lines_of_lobs_on_a_terminal(program: Program, northwind: Path) -> None:

@@ -48,6 +48,15 @@ def test_children_elsewhere_and_in_a_zip(package: Path, metspack: Commands) -> N
     ).replace("Northwind_lobseg_1/mets.xml", "box/x.zip/mets.xml")
 
 
+def test_a_summary_has_counts_and_what_is_at_fault(package: Path, metspack: Commands) -> None:
+    assert metspack.fine("links", package, "--summary") == "out: 2 links: 2 ok\n"
+    moved(package, 1, "disk")
+    lines = metspack("links", package, "--summary").out.splitlines()
+    assert lines[0] == "out: 2 links: 1 missing, 1 ok"
+    assert lines[1].startswith("  missing: ID_Northwind_lobseg_1_mets")
+    assert lines[2] == "1 error: metspack check --level links says what is wrong"
+
+
 def test_a_table(package: Path, metspack: Commands) -> None:
     lines = metspack.fine("links", package, "--format", "table").splitlines()
     assert lines[0].split() == ["state", "parent", "child", "lies", "in", "codes"]

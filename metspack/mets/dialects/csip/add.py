@@ -45,6 +45,8 @@ _FILES = "mets:fileSec"
 _CSIP, _CSIP_ROOT, _METADATA = "structMap CSIP", "div of the structMap CSIP", "div of metadata"
 _CHILDREN, _CHILDREN_ROOT, _WITHIN = "structMap of children", "div of children", "div of a representation"
 _SPLIT, _SPLIT_ROOT = f"structMap {SPLITLOB}", f"div of the structMap {SPLITLOB}"
+_SOFTWARE, _HISTORY = "agent that made it", "agent with notes on the sources"
+_AGENTS = {"SOFTWARE": _SOFTWARE, packages.SOURCE: _HISTORY}
 _ENTITY, _EVENT = "object of the IP", "premis:event"
 _ADDITION = "modification"
 
@@ -66,6 +68,8 @@ class _Watched:
         identifier = attributes.get("ID", "")
         if name in {"mets:mets", _HEADER, _DESCRIPTION, _FILES}:
             return name
+        if name == "mets:agent":
+            return _AGENTS.get(attributes.get("OTHERROLE") or attributes.get("OTHERTYPE", ""), "")
         if name == "mets:structMap":
             is_csip = attributes.get("LABEL") == "CSIP"
             return _CSIP if is_csip else self._maps.get(identifier, "")
@@ -205,6 +209,8 @@ def write(dialect: CsipPackage, existing: ExistingPackage, package: Path, conten
         mets.append(about.id, _rendered("_files.xml.j2", dialect, about))
         mets.append(_FILES, _rendered("_group.xml.j2", dialect, group))
         mets.append(_CSIP_ROOT, _rendered("_division.xml.j2", dialect, group))
+        if content.notes:
+            mets.add_notes(_HISTORY, _SOFTWARE, content.notes, is_csip=True)
         if content.children:
             _add_children(dialect, mets, content, watched.linked)
         ip.register(CSIP_METS, mets.write(ip.prepare(CSIP_METS), ip.algorithms))

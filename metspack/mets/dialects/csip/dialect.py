@@ -188,6 +188,7 @@ class Csip(CsipPackage, Dialect):
             if self.documentation is not None:
                 ip.copy_tree("documentation", self.documentation, documentation)
             facts = self.write_package(ip, part, group, schemas, documentation.files)
+            facts["history"] = content.notes
             if content.children:
                 self._add_children(facts, content)
             ip.render(CSIP_METS, "mets.xml.j2", facts)

@@ -5,32 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from metspack.digests import ReplacedDigest
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, premis
 from metspack.mets.descriptive import Description
 from metspack.mets.dialects.csip.files import FileGroup, IpFolder
 from metspack.mets.dialects.csip.terms import Agents, Terms
 from metspack.mets.dialects.interface import Software
 from metspack.mets.filetable import PlacedFile
-from metspack.mets.premis import Event, FileObject, Identifier, PremisAgent, PremisWhole, Relationship
+from metspack.mets.premis import (
+    SUCCESS,
+    Event,
+    FileObject,
+    Identifier,
+    PremisAgent,
+    PremisWhole,
+    Relationship,
+)
 from metspack.sources.pronom import TAIL, WHOLE, Registry
 
 PREMIS = "metadata/preservation/premis.xml"
 """The path of the preservation metadata of an IP and of a representation."""
 
-WITHOUT_LINKS = {"parent": None, "children": None, "split": None, "ancestors": None}
-"""The links of a METS that names no other IP."""
+WITHOUT_LINKS = {"parent": None, "children": None, "split": None, "ancestors": None, "history": ()}
+"""The links of a METS that names no other IP, and no notes on the source of an archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
     """Something that was done to a package or a representation: the type of the event, and its detail.
 
-    ``agent`` is the software that did it, "" for metspack.
+    ``agent`` is the software that did it, "" for metspack; ``key`` tells events of one type apart.
     """
 
     type: str
     detail: str
     agent: str = ""
+    outcome: str = SUCCESS
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +133,10 @@ class CsipDocuments:
             files=objects,
             events=[
                 Event(
-                    id=ip.id(f"{path} {each.type}"),
+                    id=ip.id(f"{path} {each.type}{each.key}"),
                     type=each.type,
                     detail=each.detail,
+                    outcome=each.outcome,
                     object=about,
                     agent=each.agent or self.software.name,
                 )
@@ -196,6 +208,16 @@ class CsipDocuments:
             "said": self.said(),
         }
         return ip.render(f"{folder}/{CSIP_METS}", "mets.xml.j2", facts)
+
+
+def replaced_digests(history: Iterable[str]) -> Iterator[Action]:
+    """Yield what notes on the source of an archive say of its messageDigest, as what was done."""
+    for words in history:
+        replaced = ReplacedDigest.parsed(words)
+        if replaced is not None and replaced.found is not None:
+            yield Action(type="fixity check", detail=words, outcome="fail", key=f" {words}")
+        elif replaced is not None:
+            yield Action(type=RELOCATION.type, detail=words, key=f" {words}")
 
 
 def included(objid: str) -> Relationship:

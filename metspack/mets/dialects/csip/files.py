@@ -69,6 +69,9 @@ class FileGroup:
                 yield row.text(each)
 
 
+_HEAD = 1 << 10  # bytes by which a format is told
+
+
 def _row(file: Mapping[str, Any], **facts: object) -> str:
     return writer.fragment(TEMPLATES, "_file.xml.j2", "file", file, **facts)
 
@@ -94,10 +97,14 @@ class IpFolder:
         writing.make_directories(target.parent)
         return target
 
-    def register(self, path: str, hashers: Hashers) -> PlacedFile:
-        """Add a file that was written to those of the IP; returns it as METS lists it."""
+    def register(self, path: str, hashers: Hashers, head: bytes = b"") -> PlacedFile:
+        """Add a file that was written to those of the IP; returns it as METS lists it.
+
+        Its media type is that of its extension, unless its first bytes rule that out.
+        """
         self.files[f"{self._folder}/{path}"] = hashers
         kind = mediatypes.media_type(None, path.rpartition(".")[2])
+        kind = mediatypes.another_type(kind, head) or kind
         return filetable.placed_file(self.id(path), path, kind, hashers, self._checksum)
 
     def id(self, path: str) -> str:
@@ -117,12 +124,13 @@ class IpFolder:
 
     def write(self, path: str, blocks: Iterable[bytes]) -> PlacedFile:
         """Write a file of these bytes."""
-        hashers = Hashers(self.algorithms)
+        hashers, head = Hashers(self.algorithms), b""
         with writing.NewFile(self.prepare(path)) as file:
             for block in blocks:
+                head = head or block[:_HEAD]
                 hashers.update(block)
                 file.write(block)
-        return self.register(path, hashers)
+        return self.register(path, hashers, head)
 
     def copy(self, path: str, root: Path, names: tuple[str, ...] = ()) -> PlacedFile:
         """Copy a file; raises ``SourceError`` when it cannot be read."""

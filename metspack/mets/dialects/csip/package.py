@@ -24,6 +24,7 @@ from metspack.mets.dialects.csip.documents import (
     CsipDocuments,
     IpRole,
     included,
+    replaced_digests,
 )
 from metspack.mets.dialects.csip.files import ABOUT, FileGroup, IpFolder, MetadataReference, schema_files
 from metspack.mets.dialects.csip.links import Linked, LinkMap
@@ -49,6 +50,7 @@ from metspack.mets.dialects.interface import (
     SplitPart,
 )
 from metspack.mets.filetable import Placed, PlacedFile, Placements
+from metspack.mets.packages import note
 from metspack.mets.premis import FileObject, Identifier, PremisWhole, Relationship
 from metspack.model import Digest
 
@@ -126,6 +128,7 @@ class CsipPackage(CsipDocuments):
             objects=self._archive_objects(file, content),
             done=(
                 *((RELOCATION,) if content.children else ()),
+                *replaced_digests(content.history),
                 *(self.identified() if next(content.split(), None) is not None else ()),
             ),
         )
@@ -344,7 +347,7 @@ def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[s
         data,
         label=part.label,
         objects=chain(placed, whole),
-        done=(merging,),
+        done=(merging, *replaced_digests(words for _, words in map(note, content.history))),
     )
     with closing(Placements()) as schemas, closing(Placements()) as documentation:
         if dialect.documentation is not None:
@@ -353,6 +356,7 @@ def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[s
             documentation.add(ip.copy("/".join(names), content.root, names))
         group = dialect.group(ip, mets, data)
         facts = dialect.write_package(ip, part, group, schemas, documentation.files)
+        facts["history"] = content.history
         if next(iter(content.parts()), None) is not None:
             facts["split"] = {
                 "id": ids.element_id(content.objid, "split LOBs"),

@@ -36,6 +36,7 @@ from metspack.mets.dialects.interface import (
 )
 from metspack.mets.dialects.recommendation import TEMPLATES
 from metspack.mets.links import SPLITLOB
+from metspack.mets.packages import SOURCE
 from metspack.mets.writer import GrowingDocument
 from metspack.sources.pronom import Registry
 
@@ -172,6 +173,7 @@ class Recommendation(Dialect):
             "is_split": next(content.split(), None) is not None,
             "split_parts": groupby(content.parts(), attrgetter("lob")),
             "pointer_id": lambda part: ids.element_id(objid, f"{part.id} {part.child}"),
+            "history": content.notes,
         }
 
     def _write(
@@ -235,7 +237,8 @@ _GROUPS = {
     "ID_SPLIT_LOBS": "fileGrp ID_SPLIT_LOBS",
 }
 _SOFTWARE, _IDENTIFICATION = "agent that made it", "agent that told formats"
-_AGENTS = {"SOFTWARE": _SOFTWARE, "FORMAT IDENTIFICATION": _IDENTIFICATION}
+_HISTORY = "agent with notes on the sources"
+_AGENTS = {"SOFTWARE": _SOFTWARE, "FORMAT IDENTIFICATION": _IDENTIFICATION, SOURCE: _HISTORY}
 _CHILD = "child IP"
 _CHILDREN = "fileGrp of children"
 _MAP = "structMap PHYSICAL"
@@ -295,6 +298,8 @@ def write(
         if dialect.registry is not None and not mets.has(_IDENTIFICATION):
             text = writer.fragment(TEMPLATES, "_mets.xml.j2", "identification", dialect.registry)
             mets.insert_after(_SOFTWARE, text)
+        if content.notes:
+            mets.add_notes(_HISTORY, _SOFTWARE, content.notes)
         _add_files(mets, facts)
         _add_divs(mets, facts)
         files = {PLAIN_METS: mets.write(package / PLAIN_METS, filetable.algorithms(dialect.checksum_type))}

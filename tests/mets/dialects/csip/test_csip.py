@@ -268,6 +268,8 @@ def test_what_a_person_adds_is_in_the_package_and_in_its_mets(tmp_path: Path) ->
     parent = root(package / "N/METS.xml")
     hrefs = {each.get(f"{X}href") for each in parent.iter(f"{M}FLocat")}
     assert {"documentation/a%20b/%C3%A4.pdf", "schemas/own.xsd"} <= hrefs
+    (no_pdf,) = parent.xpath("//*[contains(@*[local-name() = 'href'], '.pdf')]/..")
+    assert no_pdf.get("MIMETYPE") == "application/octet-stream"
     assert (package / "N/documentation/a b/ä.pdf").read_bytes() == b"pdf"
     assert parent.find(f"{M}dmdSec/{M}mdRef").get("MDTYPE") == "EAD"
     assert [

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Code
-from metspack.reporting.html import LONGEST, Excerpts
+from metspack.reporting.store import LONGEST, Excerpts
 
 
 def lines(root: Path | None, *wanted: tuple[str, int]) -> list[str | None]:

@@ -1,0 +1,61 @@
+"""What is said of a broken requirement: what was nearly it; media types against lists and bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from metspack.checking.eark.faults import Faults, MediaTypes, none_but
+from metspack.checking.eark.requirements import Need, Standard, Version
+
+
+@pytest.mark.parametrize(
+    ("wanted", "seen", "said"),
+    [
+        ("Documentation", ["documentation", "Schemas"], "none, but USE 'documentation'"),
+        ("Documentation", ["Dokumentation"], "none, but USE 'Dokumentation'"),
+        ("Representations/rep1", ["Representations"], "none, but USE 'Representations'"),
+        ("CSIP", ["CSIP StructMap"], "none, but USE 'CSIP StructMap'"),
+        ("data", ["metadata"], "none"),
+        ("Documentation", ["Notes", ""], "none"),
+        ("Documentation", [], "none"),
+    ],
+)
+def test_what_was_nearly_it_is_named(wanted: str, seen: list[str], said: str) -> None:
+    assert none_but("USE", wanted, seen) == said
+
+
+@pytest.mark.parametrize("version", [*Version, None])
+@pytest.mark.parametrize(
+    ("kind", "newest", "earlier"),
+    [
+        ("text/plain", None, None),
+        ("TEXT/XML; charset=UTF-8", None, None),
+        ("", None, None),  # that of the attribute itself
+        (" ", None, None),
+        ("text/x-notes", "M031", "M030"),
+        ("PDF", "M030", "M030"),
+        ("random_text_5hg", "M030", "M030"),
+        ("a/b/c", "M030", "M030"),
+        (f"text/{'x' * 128}", "M030", "M030"),
+    ],
+)
+def test_media_types_are_compared_with_the_list(
+    kind: str, newest: str | None, earlier: str | None, version: Version | None
+) -> None:
+    faults = Faults({Standard.CSIP}, version)
+    types = MediaTypes(faults)
+    assert types.are_sound([kind]) == (newest is None and bool(kind.strip()))
+    for _ in range(2):
+        types.judge("CSIP68", kind, 1, "")
+    expected = newest if version in {None, Version.V2_2_0} else earlier
+    assert [each.code for each in faults.findings("METS.xml")] == ([expected] if expected else [])
+
+
+def test_a_need_of_its_own_is_told_beside_that_of_the_requirement() -> None:
+    faults = Faults({Standard.CSIP})
+    faults.add("CSIP68", 1, "'x/y', which IANA does not list", need=Need.SHOULD)
+    faults.add("CSIP68", 2, "none")
+    assert [(each.code, each.requirement) for each in faults.findings("METS.xml")] == [
+        ("M030", "CSIP68"),
+        ("M031", "CSIP68"),
+    ]

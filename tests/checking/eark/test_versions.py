@@ -1,0 +1,108 @@
+"""The version of CSIP and SIP that a package declares, and what follows from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metspack.checking import check
+from metspack.checking.eark.profiles import Opening
+from metspack.checking.eark.requirements import Version
+from metspack.model import Finding
+from tests.checking.rule_damages import Damage, both, package, without
+from tests.packages import csip
+from tests.packages.csip import PACKAGE_METS
+from tests.packages.forge import edit
+
+_SIP = "https://earksip.dilcis.eu/profile/E-ARK-SIP"
+_CSIP = "https://earkcsip.dilcis.eu/profile/E-ARK-CSIP"
+
+
+def declaring(version: str) -> Damage:
+    """Return the damage that declares a version of SIP; an empty one declares none."""
+    return package("E-ARK-SIP-v2-2-0.xml", f"E-ARK-SIP{version}.xml")
+
+
+def found(root: Path) -> dict[str, Finding]:
+    return {each.requirement: each for each in check(root) if each.requirement}
+
+
+@pytest.mark.parametrize(
+    ("profile", "version"),
+    [
+        (f"{_SIP}-v2-0-4.xml", Version.V2_0_4),
+        (f"{_CSIP}-v2-1-0.xml", Version.V2_1_0),
+        (f" {_CSIP}-V2-2-0.xml ", Version.V2_2_0),
+        (f"{_CSIP}-v2-0-3.xml", Version.V2_0_4),
+        (f"{_CSIP}-v2-1-7.xml", Version.V2_1_0),
+        (f"{_CSIP}-v3-0-0.xml", Version.V2_2_0),
+        (f"{_CSIP}.xml", None),
+        ("https://citssiard.dilcis.eu/profile/E-ARK-SIARD-ROOT-v2-0-4.xml", None),
+        ("https://archives.example/E-ARK-CSIP-v2-0-4.xml", None),
+        ("", None),
+    ],
+)
+def test_the_address_of_the_profile_names_the_version(profile: str, version: Version | None) -> None:
+    assert Opening(root={"PROFILE": profile}).version is version
+
+
+@pytest.mark.parametrize("version", ["", "-v2-0-4", "-v2-1-0", "-v2-2-0"])
+def test_the_good_package_is_one_in_every_version(tmp_path: Path, version: str) -> None:
+    assert list(check(csip.forge(tmp_path / "package", declaring(version)))) == []
+
+
+_UNPOINTED = package('<fptr FILEID="documentation"/>', "")
+_UNNAMED = without(r"<name>Northwind Traders</name>")
+_UNLISTED = package("text/plain", "text/x-notes")
+_GROUPED = package('USE="Representations/rep1"', 'USE="Representations"')
+
+
+@pytest.mark.parametrize(
+    ("damage", "requirement", "codes"),
+    [
+        (_UNPOINTED, "CSIP96", {"-v2-0-4": "M030", "-v2-1-0": "M030", "-v2-2-0": "M031", "": "M031"}),
+        (_UNNAMED, "SIP12", {"-v2-0-4": "M032", "-v2-1-0": "M032", "-v2-2-0": "M030", "": "M030"}),
+        (_UNLISTED, "CSIP68", {"-v2-0-4": "M030", "-v2-1-0": "M030", "-v2-2-0": "M031", "": "M031"}),
+        (_GROUPED, "CSIP114", {"-v2-0-4": None, "-v2-1-0": "M030", "-v2-2-0": "M030", "": "M030"}),
+        (
+            package('LABEL="Representations/rep1"', 'LABEL="representations/rep1/METS.xml"'),
+            "CSIP107",
+            {"-v2-0-4": None, "-v2-1-0": "M030", "": "M030"},
+        ),
+        (package('ID="top" LABEL="package"', 'ID="top"'), "CSIP86", {"-v2-0-4": "M030", "-v2-2-0": None}),
+    ],
+)
+def test_the_version_decides(
+    tmp_path: Path, damage: Damage, requirement: str, codes: dict[str, str | None]
+) -> None:
+    for version, code in codes.items():
+        made = csip.forge(tmp_path / version / "package", both(declaring(version), damage))
+        finding = found(made).get(requirement)
+        assert (finding and finding.code) == code, version
+        if finding is not None:
+            number = version.removeprefix("-v").replace("-", ".") or "2.2.0"
+            assert dict(finding.facts)["standard"].endswith(number)
+
+
+def test_that_none_is_declared_is_said_where_versions_differ(tmp_path: Path) -> None:
+    damage = both(declaring(""), _UNPOINTED, package('LABEL="Metadata"', 'LABEL="metadata"'))
+    told = found(csip.forge(tmp_path / "package", damage))
+    assert told["CSIP96"].message.endswith("; the METS declares no version of the standard, 2.2.0 is assumed")
+    assert "assumed" not in told["CSIP90"].message
+    listed = found(csip.forge(tmp_path / "listed" / "package", both(declaring(""), _UNLISTED)))
+    assert "(a MUST until 2.1.0; the METS declares no version)" in listed["CSIP68"].message
+    declared = found(csip.forge(tmp_path / "declared" / "package", _UNPOINTED))
+    assert "assumed" not in declared["CSIP96"].message
+
+
+def test_a_representation_without_a_version_has_that_of_its_package(tmp_path: Path) -> None:
+    root = csip.forge(tmp_path / "package", declaring("-v2-0-4"))
+    mets = root / csip.REPRESENTATION_METS
+    edit(mets, 'ID="top" LABEL="rep1"', 'ID="top"')
+    csip.seal(root)
+    assert dict(found(root)["CSIP86"].facts)["standard"] == "CSIP 2.0.4"
+    edit(mets, "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml", f"{_CSIP}-v2-2-0.xml")
+    csip.seal(root)
+    assert "CSIP86" not in found(root)
+    assert (root / PACKAGE_METS).exists()

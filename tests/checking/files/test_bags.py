@@ -1,0 +1,145 @@
+"""Bags (BagIt): their manifests and files about them, around a package."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metspack.checking import Level, check
+from metspack.model import Finding
+from tests.findings import ordered
+from tests.packages import forge
+
+INFO = "bag-info.txt"
+PAYLOAD, TAGS = "manifest-sha256.txt", "tagmanifest-md5.txt"
+
+
+def put_in_a_bag(bag: Path) -> Path:
+    """Make a bag of the folder ``data`` in a folder as bagit.py does; returns the payload."""
+    data = bag / "data"
+    files = sorted(path for path in data.rglob("*") if path.is_file())
+    for algorithm in ("sha256", "sha512"):
+        said = (hashlib.new(algorithm, path.read_bytes()).hexdigest() for path in files)
+        lines = zip(said, (path.relative_to(bag).as_posix() for path in files), strict=True)
+        # In the order of the digests: a bag has no order.
+        text = "".join(f"{digest}  {path}\n" for digest, path in sorted(lines))
+        (bag / f"manifest-{algorithm}.txt").write_text(text)
+    size = sum(path.stat().st_size for path in files)
+    (bag / INFO).write_text(f"Bagging-Date: 2026-01-01\nPayload-Oxum: {size}.{len(files)}\n")
+    (bag / "bagit.txt").write_text("BagIt-Version: 0.97\nTag-File-Character-Encoding: UTF-8\n")
+    seal_tags(bag)
+    return data
+
+
+def seal_tags(bag: Path) -> None:
+    tags = [path for path in bag.glob("*.txt") if not path.name.startswith("tagmanifest")]
+    said = [f"{hashlib.md5(path.read_bytes()).hexdigest()} {path.name}\n" for path in tags]  # noqa: S324
+    (bag / TAGS).write_text("".join(said))
+
+
+@pytest.fixture
+def bag(tmp_path: Path) -> Path:
+    forge.forge(tmp_path / "bag" / "data")
+    put_in_a_bag(tmp_path / "bag")
+    return tmp_path / "bag"
+
+
+def found(bag: Path, level: Level = Level.FULL) -> list[Finding]:
+    return ordered(check(bag / "data", level))
+
+
+def codes(bag: Path, level: Level = Level.FULL) -> list[str]:
+    return [each.code for each in found(bag, level)]
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_a_package_in_a_bag_is_clean(bag: Path, level: Level) -> None:
+    assert codes(bag, level) == []
+
+
+def test_the_manifests_of_a_bag_stand_for_those_of_the_package(bag: Path) -> None:
+    for path in (bag / "data").glob("manifest-*.txt"):
+        path.unlink()
+    put_in_a_bag(bag)
+    assert codes(bag) == []
+    lob = next(path for path in (bag / "data").rglob("*.bin"))
+    lob.write_bytes(bytes(lob.stat().st_size))
+    (finding,) = [each for each in found(bag) if each.code == "F003"]
+    assert "the bag's manifest-sha256.txt line" in finding.message
+
+
+def edited(name: str, old: str, new: str) -> Callable[[Path], object]:
+    return lambda bag: forge.edit(bag / name, old, new)
+
+
+def emptied_of_mets(bag: Path) -> None:
+    lines = (bag / PAYLOAD).read_text().splitlines(keepends=True)
+    (bag / PAYLOAD).write_text("".join(each for each in lines if not each.endswith("data/mets.xml\n")))
+
+
+def with_a_line(line: str, name: str = PAYLOAD) -> Callable[[Path], object]:
+    return lambda bag: (bag / name).write_text((bag / name).read_text() + line)
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str, str, bool]] = {
+    "a tag file changed": (edited(INFO, "2026", "2027"), "F042", "../bag-info.txt", False),
+    "a tag file lost": (lambda bag: (bag / INFO).unlink(), "F040", "../bag-info.txt", False),
+    "more said than there is": (edited(INFO, "Oxum: ", "Oxum: 9"), "F042", "../bag-info.txt", True),
+    "a line lost": (emptied_of_mets, "F041", "mets.xml", True),
+    "a file that is not there": (with_a_line(f"{'0' * 64} data/no\n"), "F040", "no", True),
+    "no line": (with_a_line("nothing\n"), "F043", f"../{PAYLOAD}", True),
+    "a path out of the bag": (with_a_line(f"{'0' * 64} data/../no\n"), "F043", f"../{PAYLOAD}", True),
+    "a digest too short": (with_a_line("00 data/mets.xml\n"), "F043", f"../{PAYLOAD}", True),
+    "a tag file among the payload": (with_a_line(f"{'0' * 64} {INFO}\n"), "F043", f"../{PAYLOAD}", True),
+    "a folder as a tag file": (with_a_line(f"{'0' * 32} x\n", TAGS), "F040", "../x", False),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FULL])
+def test_what_is_wrong_with_a_bag_is_told(bag: Path, damage: str, level: Level) -> None:
+    harm, code, path, is_sealed = DAMAGES[damage]
+    harm(bag)
+    if is_sealed:
+        seal_tags(bag)
+    assert [(each.code, each.path) for each in found(bag, level)] == [(code, path)]
+
+
+def test_a_bag_without_a_manifest(bag: Path) -> None:
+    for path in bag.glob("*manifest-*.txt"):
+        path.unlink()
+    assert [(each.code, each.path) for each in found(bag)] == [("F044", "../bagit.txt")]
+
+
+def test_what_cannot_be_read_is_told(bag: Path) -> None:
+    (bag / "manifest-md5.txt").mkdir()
+    (bag / "inner").mkdir()
+    with_a_line(f"{'0' * 32} inner\n", TAGS)(bag)
+    assert {each.path for each in found(bag)} == {"../manifest-md5.txt", "../inner"}
+
+
+def test_a_manifest_of_an_algorithm_that_cannot_be_computed_is_left_alone(bag: Path) -> None:
+    (bag / "manifest-tiger.txt").write_text("00 data/mets.xml\n")
+    assert codes(bag) == []
+
+
+def test_names_with_line_feeds_and_per_cents_are_encoded(bag: Path) -> None:
+    (bag / "data" / "100%.txt").write_text("x")
+    put_in_a_bag(bag)
+    lines = (bag / PAYLOAD).read_text().replace("100%.txt", "100%25.txt")
+    (bag / PAYLOAD).write_text(lines)
+    seal_tags(bag)
+    assert not {"F040", "F041"} & set(codes(bag))
+
+
+def test_the_payload_of_a_bag_is_the_package_also_without_its_mets(bag: Path) -> None:
+    (bag / "data" / "mets.xml").rename(bag / "data" / "METS.old")
+    put_in_a_bag(bag)
+    told = {each.code for each in check(bag)}
+    assert "M001" in told
+    assert not told & {"F020", "F021", "F022", "F026", "F040", "F041"}
+    (bag / "data" / "more").touch()
+    assert {"F041", "F042"} <= {each.code for each in check(bag)}

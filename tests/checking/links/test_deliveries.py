@@ -1,0 +1,339 @@
+"""Packages given one by one, in folders and in zip files: the same findings however they are given."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+
+from metspack.checking import Level, check
+from metspack.errors import SourceError
+from tests.checking.links.test_roots import aip, mets
+from tests.findings import ordered
+from tests.laws import law
+from tests.packages import csip, forge
+from tests.packages.placed import structmap, urn
+from tests.packages.spread import moved, tarred, zipped
+
+RODA = "RODA structural map"
+
+
+def numbered(root: Path, number: int) -> Path:
+    """Write a package of the recommendation with an OBJID of its own."""
+    forge.forge(root)
+    for path in root.rglob("mets.xml"):
+        forge.edit(path, "0018", f"{number:04}")
+    forge.seal(root)
+    return root
+
+
+def codes(*paths: Path, level: Level = Level.FULL, roots: Sequence[Path] = ()) -> list[str]:
+    return sorted(each.code for each in check(paths, level, roots=roots))
+
+
+# --- the packages that the law is tried on ----------------------------------------------------------------
+
+
+def _good(root: Path) -> None:
+    numbered(root / "good", 20)
+
+
+def _damaged(root: Path) -> None:
+    path = numbered(root / "damaged", 21)
+    (path / forge.FIRST).write_bytes(b"x" * 403)
+    (path / "Northwind_lobseg_1/mets.xml").unlink()
+
+
+def _again(root: Path) -> None:
+    numbered(root / "again", 20)
+    (root / "again/note").touch()
+
+
+def _apart(root: Path) -> None:
+    path = numbered(root / "apart", 22)
+    moved(path, 1, "disk")
+    shutil.move(root / "disk/Northwind_lobseg_1", root / "Northwind_lobseg_1")
+    shutil.rmtree(root / "disk")
+    (root / "Northwind_lobseg_1/note").touch()
+
+
+def _packed(root: Path) -> None:
+    zipped(numbered(root / "packed", 23), root / "packed.zip", inside="packed")
+
+
+def _lost(root: Path) -> None:
+    (numbered(root / "lost", 24) / "mets.xml").unlink()
+
+
+def _by_objid(root: Path) -> None:
+    aip(root / "over", "urn:x:over", children=["urn:x:under", "urn:x:silent", "urn:x:gone"])
+    aip(root / "under", "under", parent="urn:x:over", children=["urn:x:last"])
+    aip(root / "silent", "silent")
+    aip(root / "last", "last", parent="urn:x:under")
+    aip(root / "stranger", "stranger", parent="urn:x:over")
+
+
+def _roda(root: Path) -> None:
+    aip(root / "plain", "plain")
+    (root / "kid").mkdir()
+    (root / "kid/METS.xml").write_text(mets("kid", structmap(RODA, urn("plain"))))
+
+
+def _siblings(root: Path) -> None:
+    csip.divide(root / "set")
+    _unpacked(root)
+
+
+def _by_parts(root: Path) -> None:
+    csip.divided(root / "set")
+    csip.seal(root / "set")
+    _unpacked(root)
+
+
+def _unpacked(root: Path) -> None:
+    for each in (root / "set").iterdir():
+        if each.is_dir():
+            each.rename(root / each.name)
+    shutil.rmtree(root / "set")
+
+
+KINDS: tuple[Callable[[Path], None], ...] = (
+    *(_good, _damaged, _again, _apart, _packed, _lost),
+    *(_by_objid, _roda, _siblings, _by_parts),
+)
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[Path]]:
+    """The packages of each kind, side by side."""
+    found: dict[str, list[Path]] = {}
+    for make in KINDS:
+        root = tmp_path_factory.mktemp("stock") / "packages"
+        root.mkdir()
+        make(root)
+        found[make.__name__] = sorted(root.iterdir())
+    return found
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a package is put, and whether it is given by itself or by that folder."""
+
+    folder: str
+    is_named: bool
+
+
+FOLDERS = ("a", "b", "b/c", "d/e/f")
+PLACES = st.builds(Place, st.sampled_from(FOLDERS), st.booleans())
+
+
+def placed(
+    packages: Sequence[Path], places: Iterator[Place], root: Path
+) -> tuple[list[Path], dict[str, str]]:
+    """Put packages where they are to be; return what is given, and the packages by their paths."""
+    named: list[Path] = []
+    folders: set[Path] = set()
+    known: dict[str, str] = {}
+    for each in packages:
+        place = next(places)
+        target = root / (f"named/{place.folder}" if place.is_named else place.folder) / each.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if each.is_dir() else shutil.copyfile)(each, target)
+        known[str(target)] = each.name
+        if place.is_named:
+            named.append(target)
+        else:
+            folders.add(root / place.folder.partition("/")[0])
+    return [*named, *sorted(folders)], known
+
+
+def told(paths: Sequence[Path], known: Mapping[str, str], level: Level) -> Counter[tuple[str, str, str]]:
+    """Return the findings by package, path in it, and code."""
+    found = Counter[tuple[str, str, str]]()
+    for each in check(paths, level):
+        at = next((name for name in known if f"{each.path}/".startswith(f"{name}/")), None)
+        assert at is not None or len(known) == 1, each
+        name, path = (known[at], each.path[len(at) + 1 :]) if at else (*known.values(), each.path)
+        found[name, path, each.code] += 1
+    return found
+
+
+@law(25, HealthCheck.function_scoped_fixture)
+@given(
+    kinds=st.lists(st.sampled_from([each.__name__ for each in KINDS]), min_size=1, max_size=4, unique=True),
+    places=st.lists(PLACES, min_size=14, max_size=14),
+    level=st.sampled_from([Level.LINKS, Level.STRUCTURE, Level.FULL]),
+)
+def test_the_same_packages_give_the_same_findings_however_they_are_given(
+    stock: Mapping[str, list[Path]],
+    tmp_path_factory: pytest.TempPathFactory,
+    kinds: list[str],
+    places: list[Place],
+    level: Level,
+) -> None:
+    packages = [each for kind in kinds for each in stock[kind]]
+    if {"_siblings", "_by_parts"} <= set(kinds):
+        packages = [each for kind in kinds if kind != "_by_parts" for each in stock[kind]]
+    root = tmp_path_factory.mktemp("law")
+    one_by_one = told(packages, {str(each): each.name for each in packages}, level)
+    paths, known = placed(packages, iter(places * 2), root)
+    found = told(paths[:: 1 if places[0].is_named else -1], known, level)
+    shutil.rmtree(root)
+    assert found == one_by_one
+
+
+# --- what a delivery is -----------------------------------------------------------------------------------
+
+
+def test_a_folder_of_packages_is_checked_package_by_package(tmp_path: Path) -> None:
+    good, bad = numbered(tmp_path / "inbox/a", 20), numbered(tmp_path / "inbox/deep/er/b", 21)
+    assert codes(tmp_path / "inbox") == []
+    forge.edit(bad / "mets.xml", 'xlink:href="ID_Northwind_lobseg_1_mets"', 'xlink:href="nobody"')
+    (good / "note").touch()
+    found = ordered(check(tmp_path / "inbox", Level.STRUCTURE))
+    assert [(each.path, each.code) for each in found if each.code[0] == "L"] == [
+        (f"{bad}/mets.xml", "L005"),
+        (f"{bad}/mets.xml", "L001"),
+    ]
+    assert {each.path for each in found if each.code == "F010"} == {f"{good}/note"}
+
+
+def test_a_link_between_packages_of_two_deliveries_is_followed(tmp_path: Path) -> None:
+    aip(tmp_path / "one/top", "top", children=["urn:x:child"])
+    aip(tmp_path / "two/x/child", "child", parent="urn:x:top")
+    assert codes(tmp_path / "one", tmp_path / "two", level=Level.LINKS) == []
+    assert codes(tmp_path / "one", level=Level.LINKS) == ["L010"]
+    assert codes(tmp_path / "two", level=Level.LINKS) == ["L022"]
+    assert codes(tmp_path / "two", level=Level.LINKS, roots=[tmp_path / "one"]) == []
+
+
+def test_an_ancestor_for_roda_is_found_and_no_fault(tmp_path: Path) -> None:
+    _roda(tmp_path)
+    kid, plain = tmp_path / "kid", tmp_path / "plain"
+    for found in (
+        codes(kid, plain, level=Level.LINKS),
+        codes(plain, kid, level=Level.LINKS),
+        codes(tmp_path, level=Level.LINKS),
+        codes(kid, level=Level.LINKS, roots=[plain]),
+    ):
+        assert found == ["L040"]
+    run = check([kid, plain], Level.LINKS)
+    list(run)
+    assert not any(graph.is_broken for graph in run.graphs)
+    assert codes(kid, level=Level.LINKS) == ["L022"]
+
+
+def test_representations_of_two_packages_may_be_called_alike(tmp_path: Path) -> None:
+    csip.forge(tmp_path / "both/one")
+    csip.forge(tmp_path / "both/two")
+    assert codes(tmp_path / "both") == []
+
+
+def test_siblings_side_by_side_stay_one_package(tmp_path: Path) -> None:
+    root = csip.divide(tmp_path / "set")
+    run = check(root)
+    assert list(run) == []
+    assert [graph.path for graph in run.graphs] == [str(root)]
+    (root / "note").touch()
+    assert [each.path for each in check(root) if each.code == "F010"] == ["note"]
+
+
+def test_a_stranger_among_siblings_makes_a_delivery_of_them(tmp_path: Path) -> None:
+    root = csip.divide(tmp_path / "set")
+    csip.forge(root / "other")
+    assert codes(root) == []
+    numbered(root / "more/stranger", 20)
+    assert codes(root) == []
+
+
+def test_packages_are_checked_once_however_often_they_are_given(tmp_path: Path) -> None:
+    one, two = numbered(tmp_path / "in/a", 20), numbered(tmp_path / "in/b", 21)
+    for each in (one, two):
+        (each / "note").touch()
+    expected = codes(one, two)
+    assert codes(tmp_path / "in", one, two / "mets.xml", tmp_path / "in/../in") == expected
+    assert codes(one, one / "Northwind_lobseg_0", two) == expected
+
+
+def test_a_zip_or_tar_file_may_hold_several_packages(tmp_path: Path) -> None:
+    one = numbered(tmp_path / "in/a", 20)
+    numbered(tmp_path / "in/x/b", 21)
+    (one / "note").touch()
+    packed = zipped(tmp_path / "in", tmp_path / "box.zip", keep=True)
+    found = [each.path for each in check(packed) if each.code == "F010"]
+    assert found == [f"{packed}/a/note"]
+    packed = tarred(tmp_path / "in", tmp_path / "box.tar", inside="in")
+    found = [each.path for each in check(packed) if each.code == "F010"]
+    assert found == [f"{packed}/in/a/note"]
+
+
+def test_what_has_lost_its_mets_is_a_package_all_the_same(tmp_path: Path) -> None:
+    lost = numbered(tmp_path / "in/lost", 20)
+    numbered(tmp_path / "in/good", 21)
+    (lost / "mets.xml").unlink()
+    assert [(each.path, each.code) for each in check(tmp_path / "in", Level.LINKS)] == [
+        (f"{lost}/mets.xml", "M001")
+    ]
+    for manifest in lost.glob("manifest-*"):
+        manifest.unlink()
+    assert codes(tmp_path / "in", level=Level.LINKS) == ["M001"]
+    packed = zipped(tmp_path / "in", tmp_path / "in.zip")
+    assert codes(packed, level=Level.LINKS) == ["M001"]
+    csip.forge(tmp_path / "sip")
+    (tmp_path / "sip/METS.xml").unlink()
+    assert codes(tmp_path / "sip", packed, level=Level.LINKS) == ["M001", "M001"]
+
+
+def test_an_archive_beside_packages_is_none_of_theirs(tmp_path: Path) -> None:
+    numbered(tmp_path / "in/good", 21)
+    (tmp_path / "in/Other.siard").write_bytes(b"PK")
+    assert codes(tmp_path / "in") == []
+
+
+def test_what_is_missing_or_unreadable_is_told_of_the_one_and_the_rest_goes_on(tmp_path: Path) -> None:
+    good = numbered(tmp_path / "in/good", 21)
+    (good / "note").touch()
+    (tmp_path / "in/cut.zip").write_bytes(b"PK\3\4")
+    (tmp_path / "in/other.7z").write_bytes(b"7z")
+    found = ordered(check([tmp_path / "in", tmp_path / "nowhere"], Level.STRUCTURE))
+    assert {(each.path.removeprefix(f"{tmp_path}/"), each.code) for each in found} == {
+        ("in/cut.zip", "M012"),
+        ("in/other.7z", "M013"),
+        ("nowhere", "M012"),
+        ("in/good/note", "F010"),
+        ("in/good/note", "F024"),
+    }
+    for alone, said in (("nowhere", "does not exist"), ("in/cut.zip", "zip"), ("in/other.7z", "7z")):
+        with pytest.raises(SourceError, match=said):
+            list(check(tmp_path / alone))
+
+
+def test_of_two_copies_a_link_leads_to_the_nearest(tmp_path: Path) -> None:
+    for side in ("a", "b"):
+        aip(tmp_path / side / "top", "top", children=["urn:x:child"])
+        aip(tmp_path / side / "child", "child", parent="urn:x:top")
+    run = check([tmp_path / "b", tmp_path / "a"], Level.LINKS)
+    assert sorted(each.code for each in run) == ["L041"]
+    assert [graph.path for graph in run.graphs] == [str(tmp_path / side / "top") for side in "ab"]
+    shutil.move(tmp_path / "b/child", tmp_path / "b/x/child")
+    run = check([tmp_path / "b/top", tmp_path / "b/x", tmp_path / "a/child", tmp_path / "a"], Level.LINKS)
+    assert sorted(each.code for each in run) == ["L041"]
+    assert all(not graph.is_broken for graph in run.graphs)
+
+
+def test_a_child_of_a_copy_is_not_taken_for_one_that_is_lost(tmp_path: Path) -> None:
+    whole, part = numbered(tmp_path / "whole", 20), numbered(tmp_path / "part", 20)
+    shutil.rmtree(part / "Northwind_lobseg_1")
+    assert codes(whole, part, level=Level.LINKS) == ["L002", "L041"]
+
+
+def test_a_folder_without_any_package_is_one_without_a_mets(tmp_path: Path) -> None:
+    (tmp_path / "in/a/b").mkdir(parents=True)
+    (tmp_path / "in/a/b/x.txt").touch()
+    assert "M001" in codes(tmp_path / "in")

@@ -1,0 +1,70 @@
+"""What was meant by a link that leads nowhere: the nearest match, and how it differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metspack.checking import Level, check
+from metspack.checking.similarity import likeness
+from metspack.model import Finding
+from tests.packages import csip
+from tests.packages.forge import CHILD, FIRST, LOBS, SECOND, edit, forge, seal
+from tests.packages.spread import zipped
+
+
+def told(root: Path, code: str, *roots: Path, level: Level = Level.LINKS) -> Finding:
+    return next(each for each in check(root, level, roots=roots) if each.code == code)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("ID.AVID.RA.18005", "IP.AVID.SA.18005", "two letters off"),
+        ("ID.AVID.RA.18005.godfather", "IP_AVID.RA.18005.godfather", "two letters off"),
+        ("ID.AVID.RA.18005.godfather", "ID.AVID.Other.18005.godfather", "'Other' where 'RA' was expected"),
+        ("AVID.18005", "ID.AVID.18005", "'ID.' before it"),
+        ("ID.AVID.18005", "AVID.18005", "without 'ID.'"),
+        ("abc", "xyz", ""),
+        ("a/representations/rep1/METS.xml", "b/x/rep1/METS.xml", ""),
+    ],
+)
+def test_what_differs_is_named(one: str, other: str, expected: str) -> None:
+    assert likeness(one, other) == expected
+
+
+def test_a_child_in_a_renamed_folder_is_the_nearest_without_its_objid(tmp_path: Path) -> None:
+    root = forge(tmp_path / "ip")
+    (root / "Northwind_lobseg_0").rename(root / "segments_Northwind_lobseg_0")
+    edit(root / "segments_Northwind_lobseg_0/mets.xml", 'OBJID="ID_', 'OBJID="other_')
+    found = told(root, "L002")
+    assert dict(found.facts)["nearest"] == "segments_Northwind_lobseg_0/mets.xml"
+    assert dict(found.facts)["likeness"] == "'segments_' before it"
+
+
+def test_a_location_outside_names_what_lies_inside(tmp_path: Path) -> None:
+    root = forge(tmp_path / "ip")
+    edit(root / CHILD, "content/schema0", "/data/old/Northwind_lobseg_0/content/schema0")
+    seal(root)
+    found = told(root, "P003", level=Level.STRUCTURE)
+    assert dict(found.facts)["nearest"] == FIRST
+    edit(root / CHILD, "/data/old/Northwind_lobseg_0/content/", "../../elsewhere/content/")
+    assert dict(told(root, "P003", level=Level.STRUCTURE).facts)["nearest"] == FIRST
+
+
+def test_a_parent_that_was_renamed_or_packed_is_the_nearest(tmp_path: Path) -> None:
+    root = csip.divide(tmp_path / "set")
+    edit(root / "top/METS.xml", 'OBJID="top"', 'OBJID="IP.top"')
+    zipped(root / "top", tmp_path / "disk/IP.top.zip")
+    found = told(root / "child_0", "L025", tmp_path / "disk")
+    facts = dict(found.facts)
+    assert facts["nearest"] == "IP.top"
+    assert facts["likeness"] == f"'IP.' before it; it lies at {tmp_path}/disk/IP.top.zip/METS.xml"
+
+
+def test_a_lob_with_the_bytes_of_another_is_said_to_have_them(tmp_path: Path) -> None:
+    root = forge(tmp_path / "ip")
+    (root / FIRST).write_bytes(LOBS[1].data)
+    found = told(root, "F003", level=Level.FULL)
+    assert found.message.endswith(f"(it has the bytes of {SECOND!r})")

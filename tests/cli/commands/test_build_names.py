@@ -1,0 +1,76 @@
+"""Names of packages: made from the source's, told where they differ, and kept in METS."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands.test_build_seals import DIALECTS, notes, parent
+from tests.cli.conftest import Commands
+from tests.trees import tree
+
+SMALL = ("--max-files", "4", "--max-bytes", "45000")
+TOLD = "names have only ASCII letters, digits, _ and -, and 'Kørekort ß' has others"
+CALLED = "the package is called Koerekort_ss; --name gives it another, such as --name Northwind"
+
+
+@pytest.fixture(autouse=True)
+def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_latin_letters_are_transliterated_and_the_name_is_kept(
+    metspack: Commands, northwind: Path, tmp_path: Path, dialect: str
+) -> None:
+    source = Path(shutil.copy(northwind, tmp_path / "Kørekort ß.siard"))
+    out, same, merged = tmp_path / "out", tmp_path / "same", tmp_path / "merged"
+    options = (*SMALL, "--dialect", dialect)
+    outcome = metspack("build", source, "-o", out, *options)
+    assert (outcome.code, outcome.err) == (0, f"warning: {TOLD}: {CALLED}\n")
+    assert metspack("plan", source, *SMALL).err == outcome.err
+    (siard,) = out.rglob("*.siard")
+    assert siard.name == "Koerekort_ss.siard"
+    kept = ["Koerekort_ss.siard: name of the source 'Kørekort ß'"]
+    assert notes(parent(out)) == kept
+    assert (
+        metspack("check", out).out.endswith("0 errors, 0 warnings\n")
+        or "Z051" not in metspack("check", out).out
+    )
+    metspack.fine("convert", out, "-o", same, *options, "-q")
+    assert tree(same) == tree(out)
+    if dialect == "csip":
+        metspack.fine("merge", out, "-o", merged, "-q")
+        assert notes(parent(merged)) == kept
+
+
+def test_a_name_that_needs_no_change_is_not_noted(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    metspack.fine("build", northwind, "-o", tmp_path / "out", *SMALL, "--name", "Other")
+    assert notes(tmp_path / "out" / "mets.xml") == []
+    outcome = metspack("build", northwind, "-o", tmp_path / "changed", *SMALL, "--name", "Øst.1")
+    assert "'Øst.1' has others: the package is called Oest_1;" in outcome.err
+    assert notes(tmp_path / "changed" / "mets.xml") == ["Oest_1.siard: name of the source 'Øst.1'"]
+
+
+def test_two_names_that_would_become_one_are_refused(
+    metspack: Commands, northwind: Path, northwind_full: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    first = shutil.copy(northwind, tmp_path / "Kørekort.siard")
+    second = shutil.copy(northwind_full, tmp_path / "Koerekort.siard")
+    third = shutil.copy(northwind_full, tmp_path / "Kœrekort.siard")
+    other = shutil.copy(northwind_full, tmp_path / "Kærekort.siard")
+    assert metspack("build", first, "-o", out, *SMALL).code == 0
+    before = tree(out)
+    refused = metspack("add", out, second)
+    assert (refused.code, tree(out)) == (2, before)
+    assert "error: the package has an archive named Koerekort already: Koerekort.siard\n" in refused.err
+    refused = metspack("add", out, third)
+    assert (refused.code, tree(out)) == (2, before)
+    assert "already: Koerekort.siard, and 'Kœrekort' would become Koerekort\n" in refused.err
+    assert metspack("add", out, other).code == 0
+    assert (out / "Kaerekort.siard").is_file()

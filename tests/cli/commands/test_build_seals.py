@@ -1,0 +1,376 @@
+"""The archive's messageDigest, from its source into a package and through all that is made of one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from metspack import checking
+from metspack.model import Severity
+from tests import siards
+from tests.cli.conftest import Commands, made_of
+from tests.official import mets_faults
+from tests.shared_data import shared
+from tests.trees import tree
+
+STATED = "0" * 32
+METS = "{http://www.loc.gov/METS/}"
+P = "{http://www.loc.gov/premis/v3}"
+SMALL = ("--max-files", "2")
+DIALECTS = ("recommendation", "csip")
+
+
+@pytest.fixture(autouse=True)
+def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
+
+
+def sealed(path: Path, digest: str = STATED, lobs: int = 4) -> Path:
+    """Write an archive with an MD5 messageDigest, "right" for the one that it should have."""
+    parts = siards.parts(siards.lobs(*(f"content {number}".encode() for number in range(lobs))))
+    plain = parts[siards.METADATA]
+
+    def write(value: str) -> bytes:
+        seal = f"<messageDigest><digestType>MD5</digestType><digest>{value}</digest></messageDigest>"
+        parts[siards.METADATA] = plain.replace(b"<schemas>", f"{seal}<schemas>".encode())
+        return siards.packed(path, parts).read_bytes()
+
+    data = write(STATED if digest == "right" else digest)
+    if digest == "right":
+        write(content_digest(data))
+    return path
+
+
+def content_digest(data: bytes) -> str:
+    return siards.md5(data[: data.index(b"header/metadata.xml") - 30])  # a local header has 30 bytes
+
+
+def written(siard: Path) -> str:
+    """Return the messageDigest in an archive, which must be that of its content."""
+    with zipfile.ZipFile(siard) as container:
+        (found,) = re.findall("<digest>([0-9a-f]{32})</digest>", container.read(siards.METADATA).decode())
+    (offset,) = (each.header_offset for each in container.infolist() if each.filename == siards.METADATA)
+    assert siards.md5(siard.read_bytes()[:offset]) == found
+    return str(found)
+
+
+def parent(package: Path) -> Path:
+    plain = package / "mets.xml"
+    return plain if plain.exists() else archive(package).parents[3] / "METS.xml"
+
+
+def archive(package: Path) -> Path:
+    return min(package.rglob("*.siard"))
+
+
+def notes(mets: Path) -> list[str]:
+    agents = ET.parse(mets).iter(f"{METS}agent")  # noqa: S314 -- our own file
+    said = [each for each in agents if each.get("OTHERROLE") == "SOURCE OF THE ARCHIVE"]
+    return [note.text or "" for agent in said for note in agent.iter(f"{METS}note")]
+
+
+def all_notes_are_typed(mets: Path) -> bool:
+    """Return whether every note says its type, which commons-ip's schema of METS demands."""
+    every = ET.parse(mets).iter(f"{METS}note")  # noqa: S314 -- our own file
+    types = ("SOFTWARE VERSION", "IDENTIFICATIONCODE")
+    return all(each.get("{https://DILCIS.eu/XML/METS/CSIPExtensionMETS}NOTETYPE") in types for each in every)
+
+
+def events(package: Path) -> list[tuple[str, str, str]]:
+    """Return type, detail and outcome of the events that name a messageDigest."""
+    found = []
+    for path in sorted(package.rglob("premis.xml")):
+        for each in ET.parse(path).iter(f"{P}event"):  # noqa: S314 -- our own file
+            kind, detail, outcome = (
+                next(each.iter(f"{P}{name}")).text or ""
+                for name in ("eventType", "eventDetail", "eventOutcome")
+            )
+            if "messageDigest" in detail:
+                found.append((kind, detail, outcome))
+    return found
+
+
+def words(source: Path, package: Path) -> str:
+    found = content_digest(source.read_bytes())
+    now = written(archive(package))
+    return (
+        f"messageDigest of the source MD5 {STATED}, not that of its content, MD5 {found}; "
+        f"in the package MD5 {now}"
+    )
+
+
+def findings(package: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in checking.check(package, checking.Level.FULL):
+        if each.severity is not Severity.INFO or each.code == "Z051":
+            found.setdefault(each.code, []).append(each.message)
+    return found
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_digest_that_was_wrong_is_kept_beside_the_right_one(
+    metspack: Commands, tmp_path: Path, dialect: str
+) -> None:
+    source, out = sealed(tmp_path / "Stale.siard"), tmp_path / "out"
+    outcome = metspack("build", source, "-o", out, *SMALL, "--dialect", dialect)
+    assert outcome.code == 0
+    assert "keeps the old one in METS" in outcome.err
+    note = words(source, out)
+    assert notes(parent(out)) == [f"Stale.siard: {note}"]
+    assert [each for each in out.rglob("[mM][eE][tT][sS].xml") if notes(each)] == [parent(out)]
+    assert events(out) == ([("fixity check", note, "fail")] if dialect == "csip" else [])
+    assert not list(mets_faults(parent(out)))
+    assert all_notes_are_typed(parent(out)) == (dialect == "csip")
+    assert findings(out) == {"Z051": [f"Stale.siard: {note}"]}
+    assert metspack("check", out).code == 0
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_digest_that_is_right_leaves_no_trace(metspack: Commands, tmp_path: Path, dialect: str) -> None:
+    out = tmp_path / "out"
+    metspack.fine("build", sealed(tmp_path / "Sound.siard", "right"), "-o", out, "--dialect", dialect)
+    assert (notes(parent(out)), events(out), findings(out)) == ([], [], {})
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_digest_that_nobody_compared_is_kept_as_well(
+    metspack: Commands, tmp_path: Path, dialect: str
+) -> None:
+    source, out = sealed(tmp_path / "Stale.siard"), tmp_path / "out"
+    options = (*SMALL, "--dialect", dialect, "--no-message-digest-check", "--json")
+    said = json.loads(metspack("build", source, "-o", out, *options).out)
+    assert said["source"] == {
+        "name": "Stale.siard",
+        "size": source.stat().st_size,
+        "sha256": None,
+        "message_digest": {
+            "verdict": "not compared",
+            "digests": [{"algorithm": "MD5", "stated": STATED, "found": None}],
+            "unreadable": [],
+        },
+    }
+    now = written(archive(out))
+    note = (
+        f"messageDigest of the source MD5 {STATED}, not compared with its content; in the package MD5 {now}"
+    )
+    assert notes(parent(out)) == [f"Stale.siard: {note}"]
+    assert events(out) == ([("metadata modification", note, "success")] if dialect == "csip" else [])
+    assert findings(out) == {"Z051": [f"Stale.siard: {note}"]}
+
+
+def test_an_archive_without_lobs_that_was_changed_leaves_a_trace(metspack: Commands, tmp_path: Path) -> None:
+    source, out = sealed(tmp_path / "Empty.siard", lobs=0), tmp_path / "out"
+    assert metspack("build", source, "-o", out).code == 0
+    found = content_digest(source.read_bytes())
+    assert (written(out / "Empty.siard"), notes(out / "mets.xml")) == (
+        found,
+        [f"Empty.siard: {words(source, out)}"],
+    )
+    sound, same = sealed(tmp_path / "Sound.siard", "right", lobs=0), tmp_path / "same"
+    metspack.fine("build", sound, "-o", same, "--no-message-digest-check")
+    assert (same / "Sound.siard").read_bytes() == sound.read_bytes()
+    assert notes(same / "mets.xml") == []
+
+
+def test_an_unpacked_archive_keeps_the_digest_of_its_zip_file(metspack: Commands, tmp_path: Path) -> None:
+    source, out = sealed(tmp_path / "Whole.siard", "right"), tmp_path / "out"
+    stated = written(source)
+    with zipfile.ZipFile(source) as container:
+        container.extractall(tmp_path / "Whole")
+    said = json.loads(metspack("build", tmp_path / "Whole", "-o", out, "--json").out)
+    assert (said["source"]["sha256"], said["source"]["message_digest"]["verdict"]) == (None, "not comparable")
+    (note,) = notes(out / "mets.xml")
+    assert note.startswith(f"Whole.siard: messageDigest of the source MD5 {stated}, not compared")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_is_made_of_the_package_keeps_the_trace(
+    metspack: Commands, tmp_path: Path, dialect: str
+) -> None:
+    source, out = sealed(tmp_path / "Stale.siard"), tmp_path / "out"
+    options = (*SMALL, "--dialect", dialect)
+    assert metspack("build", source, "-o", out, *options).code == 0
+    same, other = tmp_path / "same", tmp_path / "other"
+    assert metspack("convert", out, "-o", same, *options).code == 0
+    assert tree(same) == tree(out)
+    assert metspack("convert", out, "-o", other, "--layout", "siard22").code == 0
+    assert notes(parent(other)) == [f"Stale.siard: {words(source, other)}"]
+    assert findings(other).keys() == {"Z051"}
+    if dialect == "csip":
+        merged = tmp_path / "merged"
+        assert metspack("merge", out, "-o", merged).code == 0
+        assert notes(parent(merged)) == notes(parent(out))
+        assert events(merged) == events(out)
+        assert findings(merged).keys() == {"Z051"}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_package_keeps_the_trace_of_each_archive(metspack: Commands, tmp_path: Path, dialect: str) -> None:
+    out = tmp_path / "out"
+    first, second, third = (sealed(tmp_path / f"{name}.siard") for name in ("First", "Second", "Third"))
+    sound = sealed(tmp_path / "Sound.siard", "right")
+    assert metspack("build", sound, "-o", out, *SMALL, "--dialect", dialect).code == 0
+    for each in (first, second, third):
+        assert metspack("add", out, each, *SMALL).code == 0
+    found = notes(parent(out))
+    assert [each.partition(":")[0] for each in found] == ["First.siard", "Second.siard", "Third.siard"]
+    assert len(set(found)) == 3
+    assert not list(mets_faults(parent(out)))
+    assert all_notes_are_typed(parent(out)) == (dialect == "csip")
+    assert len(findings(out)["Z051"]) == 3
+    agents = ET.parse(parent(out)).iter(f"{METS}agent")  # noqa: S314 -- our own file
+    assert sum(each.get("OTHERROLE") == "SOURCE OF THE ARCHIVE" for each in agents) == 1
+    assert len(events(out)) == (3 if dialect == "csip" else 0)
+
+
+def test_real_archives_that_were_changed_keep_both_digests(metspack: Commands, tmp_path: Path) -> None:
+    source, out = shared("data", "siard", "sfdbsakila-2.2.siard"), tmp_path / "out"
+    said = json.loads(metspack("build", source, "-o", out, "--json").out)
+    (digest,) = said["source"]["message_digest"]["digests"]
+    assert said["source"]["sha256"] == hashlib.sha256(source.read_bytes()).hexdigest()
+    assert said["source"]["message_digest"]["verdict"] == "wrong"
+    assert digest["stated"].startswith("9d1fa495")
+    text = (out / "mets.xml").read_text()
+    assert digest["stated"] in text
+    assert digest["found"] in text
+
+
+# --- refused ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("digest", "what"),
+    [
+        (STATED, f"the archive's MD5 messageDigest is {STATED}, but its content has"),
+        ("", "the archive has none"),
+        ("not a digest", "that of the archive could not be understood"),
+    ],
+)
+def test_a_digest_that_must_hold_and_does_not_is_refused(
+    metspack: Commands, tmp_path: Path, digest: str, what: str
+) -> None:
+    source = sealed(tmp_path / "Stale.siard", digest)
+    before = tree(tmp_path)
+    outcome = metspack("build", source, "-o", tmp_path / "out", "--require-message-digest")
+    assert outcome.code == 3
+    assert f"error: {source}: a messageDigest that is right is required, and {what}" in outcome.err
+    assert "leave --require-message-digest out" in outcome.err
+    assert tree(tmp_path) == before
+
+
+def test_a_digest_that_must_hold_and_does_is_taken(metspack: Commands, tmp_path: Path) -> None:
+    source = sealed(tmp_path / "Sound.siard", "right")
+    metspack.fine("build", source, "-o", tmp_path / "out", "--require-message-digest")
+    metspack.fine("build", source, "-o", tmp_path / "plain")
+    assert tree(tmp_path / "out") == tree(tmp_path / "plain")
+    added = metspack("add", tmp_path / "out", sealed(tmp_path / "Stale.siard"), "--require-message-digest")
+    assert (added.code, "messageDigest is 0000" in added.err) == (3, True)
+    assert tree(tmp_path / "out") == tree(tmp_path / "plain")
+
+
+def test_what_cannot_have_a_digest_is_refused_where_one_must_hold(metspack: Commands, tmp_path: Path) -> None:
+    lob = tmp_path / "content/schema0/table0/lob1/record0.bin"
+    lob.parent.mkdir(parents=True)
+    lob.write_bytes(b"content")
+    outcome = metspack("build", tmp_path, "-o", f"{tmp_path}-out", "--require-message-digest")
+    assert (outcome.code, "there is no SIARD archive" in outcome.err) == (3, True)
+    both = ("--require-message-digest", "--no-message-digest-check")
+    outcome = metspack("build", sealed(tmp_path / "A.siard"), "-o", f"{tmp_path}-out", *both)
+    assert (outcome.code, "cannot be combined" in outcome.err) == (2, True)
+
+
+def test_in_place_the_digest_stays_and_is_told_of(metspack: Commands, tmp_path: Path) -> None:
+    source, folder = sealed(tmp_path / "Stale.siard"), tmp_path / "folder"
+    assert metspack("build", source, "-o", folder, *SMALL).code == 0
+    for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
+        path.unlink()
+    changed = folder / "Stale.siard"
+    changed.write_bytes(changed.read_bytes().replace(b"<dbname>Small", b"<dbname>small"))
+    data = bytearray(changed.read_bytes())
+    at = data.index(written_digest := re.findall(rb"<digest>([0-9a-f]{32})", bytes(data))[0])
+    data[at : at + 32] = STATED.encode()
+    assert written_digest != STATED.encode()
+    siards_repacked(changed, bytes(data), folder)
+    before = tree(folder)
+    refused = metspack("build", folder, "--keep-segments", "--in-place", "--require-message-digest")
+    assert (refused.code, tree(folder)) == (3, before)
+    said = metspack("build", folder, "--keep-segments", "--in-place", "--json")
+    assert json.loads(said.out)["source"]["message_digest"]["verdict"] == "wrong"
+    assert "is left as it is" in said.err
+    assert findings(folder).keys() == {"Z020"}
+
+
+def siards_repacked(path: Path, data: bytes, folder: Path) -> None:
+    """Write an archive again, whose CRC-32 changed with its metadata."""
+    text = re.search(rb"<\?xml[^\x00]*?</siardArchive>\s*", data[data.index(b"header/metadata.xml") :])
+    assert text is not None
+    with zipfile.ZipFile(path) as container:
+        entries = [(each, container.read(each)) for each in container.namelist() if each != siards.METADATA]
+    shutil.rmtree(folder / "none", ignore_errors=True)
+    siards.packed(path, dict([*entries, (siards.METADATA, text[0])]))
+
+
+# --- inspect, and what is said ------------------------------------------------------------------------
+
+
+def test_inspect_says_whether_the_digest_holds(metspack: Commands, tmp_path: Path) -> None:
+    stale, sound = sealed(tmp_path / "Stale.siard"), sealed(tmp_path / "Sound.siard", "right")
+    plain = metspack.fine("inspect", stale)
+    assert f"digest    MD5 {STATED}\n" in plain
+    outcome = metspack("inspect", stale, "--verify")
+    found = content_digest(stale.read_bytes())
+    assert outcome.code == 0
+    assert outcome.err == (
+        f"warning: the archive's MD5 messageDigest is {STATED}, but its content has {found}; it was changed "
+        "after it was sealed\n"
+    )
+    whole = hashlib.sha256(stale.read_bytes()).hexdigest()
+    assert f"\narchive   messageDigest (MD5) wrong, SHA-256 {whole}\n" in outcome.out
+    assert "archive   messageDigest (MD5) right, SHA-256" in metspack.fine("inspect", sound, "--verify")
+    said = json.loads(metspack("inspect", sound, "--verify", "--json").out)
+    assert {name: said["source"][name] for name in ("sha256", "message_digest")} == {
+        name: made_of(sound)[name] for name in ("sha256", "message_digest")
+    }
+    unseen = json.loads(metspack("inspect", sound, "--json").out)["source"]
+    assert (unseen["sha256"], unseen["message_digest"]["verdict"]) == (None, "not compared")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_inspect_says_what_the_package_notes(metspack: Commands, tmp_path: Path, dialect: str) -> None:
+    source, out = sealed(tmp_path / "Stale.siard"), tmp_path / "out"
+    assert metspack("build", source, "-o", out, "--dialect", dialect).code == 0
+    note = words(source, out)
+    outcome = metspack("inspect", archive(out), "--verify")
+    assert outcome.err.startswith(f"info: METS notes on the archive: {note}\n")
+    assert "messageDigest (MD5) right" in outcome.out
+    assert json.loads(metspack("inspect", archive(out), "--json").out)["history"] == [note]
+    assert json.loads(metspack("inspect", source, "--json").out)["history"] == []
+
+
+def test_the_log_says_what_the_package_was_made_of(metspack: Commands, tmp_path: Path) -> None:
+    source, log = sealed(tmp_path / "Sound.siard", "right"), tmp_path / "build.log"
+    metspack.fine("build", source, "-o", tmp_path / "out", "--log", log)
+    records: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()]
+    (result,) = (each for each in records if each.get("event") == "result")
+    assert result["source"] == made_of(source)
+
+
+def test_a_large_archive_without_a_digest_is_not_read_once_more(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = siards.siard(tmp_path / "Plain.siard", b"one", b"two")
+    whole = hashlib.sha256(source.read_bytes()).hexdigest()
+    said = json.loads(metspack("build", source, "-o", tmp_path / "small", "--json").out)
+    assert said["source"]["sha256"] == whole
+    monkeypatch.setattr("metspack.sources.opening._READ_ALONE", 10)
+    said = json.loads(metspack("build", source, "-o", tmp_path / "large", "--json").out)
+    assert said["source"]["sha256"] is None
+    assert tree(tmp_path / "small") == tree(tmp_path / "large")

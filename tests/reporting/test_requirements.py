@@ -1,0 +1,102 @@
+"""Requirements of E-ARK in reports: each is a group of its own, by its own name, whatever its code is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+
+from lxml import etree
+
+from metspack.checking import Code, explained
+from metspack.checking.eark.faults import Faults
+from metspack.checking.eark.requirements import Standard
+from metspack.model import Finding
+from metspack.reporting import html, junit, text
+from metspack.reporting import json as reports
+from metspack.reporting.model import Frame, record
+from metspack.reporting.store import FindingStore
+from tests.reporting.reports import holding
+
+
+def broken(id_: str, path: str, standard: Standard = Standard.CSIP) -> Finding:
+    faults = Faults({standard})
+    faults.add(id_, 7, "none")
+    (finding,) = faults.findings(path)
+    return finding
+
+
+@contextmanager
+def found() -> Iterator[tuple[Frame, FindingStore]]:
+    findings = [broken("CSIP60", f"{number}/METS.xml") for number in range(4)]
+    findings += [
+        broken("SIARD_3", "0/METS.xml", Standard.SIARD),
+        broken("CSIP62", "0/METS.xml"),
+        Code.UNLISTED.at("z", found="1"),
+    ]
+    with holding(*findings) as both:
+        yield both
+
+
+def test_each_is_a_group_of_its_own_under_its_name() -> None:
+    with found() as (_, kept):
+        groups = [(each.name, each.title, each.count) for each in kept.groups()]
+    assert groups == [
+        ("F010", Code.UNLISTED.title, 1),
+        ("CSIP60 (M030)", "There is a fileGrp Documentation", 4),
+        ("SIARD_3 (M030)", "The content information type of the package is citssiard_v1_0", 1),
+        ("CSIP62 (M031)", "The fileGrp of a representation names its content information type", 1),
+    ]
+
+
+def test_a_limit_is_of_each_so_that_none_is_behind_another() -> None:
+    with found() as (_, kept):
+        said = [text.plain(each) for each in text.grouped(kept, 1)]
+    assert "error CSIP60 (M030) There is a fileGrp Documentation (4 findings)\n" in said
+    assert "  ... and 3 more findings CSIP60 (--max-per-code 0 shows all)\n" in said
+    assert any(each.startswith("error SIARD_3 (M030)") for each in said)
+
+
+def test_json_has_it_as_a_field() -> None:
+    with found() as (_, kept):
+        records = [record(each) for each in kept.by_place()]
+    assert {(each["code"], each["requirement"]) for each in records} == {
+        ("M030", "CSIP60"),
+        ("M030", "SIARD_3"),
+        ("M031", "CSIP62"),
+        ("F010", None),
+    }
+    assert {each["clause"] for each in records if each["requirement"] == "CSIP60"} == {
+        explained("CSIP60").clause
+    }
+
+
+def test_a_rule_of_sarif_is_a_requirement() -> None:
+    with found() as (frame, kept):
+        run = json.loads("".join(reports.sarif(frame, kept)))["runs"][0]
+    rules = run["tool"]["driver"]["rules"]
+    assert [each["ruleId"] for each in run["results"] if each["ruleId"] != "F010"] == [
+        *("CSIP60", "SIARD_3", "CSIP62"),
+        *["CSIP60"] * 3,
+    ]
+    for each in run["results"]:
+        assert rules[each["ruleIndex"]]["id"] == each["ruleId"]
+        assert each["properties"].get("requirement", "F010") == each["ruleId"]
+    assert {each["id"] for each in rules if each["name"] == "CSIP60"} == {"CSIP60"}
+
+
+def test_junit_has_a_case_for_each() -> None:
+    with found() as (frame, kept):
+        suites = etree.fromstring("".join(junit.document(frame, kept)).encode())
+    names = [each.get("name") for each in suites.iter("testcase")]
+    assert "CSIP60 There is a fileGrp Documentation" in names
+    assert any(each is not None and each.startswith("SIARD_3 ") for each in names)
+
+
+def test_the_page_has_a_section_for_each() -> None:
+    with found() as (frame, kept):
+        page = "".join(html.document(frame, kept, {}))
+    at = [page.index(f'<h3 id="{name}">') for name in ("F010", "CSIP60-M030", "SIARD_3-M030", "CSIP62-M031")]
+    assert all(one < two for one, two in pairwise(at))
+    assert '<a href="#CSIP60-M030">CSIP60 (M030)</a>' in page
