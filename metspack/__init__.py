@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         check,
         convert,
         describe,
+        list_lobs,
         merge,
         open_lob,
         plan,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from metspack.mets.dialects.csip.package import CsipOptions
     from metspack.mets.dialects.csip.terms import Agents
     from metspack.model import Budgets, Finding, Limits, LinkMode, Segment, Severity
+    from metspack.packages.listing import EntryFile, LobEntry
     from metspack.packages.lobs import Disagreement
     from metspack.planning.division import Split
     from metspack.resources import __version__
@@ -54,6 +56,7 @@ __all__ = [
     "CsipOptions",
     "Described",
     "Disagreement",
+    "EntryFile",
     "Finding",
     "FolderStyle",
     "Grants",
@@ -61,6 +64,7 @@ __all__ = [
     "Level",
     "Limits",
     "LinkMode",
+    "LobEntry",
     "Merged",
     "MetspackError",
     "PackageOptions",
@@ -82,6 +86,7 @@ __all__ = [
     "check",
     "convert",
     "describe",
+    "list_lobs",
     "merge",
     "open_lob",
     "plan",
@@ -93,8 +98,8 @@ __all__ = [
 
 _HOMES = {
     "api": (
-        *("add", "build", "cat", "check", "convert", "describe", "merge", "open_lob", "plan"),
-        *("restore", "restore_siard", "roundtrip", "shards"),
+        *("add", "build", "cat", "check", "convert", "describe", "list_lobs", "merge"),
+        *("open_lob", "plan", "restore", "restore_siard", "roundtrip", "shards"),
     ),
     "building.build": ("BuildOptions", "Built"),
     "checking": ("Level", "Profile"),
@@ -108,6 +113,7 @@ _HOMES = {
     "mets.dialects.csip.terms": ("Agents",),
     "model": ("Budgets", "Finding", "Limits", "LinkMode", "Segment", "Severity"),
     "planning.division": ("Split",),
+    "packages.listing": ("EntryFile", "LobEntry"),
     "packages.lobs": ("Disagreement",),
     "restoring.shards.writing": ("Shard", "ShardFile"),
     "restoring.siard": ("Into",),

@@ -26,6 +26,7 @@ from metspack.layouts.interface import FolderStyle
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
 from metspack.model import Budgets, Segment
+from metspack.packages.listing import LobEntry, LobListing
 from metspack.packages.lobs import Disagreement
 from metspack.packages.package import Package
 from metspack.progress import Progress
@@ -175,6 +176,19 @@ def cat(
     asked = [parsed_range(each) for each in ranges]
     with Package(path, budgets) as package:
         yield from joining.extracted(package, lob, asked, verify=verify)
+
+
+def list_lobs(
+    path: Path, *, table: str = "", column: str = "", budgets: Budgets | None = None
+) -> Iterator[LobEntry]:
+    """Yield the LOBs of the package at ``path``: the cell that names each, its files, size and digests.
+
+    ``table`` and ``column`` leave out all others; they are names, or numbers as in IDs (``s0.t2``, ``c4``).
+    No LOB is opened. Raises ``ConfigError`` for a table or column that does not exist, and ``SourceError`` at
+    the end for an archive that cannot be read.
+    """
+    with Package(path, budgets) as package:
+        yield from LobListing(package, table=table, column=column, budgets=budgets)
 
 
 def shards(

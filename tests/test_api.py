@@ -148,6 +148,10 @@ def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> Non
     (shard,) = metspack.shards(out, lob)
     assert sum(file.length for file in shard.files) == len(picture)
     assert len(list(metspack.shards(out, base="file:///x/"))) == 8
+    entries = list(metspack.list_lobs(out, table="Categories"))
+    assert [each.primary_key["CategoryID"] for each in entries] == [str(row) for row in range(1, 9)]
+    assert entries[1].size == len(picture)
+    assert len(entries[1].files) == len(shard.files)
     assert list(metspack.roundtrip(out)) == []
 
     restored = metspack.restore(out, tmp_path / "lobs", RestoreOptions(only=(lob,)))

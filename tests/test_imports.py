@@ -95,7 +95,6 @@ BUILDERS = {
     "mets.writer",
     "mets.dialects",
     "mets.premis",
-    "mets.descriptive",
     "sources.repacking",
     "siard.edits",
     "sources.rewriting",

@@ -13,7 +13,7 @@ from metspack.resources import __version__
 
 _COMMANDS = (
     *("inspect", "plan", "build", "add", "check", "explain", "links", "diff", "convert", "merge"),
-    *("restore", "cat", "shards", "roundtrip", "sample", "config"),
+    *("restore", "cat", "list", "shards", "roundtrip", "sample", "config"),
 )
 """The commands in the order of the help, each a module of its own."""
 

@@ -7,6 +7,7 @@ import os
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, repeat
@@ -127,15 +128,22 @@ def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
 
 
 def _cell_runs(archive: Archive, table: Table) -> Iterator[CellRun]:
-    try:
+    with naming(archive):
         yield from tables.cell_runs(archive.tree.contents(archive.document(table)), table, archive.budgets)
+
+
+@contextmanager
+def naming(archive: Archive) -> Iterator[None]:
+    """Name the archive in errors that its documents raise in the block."""
+    try:
+        yield
     except SourceError as error:
         told = error.message.startswith(str(archive.path))
         message = error.message if told else f"{archive.path}: {error.message}"
         raise SourceError(message, hint=error.hint) from None
 
 
-def _read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> Iterator[Table]:
+def read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> Iterator[Table]:
     """Yield the tables of an archive, but those that it lacks and METS lists no LOB of."""
     prefix = package.index.prefix(path)
     for table in archive.metadata.tables:
@@ -144,9 +152,17 @@ def _read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> I
             yield table
 
 
+def place_of(lob: str) -> LobPlace | None:
+    """Return the place in a database that the id of a LOB is (``s0.t2.c4.r1``), None for any other id."""
+    place = _PLACE.fullmatch(links.parted(lob)[1])
+    if place is None:
+        return None
+    return LobPlace(schema=int(place[1]), table=int(place[2]), cell=place[3], row=int(place[4]))
+
+
 def is_place(lob: str) -> bool:
-    """Return whether an id is a place in a database (``s0.t2.c4.r1``), as the ids that metspack gives are."""
-    return _PLACE.fullmatch(links.parted(lob)[1]) is not None
+    """Return whether an id is a place in a database, as the ids that metspack gives are."""
+    return place_of(lob) is not None
 
 
 def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
@@ -304,7 +320,7 @@ class CellTable(Closable):
         start = self._count
         try:
             with opened_archive(self._package, path, self._budgets) as archive:
-                for table in _read_tables(self._package, archive, path):
+                for table in read_tables(self._package, archive, path):
                     self._folders.clear()
                     for runs in together(_cell_runs(archive, table), len):
                         self._take_runs(_TableOf(archive=archive, path=path, table=table), runs)
@@ -605,10 +621,10 @@ def _stretches(run: CellRun, listed: ListedColumns) -> Iterator[tuple[slice, boo
 
 
 def _place(lob: str) -> LobPlace:
-    place = _PLACE.fullmatch(lob)
+    place = place_of(lob)
     if place is None:
         raise AssertionError(f"{lob} is no place in a database")
-    return LobPlace(schema=int(place[1]), table=int(place[2]), cell=place[3], row=int(place[4]))
+    return place
 
 
 def _names(source: _TableOf, cell: LobCell, file: str) -> bool:

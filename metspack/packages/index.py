@@ -374,6 +374,7 @@ class Index(MetsTables):
             if self.row("SELECT 1 FROM mapped") is not None:  # parts are looked for by their IDs
                 self.execute("CREATE INDEX entry_id ON entry (xml_id)")
             self.execute("CREATE TABLE wanted (lob TEXT)")
+            self.execute("CREATE TABLE told (lob TEXT PRIMARY KEY) WITHOUT ROWID")
             self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
             self.execute(_SEVERAL)
         except BaseException:
@@ -439,6 +440,17 @@ class Index(MetsTables):
         with tempdb.explained("the index of the package"):
             self._database.execute("DELETE FROM wanted")
             self._database.executemany("INSERT INTO wanted VALUES (?)", zip(lobs))
+
+    def note_told(self, lobs: Iterable[str]) -> None:
+        """Remember LOBs by id, for ``untold``."""
+        with tempdb.explained("the index of the package"):
+            self._database.executemany("INSERT OR IGNORE INTO told VALUES (?)", zip(lobs))
+
+    def untold(self, lobs: Iterable[str]) -> list[str]:
+        """Return those of some LOBs that were not remembered, in their order."""
+        self.want(lobs)
+        sql = "SELECT lob FROM wanted w WHERE lob NOT IN (SELECT lob FROM told) ORDER BY w.rowid"
+        return [lob for (lob,) in self.rows(sql)]
 
     def is_listed_twice(self) -> bool:
         """Return whether two LOBs lie, whole or with a part, in one file as METS lists them."""

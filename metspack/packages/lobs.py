@@ -62,6 +62,7 @@ class ListedFile(NamedTuple):
     """A LOB that is one file of its own, which METS lists once, with a size: the usual one.
 
     ``path`` has a ``/`` between each two names; ``algorithm`` and ``digest`` are None without a digest.
+    ``segment`` is the OBJID of the METS that lists it.
     """
 
     lob: str
@@ -70,6 +71,7 @@ class ListedFile(NamedTuple):
     algorithm: str | None
     digest: str | None
     media_type: str | None
+    segment: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

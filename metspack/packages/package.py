@@ -64,7 +64,8 @@ SELECT p.part, p.child, p.place, m.path, p.line FROM mapped p JOIN mets m ON m.i
 WHERE p.lob = ? ORDER BY p.id
 """
 _ALONE = f"""
-SELECT e.lob, e.path, e.size, e.algorithm, e.digest, e.media FROM wanted w CROSS JOIN entry e ON e.lob = w.lob
+SELECT e.lob, e.path, e.size, e.algorithm, e.digest, e.media, coalesce(m.called, m.objid, '')
+FROM wanted w CROSS JOIN entry e ON e.lob = w.lob JOIN mets m ON m.id = e.mets
 WHERE {_IS_ALONE} ORDER BY w.rowid
 """  # noqa: S608 -- constants
 _WANTED = f"""

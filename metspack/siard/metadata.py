@@ -29,7 +29,6 @@ NOT_NEEDED = frozenset(
         "candidateKeys",
         "triggers",
         "checkConstraints",
-        "primaryKey",
     }
 )
 """Elements without information on LOBs; they are skipped with all below."""
@@ -82,6 +81,7 @@ class Table:
 
     ``schema`` and ``number`` are the digits of the folders' names, else the position from 0.
     ``rows`` is None when metadata.xml does not give it as a number, ``rows_text`` is the text there.
+    ``primary_key`` are the names of the columns of the primary key, in its order.
     """
 
     schema: int
@@ -93,6 +93,7 @@ class Table:
     rows: int | None
     columns: tuple[Column, ...]
     rows_text: str = ""
+    primary_key: tuple[str, ...] = ()
 
     @property
     def folder_path(self) -> str:
@@ -241,6 +242,7 @@ def _tables(root: Element) -> Iterator[Table]:
                 rows=_count(table.value("rows")),
                 rows_text=table.value("rows") or "",
                 columns=_fields(table.all("columns", "column")),
+                primary_key=tuple(unescaped(each.text.strip()) for each in table.all("primaryKey", "column")),
             )
 
 

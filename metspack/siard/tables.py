@@ -12,7 +12,7 @@ from metspack import digests, safexml
 from metspack.errors import SourceError
 from metspack.model import LONGEST, Budgets, CellRun, Digest, LobCell, LobPlace
 from metspack.siard import plainrows
-from metspack.siard.metadata import Column, Table
+from metspack.siard.metadata import Column, Table, unescaped
 from metspack.siard.offsets import detected
 from metspack.siard.plainrows import BYTE_BY_BYTE, Attributes, PlainRows, RowsTaken
 from metspack.uris import shown
@@ -432,6 +432,77 @@ class CellReader:
         return max(
             (digest for _name, digest in said.values()), key=lambda each: len(each.value), default=None
         )
+
+
+class RowValues:
+    """Texts of some columns in every row of a table, read beside a ``CellReader`` from the same pieces.
+
+    ``columns`` are their numbers. Rows count from 1; those before ``stop`` are read. A value is None where
+    the row has no such cell.
+    """
+
+    def __init__(self, table: Table, columns: Sequence[int], budgets: Budgets) -> None:
+        self._rows: list[tuple[str | None, ...]] = []
+        self._first = 1
+        self._table = table
+        self._longest = budgets.attribute
+        self._places = {f"c{number}": place for place, number in enumerate(columns)}
+        self._absent: list[str | None] = [None] * len(columns)
+        self._depth = 0
+        self._words: list[str] | None = None
+        self._length = 0
+        self._place = 0
+        self._row = list(self._absent)
+        self._parser = safexml.expat_parser()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+
+    def feed(self, piece: bytes, *, final: bool) -> None:
+        """Read the next piece; raises ``SourceError`` for a value that is too long, ``XmlError`` else."""
+        safexml.feed_block(self._parser, piece, final=final)
+
+    @property
+    def stop(self) -> int:
+        """The number of the row behind the last that was read to its end."""
+        return self._first + len(self._rows)
+
+    def of(self, row: int) -> tuple[str | None, ...]:
+        """Return the values of a row that was read and not forgotten."""
+        return self._rows[row - self._first]
+
+    def forget(self, before: int) -> None:
+        """Forget the rows before a row."""
+        del self._rows[: before - self._first]
+        self._first = before
+
+    def _start(self, name: str, _attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth == _ROW:
+            self._row = list(self._absent)
+        elif self._depth == _COLUMN:
+            place = self._places.get(name.rpartition(":")[2])
+            if place is not None:
+                self._place, self._words, self._length = place, [], 0
+
+    def _text(self, words: str) -> None:
+        if self._words is not None:
+            self._words.append(words)
+            self._length += len(words)
+            if self._length > self._longest:
+                raise SourceError(
+                    f"{self._table.path} line {self._parser.CurrentLineNumber}: "
+                    f"a value of the primary key is longer than {self._longest:,} characters",
+                    hint="If that is what it should be, raise the budget: --budget attribute=BYTES.",
+                )
+
+    def _end(self, _name: str) -> None:
+        if self._depth == _COLUMN and self._words is not None:
+            self._row[self._place] = unescaped("".join(self._words))
+            self._words = None
+        elif self._depth == _ROW:
+            self._rows.append(tuple(self._row))
+        self._depth -= 1
 
 
 def _likeness_read(read: tuple[int | None, Digest | None, _Tag]) -> tuple[str | None, bool]:

@@ -29,6 +29,7 @@ CASES = {
     "check --fail-on n": {"never"},
     "check --profile a": {"auto"},
     "links --format s": {"svg"},
+    "list --format c": {"csv"},
     "shards --format ": {"json", "doms"},
     "restore --into i": {"inside"},
     "cat --unit ": {"bytes"},

@@ -14,7 +14,6 @@ from metspack.files import reading
 from metspack.mets import (
     CSIP_METS,
     REPRESENTATIONS_FOLDER,
-    descriptive,
     filetable,
     ids,
     packages,
@@ -23,7 +22,7 @@ from metspack.mets import (
     writer,
 )
 from metspack.mets.dialects.csip import links, terms
-from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Action, IpRole
+from metspack.mets.dialects.csip.documents import DIVISION, PREMIS, Action, IpRole, dublin_core
 from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, IpFolder, MetadataReference
 from metspack.mets.dialects.csip.links import LINK_LABELS
 from metspack.mets.dialects.csip.package import CsipPackage
@@ -221,9 +220,9 @@ def _write_description(
     dialect: CsipPackage, ip: IpFolder, content: ParentContent
 ) -> tuple[MetadataReference, FileGroup]:
     """Write what describes the archive and how it belongs to the package, beside what describes the first."""
-    dublin_core = descriptive.terms(dialect.description, ip.objid)
+    elements = dublin_core(dialect.description, ip.objid)
     path = f"{DESCRIPTIVE}/dublin-core-{content.name}.xml"
-    described = ip.reference(ip.render(path, "dublin-core.xml.j2", {"terms": dublin_core}), "DC")
+    described = ip.reference(ip.render(path, "dublin-core.xml.j2", {"terms": elements}), "DC")
     part = IpRole(
         role=f"the parent IP, with the SIARD archive {content.name} beside others",
         label=dialect.label("a SIARD archive that was added"),

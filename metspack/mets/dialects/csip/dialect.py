@@ -12,10 +12,10 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg, siard22
 from metspack.layouts.names import SIARD
-from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, descriptive, premis, writer
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, premis, writer
 from metspack.mets.dialects.csip import add, links
 from metspack.mets.dialects.csip import package as csip_package
-from metspack.mets.dialects.csip.documents import SPLITTING, IpRole
+from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
 from metspack.mets.dialects.csip.terms import DATA, DESCRIPTIVE, Agents, Terms, folder_name
@@ -72,13 +72,13 @@ class Csip(CsipPackage, Dialect):
                 mets_profile=package.mets_profile,
             ),
             agents=replace(wanted.agents, packagers=package.agents),
-            description=descriptive.description(package.name, package.metadata),
+            description=described(package.name, package.metadata),
             created=package.created,
             checksum_type=package.checksum_type,
             software=package.software,
             registry=package.registry,
             trusted=package.trusted,
-            descriptive=None if wanted.descriptive is None else descriptive.read_given(wanted.descriptive),
+            descriptive=None if wanted.descriptive is None else read_given(wanted.descriptive),
             documentation=wanted.documentation,
             schemas=wanted.schemas,
             roda_ancestors=wanted.roda_ancestors,

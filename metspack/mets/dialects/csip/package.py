@@ -12,8 +12,7 @@ from typing import Any, Self
 
 from metspack import resources
 from metspack.digests import Hashers
-from metspack.mets import CSIP_METS, descriptive, ids, premis
-from metspack.mets.descriptive import Given
+from metspack.mets import CSIP_METS, ids, premis
 from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import (
     DIVISION,
@@ -22,7 +21,9 @@ from metspack.mets.dialects.csip.documents import (
     WITHOUT_LINKS,
     Action,
     CsipDocuments,
+    Given,
     IpRole,
+    dublin_core,
     included,
     replaced_digests,
 )
@@ -229,7 +230,7 @@ class CsipPackage(CsipDocuments):
         if given is not None and not part.parent:
             file = ip.copy(f"{DESCRIPTIVE}/{given.path.name}", given.path)
             return ip.reference(file, given.mdtype, given.othermdtype)
-        terms = descriptive.terms(self.description, ip.objid, part=part.title, parent=part.parent)
+        terms = dublin_core(self.description, ip.objid, part=part.title, parent=part.parent)
         return ip.reference(ip.render(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
 
     def about(self, part: IpRole, objid: str) -> dict[str, object]:

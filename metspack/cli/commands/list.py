@@ -1,0 +1,177 @@
+"""``metspack list``: the LOBs of a package, each with its cell and its files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metspack.cli import console
+from metspack.cli.options import choices, common
+from metspack.cli.options.groups import option
+from metspack.errors import ConfigError
+from metspack.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from metspack.packages.listing import EntryFile, LobEntry, LobListing
+
+_FINDINGS = 1
+_FORMS = choices.of("table", "csv", "jsonl")
+_ROW = "{:<18}  {:<28}  {:<12}  {:>13}  {:<24}  {}"
+_COLUMNS = (
+    *("id", "archive", "database", "schema", "table", "column", "row", "key_columns", "primary_key"),
+    *("file_name", "path", "segment", "parts", "size", "media_type"),
+    *("md5", "sha1", "sha256", "sha512", "other_digests", "fault"),
+)
+_OF_THEIR_OWN = {"md5": "MD5", "sha1": "SHA-1", "sha256": "SHA-256", "sha512": "SHA-512"}
+
+
+def list(  # noqa: A001, PLR0917 -- a command's name, and its options
+    package: common.Package,
+    table: Annotated[
+        str,
+        option("--table NAME", "Only LOBs of this table: dbo.Categories, Categories, or s0.t2 as in IDs."),
+    ] = "",
+    column: Annotated[
+        str,
+        option("--column NAME", "Only LOBs of columns of this name: Picture, or c4 as in IDs."),
+    ] = "",
+    form: Annotated[
+        str | None,
+        option(
+            "--format FORM",
+            "Form of the list: table, csv (for spreadsheets), or jsonl (an object on each line).",
+            choice=_FORMS,
+        ),
+    ] = None,
+    json_output: Annotated[bool, option("--json", "The same as --format jsonl.")] = False,
+    budget: common.Budget = None,
+    quiet: common.Quiet = False,
+) -> None:
+    """List the LOBs of a package: table, column, row and key of each, and its files, size and digests.
+
+    The list is for those who give access to the LOBs: it says where the picture of row 14 is. What it says
+    of rows comes from the archive in the package, what it says of files from METS. No LOB is opened:
+    **metspack check** tells whether they are as listed. A LOB that lies in parts is one line.
+
+    Exits with 1 when a cell leads to no LOB, or METS lists a LOB that no cell names.
+
+    `metspack list out --table Categories --format csv > pictures.csv`
+    """
+    from metspack.packages.listing import LobListing  # noqa: PLC0415 -- commands load what they need
+    from metspack.packages.package import Package  # noqa: PLC0415
+
+    if form is not None:
+        _FORMS.read("--format", form)
+    if json_output and form not in {None, "jsonl"}:
+        raise ConfigError(f"--json and --format {form} cannot be combined", hint="Leave one out.")
+    budgets = common.budgets(budget)
+    with Package(package, budgets) as opened:
+        for fault in opened.faults:
+            console.error(fault.message, fault.hint)
+        found = LobListing(opened, table=table, column=column, budgets=budgets)
+        # The first is waited for: what cannot be listed at all gives no head of a table.
+        entries = chain([*islice(found, 1)], found)
+        if json_output or form == "jsonl":
+            for each in entries:
+                console.out(json.dumps(_object(each)))
+        elif form == "csv":
+            _write_csv(entries)
+        elif not quiet:
+            _print_table(entries, found)
+        else:
+            for _ in entries:
+                pass
+        is_bad = bool(found.faulty or opened.faults)
+    if is_bad:
+        raise typer.Exit(_FINDINGS)
+
+
+def _path(file: EntryFile) -> str:
+    return f"{file.path}/{file.entry}" if file.entry else file.path
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Return one text as it is; several with a ``|`` between them, which is ``%7C`` in each."""
+    several = [*texts]
+    return "|".join(each.replace("|", "%7C") for each in several) if len(several) > 1 else "".join(several)
+
+
+def _write_csv(found: Iterable[LobEntry]) -> None:
+    held = io.StringIO()
+    writer = csv.writer(held, lineterminator="\n")
+    for row in _rows(found):
+        writer.writerow(row)
+        console.pour(held.getvalue().encode(errors="backslashreplace"))
+        held.seek(0)
+        held.truncate()
+
+
+def _rows(found: Iterable[LobEntry]) -> Iterator[tuple[Any, ...]]:
+    yield _COLUMNS
+    for each in found:
+        others = (
+            f"{name}:{value}" for name, value in each.digests.items() if name not in _OF_THEIR_OWN.values()
+        )
+        yield (
+            *(each.id, each.archive, each.database, each.schema, each.table, each.column, each.row),
+            *(_joined(each.primary_key), _joined(value or "" for value in each.primary_key.values())),
+            each.file_name,
+            _joined(map(_path, each.files)),
+            _joined(file.segment for file in each.files),
+            *(len(each.files), each.size, each.media_type),
+            *(each.digests.get(name) for name in _OF_THEIR_OWN.values()),
+            *(" ".join(others), each.fault),
+        )
+
+
+def _object(each: LobEntry) -> dict[str, object]:
+    files = (
+        {
+            "path": file.path,
+            "entry": file.entry or None,
+            "segment": file.segment or None,
+            "size": file.size,
+            "digest": None if file.digest is None else {file.digest.algorithm: file.digest.value},
+        }
+        for file in each.files
+    )
+    return {
+        "id": each.id,
+        "archive": each.archive or None,
+        "database": each.database or None,
+        "schema": each.schema or None,
+        "table": each.table or None,
+        "column": each.column or None,
+        "row": each.row,
+        "primary_key": dict(each.primary_key),
+        "file_name": each.file_name or None,
+        "files": [*files],
+        "size": each.size,
+        "media_type": each.media_type,
+        "digests": dict(each.digests),
+        "fault": each.fault or None,
+    }
+
+
+def _print_table(entries: Iterable[LobEntry], found: LobListing) -> None:
+    """Print a table, row by row: there may be millions."""
+    lobs = files = size = 0
+    for each in entries:
+        if not lobs:
+            console.out(_ROW.format("LOB", "column", "key", "size", "media type", "path"))
+        lobs, files, size = lobs + 1, files + len(each.files), size + (each.size or 0)
+        where = ".".join(filter(None, (each.schema, each.table, each.column)))
+        key = _joined(value or "" for value in each.primary_key.values())
+        length = "" if each.size is None else f"{each.size:,}"
+        more = f" and {counted(len(each.files) - 1, 'more part')}" if len(each.files) > 1 else ""
+        path = _path(each.files[0]) + more if each.files else each.fault
+        console.out(_ROW.format(each.id, where, key, length, each.media_type or "", path).rstrip())
+    faults = f", {counted(found.faulty, 'LOB')} with a fault" if found.faulty else ""
+    console.out(f"{counted(lobs, 'LOB')} in {counted(files, 'file')}, {counted(size, 'byte')}{faults}")

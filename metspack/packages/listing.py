@@ -1,0 +1,316 @@
+"""A list of a package's LOBs for those who give access to them: the cell of each, its files, its digests."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, islice
+
+from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.layouts.names import stem_of
+from metspack.model import LONGEST, Budgets, Digest, LobCell, LobPlace, number_of
+from metspack.packages import cells
+from metspack.packages.lobs import HeldLob, ListedFile
+from metspack.packages.package import Package
+from metspack.siard import tables
+from metspack.siard.metadata import Table
+from metspack.siard.tables import CellReader, RowValues, Tally
+from metspack.sources.archive import Archive, declared_type
+
+_NO_CELL = "no cell of an archive names it"
+_SHOWN = 12  # names in a hint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryFile:
+    """A file that holds a LOB or a part of it: its path in the package, and its bytes and digest in METS.
+
+    ``segment`` is the OBJID of the METS that lists it. ``entry`` is the file's name in the archive at
+    ``path``, where the LOB stayed in it.
+    """
+
+    path: str
+    segment: str = ""
+    entry: str = ""
+    size: int | None = None
+    digest: Digest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LobEntry:
+    """A LOB in a list: the cell that names it, what METS says of it, and the files that hold it.
+
+    ``id`` is what ``metspack cat`` takes; ``row`` counts from 1; ``column`` has the names of fields behind
+    that of the column. ``primary_key`` has the names of its columns, each with the text in this row.
+    ``digests`` are those of the whole by algorithm, of METS and of the cell. ``fault`` says what is wrong:
+    why there are no ``files``, or no cell.
+    """
+
+    id: str
+    archive: str = ""
+    database: str = ""
+    schema: str = ""
+    table: str = ""
+    column: str = ""
+    row: int | None = None
+    primary_key: Mapping[str, str | None] = field(default_factory=dict)
+    file_name: str = ""
+    files: tuple[EntryFile, ...] = ()
+    size: int | None = None
+    media_type: str | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What is known of the files of a LOB; ``lob`` is its id in METS, None for one in the archive."""
+
+    lob: str | None = None
+    files: tuple[EntryFile, ...] = ()
+    size: int | None = None
+    media_type: str | None = None
+    digest: Digest | None = None
+    fault: str = ""
+
+
+class LobListing(Iterator[LobEntry]):
+    """The LOBs of a package as the cells of its archives name them, then those that METS alone lists.
+
+    They come in the order of archives, tables and rows. ``table`` and ``column`` leave out all others: they
+    are names (``dbo.Categories``, ``Picture``), or numbers as in IDs (``s0.t2``, ``c4``). ``faulty`` counts
+    the LOBs with a fault so far. Raises ``ConfigError`` for a table or a column that does not exist, and
+    ``SourceError`` at the end for an archive that cannot be read, whose LOBs come as METS lists them. For one
+    thread.
+    """
+
+    def __init__(
+        self, package: Package, *, table: str = "", column: str = "", budgets: Budgets | None = None
+    ) -> None:
+        self.faulty = 0
+        self._package = package
+        self._table = table
+        self._column = column
+        self._budgets = budgets or Budgets()
+        self._taken: dict[tuple[int, int], frozenset[int]] = {}
+        self._others: dict[str, None] = {}
+        self._entries = self._listed()
+
+    def __next__(self) -> LobEntry:
+        """Return the next LOB."""
+        entry = next(self._entries)
+        self.faulty += bool(entry.fault)
+        return entry
+
+    def _listed(self) -> Iterator[LobEntry]:
+        failed: list[SourceError] = []
+        for path in self._package.archives:
+            try:
+                with cells.opened_archive(self._package, path, self._budgets) as archive:
+                    for table, columns in self._tables(archive, path):
+                        found = _CellsOfTable(self._package, archive, path, table, self._budgets)
+                        yield from found.entries(columns)
+            except SourceError as error:
+                failed.append(error)
+        count = 0
+        for entry in self._of_no_cell():
+            count += 1
+            yield entry
+        for first in failed:
+            raise first
+        if (self._table or self._column) and not (self._taken or count):
+            self._refuse()
+
+    def _tables(self, archive: Archive, path: tuple[str, ...]) -> Iterator[tuple[Table, frozenset[int]]]:
+        """Yield the tables that are asked for, each with the numbers of the columns."""
+        for table in cells.read_tables(self._package, archive, path):
+            columns = frozenset(
+                each.number
+                for each in table.columns
+                if not self._column or self._column in {each.name, f"c{each.number}"}
+            )
+            names = {table.label, table.name, f"s{table.schema}.t{table.number}"}
+            is_meant = not self._table or self._table in names
+            if is_meant and columns:
+                self._taken[table.schema, table.number] = columns
+                yield table, columns
+            else:
+                named = (f"{table.label}.{each.name}" for each in table.columns if each.is_lob or self._table)
+                self._others |= dict.fromkeys(named if is_meant else (table.label,))
+
+    def _refuse(self) -> None:
+        what = " and ".join(
+            f"{kind} {text!r}" for kind, text in (("table", self._table), ("column", self._column)) if text
+        )
+        names = list(self._others)
+        raise ConfigError(
+            f"the package has no LOBs of the {what}",
+            hint=f"It has {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}."
+            if names
+            else "No archive in it gives tables names: write their numbers as IDs have them, s0.t2 or c4.",
+        )
+
+    def _of_no_cell(self) -> Iterator[LobEntry]:
+        """Yield the LOBs that METS lists and no cell names; where there is no archive, all that it lists."""
+        ids, index = self._package.ids(), self._package.index
+        fault = _NO_CELL if self._package.archives else ""
+        while some := list(islice(ids, LONGEST)):
+            asked = [lob for lob in index.untold(some) if self._takes(cells.place_of(lob))]
+            listed = self._package.listed_files(asked) if asked else {}
+            for lob in asked:
+                place = cells.place_of(lob)
+                found = _found(self._package, lob, listed.get(lob))
+                yield LobEntry(
+                    id=lob,
+                    schema="" if place is None else f"schema{place.schema}",
+                    table="" if place is None else f"table{place.table}",
+                    column="" if place is None else place.cell,
+                    row=None if place is None else place.row,
+                    file_name=_file_name(found, ""),
+                    files=found.files,
+                    size=found.size,
+                    media_type=found.media_type,
+                    digests=_digests(found.digest),
+                    fault=found.fault or fault,
+                )
+
+    def _takes(self, place: LobPlace | None) -> bool:
+        """Return whether a LOB that no cell names is asked for."""
+        if not (self._table or self._column):
+            return True
+        if place is None:
+            return False
+        column = number_of(place.cell)
+        if self._package.archives:
+            return column in self._taken.get((place.schema, place.table), ())
+        is_meant = self._table in {"", f"s{place.schema}.t{place.table}"}
+        return is_meant and self._column in {"", f"c{column}"}
+
+
+class _CellsOfTable:
+    """The LOB cells of one table of the archive at ``path``, with the keys of their rows."""
+
+    def __init__(
+        self, package: Package, archive: Archive, path: tuple[str, ...], table: Table, budgets: Budgets
+    ) -> None:
+        self._package = package
+        self._archive = archive
+        self._path = path
+        self._table = table
+        self._budgets = budgets
+        self._prefix = package.index.prefix(path)
+        numbers = {each.name: each.number for each in reversed(table.columns)}
+        self._key = [name for name in table.primary_key if name in numbers]
+        self._keys = RowValues(table, [numbers[name] for name in self._key], budgets) if self._key else None
+
+    def entries(self, columns: frozenset[int]) -> Iterator[LobEntry]:
+        """Yield the LOBs of some columns, in the order of the rows; raises ``SourceError``."""
+        for some in self._batches(columns):
+            ids = [self._prefix + cell.place.id for cell in some]
+            listed = self._package.listed_files(ids)
+            rows: list[tuple[LobCell, _Found]] = []
+            for lob, cell in zip(ids, some, strict=True):
+                known = listed.get(lob)
+                found = self._searched(lob, cell) if known is None else _found(self._package, lob, known)
+                rows.append((cell, found))
+            self._package.index.note_told(found.lob for _, found in rows if found.lob is not None)
+            yield from (self._entry(cell, found) for cell, found in rows)
+
+    def _batches(self, columns: frozenset[int]) -> Iterator[list[LobCell]]:
+        """Yield cells, at most ``LONGEST`` at a time, once the keys of their rows are known."""
+        reader = CellReader(self._table, self._budgets, Tally())
+        blocks = self._archive.tree.contents(self._archive.document(self._table))
+        waiting: list[LobCell] = []
+        with cells.naming(self._archive):
+            for piece, final in tables.pieces(blocks):
+                runs = reader.feed(piece, final=final)
+                waiting += chain.from_iterable(
+                    each.cells() for each in runs if number_of(each.cell) in columns
+                )
+                waiting.sort(key=lambda cell: cell.place.row)
+                ready = len(waiting)
+                if self._keys is not None:
+                    self._keys.feed(piece, final=final)
+                    ready = bisect_left(waiting, self._keys.stop, key=lambda cell: cell.place.row)
+                for start in range(0, ready, LONGEST):
+                    yield waiting[start : min(ready, start + LONGEST)]
+                del waiting[:ready]
+                if self._keys is not None:
+                    self._keys.forget(waiting[0].place.row if waiting else self._keys.stop)
+
+    def _searched(self, lob: str, cell: LobCell) -> _Found:
+        """Return what a cell leads to, for all but a LOB of one file with the cell's own ID."""
+        try:
+            if self._package.index.holds(lob):
+                return _found(self._package, lob, None)
+            meant = cells.meant(self._package, self._path, self._archive, self._table, cell)
+            if meant.lob is not None:
+                return _found(self._package, meant.lob, None)
+            sizes = [each.size for each in meant.extents]
+            path = "/".join(self._path)
+            files = zip(meant.entries, sizes, strict=True)
+            return _Found(
+                files=tuple(EntryFile(path=path, entry=name, size=size) for name, size in files),
+                size=sum(sizes),
+                media_type=declared_type(self._table, cell.place.cell),
+            )
+        except MetspackError as error:
+            return _Found(fault=error.message)
+
+    def _entry(self, cell: LobCell, found: _Found) -> LobEntry:
+        key = None if self._keys is None else self._keys.of(cell.place.row)
+        names = [each.name for each in self._table.chain(cell.place.cell)]
+        return LobEntry(
+            id=self._prefix + cell.place.id,
+            archive=stem_of(self._path[-1]),
+            database=self._archive.metadata.dbname,
+            schema=self._table.schema_name,
+            table=self._table.name,
+            column=".".join(names) or cell.place.cell,
+            row=cell.place.row,
+            primary_key=dict(zip(self._key, key, strict=True)) if key is not None else {},
+            file_name=_file_name(found, cell.file),
+            files=found.files,
+            size=found.size,
+            media_type=found.media_type,
+            digests=_digests(found.digest, cell.digest),
+            fault=found.fault,
+        )
+
+
+def _found(package: Package, lob: str, listed: ListedFile | None) -> _Found:
+    """Return what METS says of a LOB, of which ``listed`` is all there is unless it is None."""
+    if listed is None:
+        try:
+            return _held(package.lob(lob))
+        except SourceError as error:
+            return _Found(lob=lob, fault=error.message)
+    digest = None
+    if listed.algorithm is not None and listed.digest is not None:
+        digest = Digest(algorithm=listed.algorithm, value=listed.digest)
+    file = EntryFile(path=listed.path, segment=listed.segment, size=listed.size, digest=digest)
+    return _Found(lob=lob, files=(file,), size=listed.size, media_type=listed.media_type, digest=digest)
+
+
+def _held(held: HeldLob) -> _Found:
+    return _Found(
+        lob=held.id,
+        files=tuple(
+            EntryFile(path=each.name, segment=each.segment, size=each.size, digest=each.digest)
+            for each in held.parts
+        ),
+        size=held.size,
+        media_type=held.media_type,
+        digest=held.digest,
+    )
+
+
+def _file_name(found: _Found, file: str) -> str:
+    """Return the name of a LOB's one file, else that in its cell, "" where there is neither."""
+    whole = found.files[0].entry or found.files[0].path if len(found.files) == 1 else file
+    return whole.rpartition("/")[2]
+
+
+def _digests(*known: Digest | None) -> dict[str, str]:
+    return {each.algorithm: each.value for each in reversed(known) if each is not None}

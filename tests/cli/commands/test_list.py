@@ -1,0 +1,103 @@
+"""``metspack list``: the LOBs of a package as a table, as CSV and as JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import metspack as api
+from metspack import BuildOptions, Limits
+from tests import siards
+from tests.cli.conftest import Commands
+from tests.packages import forge
+from tests.restoring import splitting
+from tests.restoring.splitting import LOBS, SPLIT
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return splitting.forged(tmp_path / "package")
+
+
+def test_a_table_has_a_line_for_each_lob(metspack: Commands, root: Path) -> None:
+    head, *lines, total = metspack.fine("list", root).splitlines()
+    assert head.split() == ["LOB", "column", "key", "size", "media", "type", "path"]
+    assert [line.split()[:2] for line in lines] == [[lob.id, "dbo.Categories.Picture"] for lob in LOBS]
+    assert lines[1].endswith("record1.bin.0 and 2 more parts")
+    assert total == f"3 LOBs in 5 files, {sum(len(lob.data) for lob in LOBS)} bytes"
+    assert metspack.fine("list", root, "-q") == ""
+
+
+def test_csv_is_read_back_by_others(metspack: Commands, root: Path) -> None:
+    said = metspack.fine("list", root, "--format", "csv")
+    rows = list(csv.DictReader(said.splitlines()))
+    assert [row["id"] for row in rows] == [lob.id for lob in LOBS]
+    (split,) = (row for row in rows if row["id"] == SPLIT)
+    assert split["path"].split("|") == [f"Northwind_lobseg_{n}/{LOBS[1].path(n)}" for n in range(3)]
+    assert split["segment"].split("|") == [f"ID_Northwind_lobseg_{n}_mets" for n in range(3)]
+    assert (split["parts"], split["size"], split["md5"]) == (
+        "3",
+        str(len(LOBS[1].data)),
+        forge.md5(LOBS[1].data),
+    )
+
+
+def test_json_has_every_file(metspack: Commands, root: Path) -> None:
+    said = metspack.fine("list", root, "--json")
+    assert said == metspack.fine("list", root, "--format", "jsonl")
+    found = [json.loads(line) for line in said.splitlines()]
+    assert [each["row"] for each in found] == [lob.row for lob in LOBS]
+    assert [file["size"] for file in found[1]["files"]] == [len(piece) for piece in LOBS[1].pieces]
+    assert {each["database"] for each in found} == {"Northwind"}
+    assert {each["fault"] for each in found} == {None}
+
+
+def test_keys_that_csv_has_to_quote(metspack: Commands, tmp_path: Path) -> None:
+    given = siards.parts(siards.lobs(b"one", b"two"))
+    key = b"</columns><primaryKey><name>PK</name><column>id</column></primaryKey>"
+    given[siards.METADATA] = given[siards.METADATA].replace(b"</columns>", key)
+    given[siards.TABLE] = given[siards.TABLE].replace(b"<c1>2</c1>", '<c1>a, "b"\n=é;|</c1>'.encode())
+    source = siards.packed(tmp_path / "Small.siard", given)
+    api.build(source, tmp_path / "out", BuildOptions(limits=Limits(files=10, bytes=1000)))
+    said = metspack.fine("list", tmp_path / "out", "--format", "csv")
+    rows = list(csv.DictReader(said.splitlines(keepends=True)))
+    assert [row["primary_key"] for row in rows] == ["1", 'a, "b"\n=é;|']
+
+
+def test_faults_are_listed_and_end_with_1(metspack: Commands, root: Path) -> None:
+    shutil.rmtree(root / "Northwind_lobseg_2")
+    outcome = metspack("list", root, "--json")
+    assert outcome.code == 1
+    found = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [each["id"] for each in found] == [lob.id for lob in LOBS]
+    assert [bool(each["fault"]) for each in found] == [False, True, True]
+    assert "Northwind_lobseg_2/mets.xml" in outcome.err
+
+
+def test_an_archive_that_cannot_be_read_ends_with_3(metspack: Commands, root: Path) -> None:
+    (root / "Northwind.siard").write_bytes(b"no archive")
+    outcome = metspack("list", root, "--format", "csv")
+    assert outcome.code == 3
+    assert [row["id"] for row in csv.DictReader(outcome.out.splitlines())] == [lob.id for lob in LOBS]
+    assert "Northwind.siard" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--table", "Catgories"), "no LOBs of the table 'Catgories'"),
+        (("--column", "c7"), "no LOBs of the column 'c7'"),
+        (("--format", "xml"), "--format 'xml' is not known"),
+        (("--json", "--format", "csv"), "cannot be combined"),
+    ],
+)
+def test_what_cannot_be_asked_for(
+    metspack: Commands, root: Path, options: tuple[str, ...], message: str
+) -> None:
+    outcome = metspack("list", root, *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
