@@ -122,9 +122,14 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
     """Return the figures with what the findings say of each child's files, those at fault first."""
     folders = {each.child.folder: each for each in facts.children if each.child.folder}
     counts: dict[str, Counter[str]] = {}
+    damaged = ""
     for each in findings:
         if each.severity is not Severity.ERROR or each.code[0] == "L" or each.code in _OF_LINKS:
             continue
+        if each.code in _DAMAGED:
+            if each.path == damaged:
+                continue  # of another size and another digest is one damaged file
+            damaged = each.path
         folder = each.path.rpartition("/")[0]
         while folder and folder not in folders:
             folder = folder.rpartition("/")[0]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from metspack import resources
-from metspack.checking import Level
+from metspack.checking import Level, PackageResult
 from metspack.checking.links.graph import LinkState
 from metspack.layouts import readers
 from metspack.model import Limits
@@ -63,8 +64,14 @@ def environment() -> Environment:
 SHOWN = 500
 """Findings of one code on the page; how many more there are is said."""
 
+_T = TypeVar("_T")
 _CHILDREN = 5_000
-_NAMED = 10  # representations that are not in order
+_FOLDED = 40  # rows of a table from which on those without a fault are folded away
+_PAPER = 100  # rows that are printed
+_PRINTED = 10  # findings of a code that are printed, and at least
+_PRINTED_LEAST = 2
+_PRINTED_TOGETHER = 100
+_NAMED = 10  # representations that are not in order, parents
 _BUFFERED_EVENTS = 200
 _VERDICTS = {"ok": "No faults found", "warning": "Warnings", "error": "Errors found"}
 _OPEN = "Interrupted"
@@ -110,12 +117,22 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     children = _shown(facts.children)
     states = Counter(each.word for each in facts.children)
     drawn = _drawn(facts)
+    groups = kept.groups()
+    segments, folded_segments = _folded(
+        list(fills(facts.segments[:_CHILDREN], frame.limits)), lambda each: each.is_fault or each.is_over
+    )
+    digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each.failed))
+    packages, folded_packages = _folded(_packages(frame), lambda each: each[1] != "ok")
     return {
         "version": __version__,
         "frame": frame,
         "summary": frame.summary,
         "counts": counts(frame.summary),
-        "packages": [(each, verdict(each)) for each in frame.summary.results] if frame.are_several else [],
+        "packages": packages,
+        "folded_packages": folded_packages,
+        "digests": digests,
+        "folded_digests": folded_digests,
+        "parents": list(_parents(facts)),
         "level": (_LEVELS if frame.sample is None else _SAMPLED_LEVELS)[Level(frame.level)],
         "sampled": sampled(frame),
         "unopened": printable(readers.unopened(frame.summary.unopened)),
@@ -134,12 +151,42 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "faulty": sum(each.is_fault for each in facts.children),
         "damaged": sum(bool(each.damage.words) for each in facts.children),
         "unverified": "not checked" if frame.level == Level.LINKS.value else "no faults found",
-        "fills": list(fills(facts.segments[:_CHILDREN], frame.limits)),
+        "fills": segments,
+        "folded_fills": folded_segments,
+        "paper": _PAPER,
+        "printed": min(_PRINTED, max(_PRINTED_LEAST, _PRINTED_TOGETHER // max(len(groups), 1))),
         "segments_left_out": max(len(facts.segments) - _CHILDREN, 0),
         "strips": list(strips(facts.splits)),
-        "groups": kept.groups(),
-        "sections": (_section(kept, group, excerpts) for group in kept.groups()),
+        "groups": groups,
+        "sections": (_section(kept, group, excerpts) for group in groups),
     }
+
+
+def _packages(frame: Frame) -> list[tuple[PackageResult, str]]:
+    """Return the packages with their verdicts, the worst first, none where there is one alone."""
+    if not frame.are_several:
+        return []
+    order = [*_VERDICTS][::-1]
+    found = [(each, verdict(each)) for each in frame.summary.results]
+    return sorted(found, key=lambda each: (each[0].is_complete, order.index(each[1])))
+
+
+def _folded(rows: list[_T], is_odd: Callable[[_T], bool]) -> tuple[list[_T], list[_T]]:
+    """Return the rows that are shown and those that are folded away: of many, those with nothing odd."""
+    if len(rows) <= _FOLDED:
+        return rows, []
+    return [each for each in rows if is_odd(each)], [each for each in rows if not is_odd(each)]
+
+
+def _parents(facts: ReportFacts) -> Iterator[str]:
+    """Yield the parents by their OBJIDs, each once, and how many more there are."""
+    found = {
+        f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}": None
+        for each in facts.parents
+    }
+    yield from islice(found, _NAMED)
+    if len(found) > _NAMED:
+        yield f"... and {counted(len(found) - _NAMED, 'more parent')}"
 
 
 def _drawn(facts: ReportFacts) -> linkmap.Map | None:
@@ -210,6 +257,11 @@ class Fill:
     links: str = ""
     damage: str = ""
     is_fault: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it exceeds a limit."""
+        return self.files.is_over or self.bytes.is_over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rich.cells import cell_len
 
@@ -19,10 +19,15 @@ _GAP = 130
 _MARGIN = 8
 _DOWN, _UP = 44, 78  # where the trunks of both directions run, from the right side of the parent's box
 _OFFSET = 9  # of each arrow from the middle of a box
+_WIDEST = 3_000
+_DEEPEST = 10  # levels for which boxes can be narrowed; what lies deeper is counted
 MOST = 46
-"""Children that are drawn one by one; of more, those at fault, and a box for all others."""
+"""Rows of boxes; where more would be needed, what is without a fault has one box together, then the rest."""
 
 _LABEL, _NOTE = 32, 42  # columns that a box is wide enough for
+_LETTERS = 12  # pixels of the smaller letters in the style sheet
+_LEAST = 10
+_PAPER = (900, 1_150)  # what a sheet shows without letters that need a glass
 
 _Key = tuple[str, str]
 _Corner = tuple[int, int]
@@ -62,6 +67,16 @@ class Map:
     trunks: tuple[Arrow, ...]
     arrows: tuple[Arrow, ...]
 
+    @property
+    def narrowest(self) -> int:
+        """The width in pixels below which letters could not be read."""
+        return -(-self.width * _LEAST // _LETTERS)
+
+    @property
+    def fits_paper(self) -> bool:
+        """Whether the map can be read when it is printed on one sheet."""
+        return self.width <= _PAPER[0] and self.height <= _PAPER[1]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MapEntry:
@@ -75,6 +90,28 @@ class _MapEntry:
     link: LinkState = LinkState.UNKNOWN
     names_child: bool = True
     names_parent: bool = True
+    is_fault: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Branch:
+    """A METS with what is below it: how many rows that takes, and takes at least to show each fault."""
+
+    entry: _MapEntry
+    level: int = 0
+    inner: list[_Branch] = field(default_factory=list)
+    rows: int = 1
+    least: int = 1
+    packages: int = 1
+    faults: int = 0
+
+    def measure(self) -> None:
+        """Count what is below, when that is counted."""
+        self.rows = max(sum(each.rows for each in self.inner), 1)
+        faulty = [each for each in self.inner if each.faults]
+        self.least = max(sum(each.least for each in faulty) + (len(faulty) < len(self.inner)), 1)
+        self.packages = 1 + sum(each.packages for each in self.inner)
+        self.faults = self.entry.is_fault + sum(each.faults for each in self.inner)
 
 
 def link_map(
@@ -102,80 +139,135 @@ def link_map(
         below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
     first = [*above.values(), *spots.values()]
     known = {spot.key for row in (first, *below.values()) for spot in row}
-    drawn, left = _chosen(children)
-    found = [(_child(each), (each.parent.path, "")) for each in drawn]
-    found += [(each, first[0].key) for each in left]
+    ordered = sorted(children, key=lambda each: not each.is_fault)
+    found = [(_child(each), (each.parent.path, "")) for each in ordered]
     known |= {spot.key for spot, _ in found}
     for spot, key in found:
         below.setdefault(key if key in known else first[0].key, []).append(spot)
-    return _drawn(first, below)
+    branches, levels = _branches(first, below)
+    return _drawn(_fitted(branches, MOST), min(levels, _DEEPEST))
 
 
-def _chosen(children: Iterable[Relation]) -> tuple[list[Relation], list[_MapEntry]]:
-    """Return the children that are drawn, those at fault first, and one box each for the others by kind."""
-    ordered = sorted(children, key=lambda each: not each.is_fault)
-    if len(ordered) <= MOST:
-        return ordered, []
-    drawn = [each for each in ordered if each.is_fault][: MOST - 2]
-    left = ordered[len(drawn) :]
-    faults = [each for each in left if each.is_fault]
-    fine = left[len(faults) :]
-    together = [_together(faults, "more child at fault", "more children at fault")] if faults else []
-    together += [_together(fine, "child without a fault", "children without a fault")] if fine else []
-    return drawn, together
+def _branches(first: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) -> tuple[list[_Branch], int]:
+    """Return the trees that the entries make, and how many levels these have before what is deep is cut."""
+    tops = [_Branch(entry=each) for each in first]
+    ahead, seen = tops[::-1], []
+    while ahead:
+        branch = ahead.pop()
+        seen.append(branch)
+        # Taken out, so that a circle ends.
+        inner = below.pop(branch.entry.key, [])
+        branch.inner = [_Branch(entry=each, level=branch.level + 1) for each in inner]
+        ahead += reversed(branch.inner)
+    for branch in reversed(seen):
+        branch.measure()
+        if branch.level == _DEEPEST - 2 and branch.packages > 1 + len(branch.inner):
+            branch.inner = [_together(branch.inner)]
+            branch.rows = branch.least = 1
+    return tops, 1 + max((each.level for each in seen), default=0)
 
 
-def _together(relations: Sequence[Relation], one: str, several: str) -> _MapEntry:
-    """Return the box of children that are not drawn one by one; it has the links that all of them have."""
-    label = counted(len(relations), one, several)
-    state = LinkState.BROKEN if relations[0].is_fault else LinkState.OK
-    return _MapEntry(
-        key=("", label),
-        label=label,
-        note="not drawn one by one",
-        title=label,
-        state=state.value,
-        link=state,
-        names_child=all(each.names_child for each in relations),
-        names_parent=all(each.names_parent for each in relations),
+def _fitted(branches: list[_Branch], most: int) -> list[_Branch]:
+    """Return the branches in at most so many rows: those without a fault together, then the last at fault."""
+    if sum(each.rows for each in branches) <= most:
+        return branches
+    faulty = [each for each in branches if each.faults]
+    fine = [each for each in branches if not each.faults]
+    wanted = sum(each.least for each in faulty)
+    if len(fine) + wanted <= most and any(each.inner for each in fine):
+        return [*_shared(faulty, most - len(fine)), *_shared(fine, len(fine))]
+    room = most - bool(fine)
+    if faulty and room < 1:
+        return [_together(branches)]
+    shown = faulty if len(faulty) <= room else faulty[: room - 1]
+    left = faulty[len(shown) :]
+    drawn = _shared(shown, room - bool(left))
+    return drawn + [_together(each, len(drawn)) for each in (left, fine) if each]
+
+
+def _shared(branches: Sequence[_Branch], room: int) -> list[_Branch]:
+    """Return branches that share so many rows, at least one for each."""
+    ahead = sum(each.least for each in branches)
+    drawn = []
+    for number, each in enumerate(branches):
+        ahead -= each.least
+        share = room - ahead if each.least + ahead <= room else room // (len(branches) - number)
+        each.inner = _fitted(each.inner, max(share, 1))
+        each.rows = max(sum(inner.rows for inner in each.inner), 1)
+        room -= each.rows
+        drawn.append(each)
+    return drawn
+
+
+def _together(branches: Sequence[_Branch], shown: int = 0) -> _Branch:
+    """Return the box of METS that are not drawn one by one; it has the links that all of them have."""
+    entries = [each.entry for each in branches]
+    faults = sum(bool(each.faults) for each in branches)
+    is_top = branches[0].level == 0
+    one, several = ("package", "packages") if is_top else ("child", "children")
+    if faults == len(branches):
+        more = "more " if shown else ""
+        label = counted(faults, f"{more}{one} at fault", f"{more}{several} at fault")
+    elif faults:
+        label = f"{counted(len(branches), one, several)}, {faults:,} at fault"
+    elif is_top:
+        label = f"{counted(len(branches), one, several)}, no child at fault"
+    else:
+        label = counted(len(branches), f"{one} without a fault", f"{several} without a fault")
+    deeper = sum(each.packages - 1 for each in branches)
+    also = f", with {counted(deeper, 'child', 'children')} of {'theirs' if len(branches) > 1 else 'its'}"
+    links = {each.link for each in entries}
+    return _Branch(
+        entry=_MapEntry(
+            key=("", label),
+            label=label,
+            note=f"not drawn one by one{also if deeper else ''}",
+            title=f"{label}{also if deeper else ''}",
+            state=(LinkState.BROKEN if faults else LinkState.OK).value,
+            link=links.pop() if len(links) == 1 else LinkState.BROKEN if faults else LinkState.OK,
+            names_child=all(each.names_child for each in entries),
+            names_parent=all(each.names_parent for each in entries),
+        ),
+        level=branches[0].level,
+        packages=sum(each.packages for each in branches),
+        faults=sum(each.faults for each in branches),
     )
 
 
-def _drawn(tops: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) -> Map:
+def _drawn(tops: Sequence[_Branch], levels: int) -> Map:
+    wide = min(_BOX, (_WIDEST - 2 * _MARGIN - (levels - 1) * _GAP) // levels)
     boxes: list[Box] = []
     branches: dict[_Corner, list[tuple[_Corner, _MapEntry]]] = {}
     row = 0
-    for top in tops:
-        ahead: list[tuple[_MapEntry, _Corner | None]] = [(top, None)]
-        while ahead:
-            place, parent = ahead.pop()
-            left = _MARGIN if parent is None else parent[0] + _BOX + _GAP
-            here = (left, _MARGIN + row * _ROW)
-            boxes.append(_box(here, place))
-            if parent is not None:
-                branches.setdefault(parent, []).append((here, place))
-            # Taken out, so that a circle ends.
-            inner = below.pop(place.key, [])
-            ahead += [(each, here) for each in reversed(inner)]
-            row += not inner
-    arrows = (arrow for parent, ends in branches.items() for end in ends for arrow in _arrows(parent, *end))
-    trunks = (trunk for parent, ends in branches.items() for trunk in _trunks(parent, ends))
+    ahead: list[tuple[_Branch, _Corner | None]] = [(top, None) for top in reversed(tops)]
+    while ahead:
+        branch, parent = ahead.pop()
+        left = _MARGIN if parent is None else parent[0] + wide + _GAP
+        here = (left, _MARGIN + row * _ROW)
+        boxes.append(_box(here, branch.entry, wide))
+        if parent is not None:
+            branches.setdefault(parent, []).append((here, branch.entry))
+        ahead += [(each, here) for each in reversed(branch.inner)]
+        row += not branch.inner
+    lines = [((left + wide, top), ends) for (left, top), ends in branches.items()]
+    arrows = (arrow for parent, ends in lines for end in ends for arrow in _arrows(parent, *end))
+    trunks = (trunk for parent, ends in lines for trunk in _trunks(parent, ends))
     return Map(
-        width=max(each.x for each in boxes) + _BOX + _MARGIN,
+        width=max(each.x for each in boxes) + wide + _MARGIN,
         height=max(each.y for each in boxes) + _HEIGHT + _MARGIN,
-        box=(_BOX, _HEIGHT),
+        box=(wide, _HEIGHT),
         boxes=tuple(boxes),
         trunks=tuple(trunks),
         arrows=tuple(arrows),
     )
 
 
-def _box(corner: _Corner, place: _MapEntry) -> Box:
+def _box(corner: _Corner, place: _MapEntry, wide: int) -> Box:
     return Box(
         x=corner[0],
         y=corner[1],
-        label=shortened(place.label),
-        note=shortened(place.note, _NOTE),
+        label=shortened(place.label, _LABEL * wide // _BOX),
+        note=shortened(place.note, _NOTE * wide // _BOX),
         title=place.title,
         state=place.state,
     )
@@ -212,6 +304,7 @@ def _child(relation: Relation) -> _MapEntry:
         link=relation.state,
         names_child=relation.names_child,
         names_parent=relation.names_parent,
+        is_fault=relation.is_fault,
     )
 
 
@@ -242,8 +335,11 @@ def _title(relation: Relation) -> str:
 
 
 def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Iterator[Arrow]:
-    """Yield the lines that a parent's arrows share: as far as there are links, and dashed from there on."""
-    right, middle = parent[0] + _BOX, parent[1] + _HEIGHT // 2
+    """Yield the lines that a parent's arrows share: as far as there are links, and dashed from there on.
+
+    The corner is the upper right one of the parent's box.
+    """
+    right, middle = parent[0], parent[1] + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
     head = f"{right},{up} {right + 9},{up - 5} {right + 9},{up + 5}"
     tops = [(corner[1] - parent[1], place) for corner, place in ends]
@@ -274,13 +370,13 @@ def _arrows(parent: _Corner, child: _Corner, place: _MapEntry) -> Iterator[Arrow
     state = word(place.link)
     missing = "nobody looked whether" if place.link is LinkState.UNKNOWN else "it is not so that"
     yield Arrow(
-        path=f"M{parent[0] + _BOX + _DOWN} {down}H{left - 7}",
+        path=f"M{parent[0] + _DOWN} {down}H{left - 7}",
         heads=(f"{left},{down} {left - 9},{down - 5} {left - 9},{down + 5}",),
         is_missing=not place.names_child,
         state=state,
         title=f"{'' if place.names_child else f'{missing} '}the parent names the child",
     )
-    turn = parent[0] + _BOX + _UP
+    turn = parent[0] + _UP
     yield Arrow(
         path=f"M{left} {up}H{turn + 7}",
         heads=(f"{turn},{up} {turn + 9},{up - 5} {turn + 9},{up + 5}",),

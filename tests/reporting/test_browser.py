@@ -6,21 +6,27 @@ it: there nothing may have been repaired, and nothing be missing.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from string import Formatter
 
 import pytest
 
 from metspack import checking
+from metspack.checking.codes import ALL_CODES, Rule
+from metspack.checking.links.graph import LinkState
 from metspack.model import Limits
 from metspack.reporting import html, linkgraph
+from metspack.reporting.model import ReportFacts, SegmentContent
 from tests.packages import forge
 from tests.packages.spread import moved
 from tests.reporting import pages
-from tests.reporting.reports import checked
+from tests.reporting.reports import checked, holding, node, related
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OFFLINE = (
@@ -153,7 +159,12 @@ def see_large(page: pages.Node) -> None:
     faulty, fine = page.all("ol", "tiles")
     assert [each.one("b").text for each in faulty.all("li")] == ["Northwind_lobseg_7"]
     assert len(list(fine.all("li"))) == 499
-    assert page.one("details", "fine").one("summary").text == "499 children without a fault"
+    folded = [each.one("summary").text for each in page.all("details", "fine")]
+    assert folded == [  # tiles, and rows of the table
+        "499 children without a fault",
+        "499 children without a fault and within the limits",
+    ]
+    assert all("open" not in each.attributes for each in page.all("details", "fine"))
     (chosen,) = (each for each in page.all("input") if "checked" in each.attributes)
     assert chosen.attributes["id"] == "show-all"
     assert [each.text for each in page.one("div", "filter").all("label")] == [
@@ -200,6 +211,72 @@ def test_what_a_person_sees_in_a_browser(browser: str, report: Made) -> None:
 def outline(page: pages.Node) -> list[tuple[str, str]]:
     """Return the elements in document order, each with its class."""
     return [(each.tag.lower(), each.attributes.get("class", "")) for each in page.one("body").all()]
+
+
+def pages_printed(browser: str, path: Path) -> int:
+    """Return on how many pages a browser prints a file, counted in the PDF that it writes."""
+    target = path.with_suffix(".pdf")
+    profile = path.parent / "profile"
+    subprocess.run(
+        [browser, *OFFLINE, f"--user-data-dir={profile}", f"--print-to-pdf={target}", f"file://{path}"],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    return len(re.findall(rb"/Type /Page\b", target.read_bytes()))
+
+
+def thousand(root: Path) -> Path:
+    """A package with a thousand children of which some are lost, damaged or without a link."""
+    package = forge.forge(root, forge.lobs(2_000, 1_000))
+    (package / "Northwind_lobseg_7/mets.xml").unlink()
+    (package / "Northwind_lobseg_500/content/schema0/table2/lob4/record500.bin").write_bytes(b"other\n")
+    for number in range(20, 60):
+        (package / f"Northwind_lobseg_{number}/content/schema0/table2/lob4/record{number}.bin").unlink()
+    forge.edit(package / "Northwind_lobseg_900/mets.xml", "000018", "000019")
+    return package
+
+
+@pytest.mark.parametrize(("make", "most"), [(good, 2), (thousand, 30)])
+def test_pages_on_paper(browser: str, tmp_path: Path, make: Callable[[Path], Path], most: int) -> None:
+    with checked(package := make(tmp_path / "package")) as (frame, kept):
+        written = "".join(html.document(frame, kept, {"": package}))
+    path = tmp_path / "report.html"
+    path.write_text(written, encoding="utf-8", newline="")
+    assert 1 <= pages_printed(browser, path) <= most
+
+
+def test_pages_on_paper_when_nothing_is_right(browser: str, tmp_path: Path) -> None:
+    long = "An_archive_with_the_rather_long_name_that_somebody_gave_it_in_2019_lobseg_"
+    facts = ReportFacts(
+        tops=(node("mets.xml", "urn:x"),),
+        children=tuple(
+            related(node(f"{long}{number}/mets.xml"), state=LinkState.MISSING) for number in range(1_000)
+        ),
+        parents=tuple(
+            related(node("mets.xml"), node("", f"urn:{n}"), LinkState.UNKNOWN) for n in range(1_000)
+        ),
+        segments=tuple(
+            SegmentContent(name=f"{long}{number}", files=3, bytes=9, links="missing", is_fault=True)
+            for number in range(1_000)
+        ),
+    )
+    found = (
+        rule.at(f"{long}{number}/content/schema0/table2/lob4/record{number}.bin", 7, "s0.t2.c4.r1", **said)
+        for rule, said in islice(sayings(), 50)
+        for number in range(30)
+    )
+    path = tmp_path / "report.html"
+    with holding(*found) as (frame, kept):
+        path.write_text("".join(html.document(replace(frame, facts=facts), kept, {})), encoding="utf-8")
+    assert pages_printed(browser, path) <= 30
+
+
+def sayings() -> Iterator[tuple[Rule, dict[str, str]]]:
+    """Yield all codes with facts that fill their messages."""
+    for rule in ALL_CODES:
+        names = (name for _, name, _, _ in Formatter().parse(rule.message) if name)
+        yield rule, {name: f"a {name} that is as long as many are" for name in names}
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from metspack.checking import Checked, Level, check
 from metspack.checking.links.graph import LinkState
-from metspack.reporting.facts import facts_of
+from metspack.reporting.facts import facts_of, judged
 from metspack.reporting.model import FixityFigures, ReportFacts
 from tests.packages import forge
 from tests.packages.spread import moved
@@ -133,6 +133,14 @@ def test_digests_that_fail(package: Path) -> None:
     assert (md5.files, md5.read, md5.failed) == (8, 7, 1)
     assert sha256.read == 7
     assert sha256.failed in {1, 2}, "the line that was changed may be of the file that was"
+
+
+def test_a_file_of_another_size_and_digest_is_damaged_once(package: Path) -> None:
+    (package / "Northwind_lobseg_0" / forge.LOBS[0].path).write_bytes(b"short")
+    with checked(package) as (frame, kept):
+        assert [each.code for each in kept.groups()] == ["F002", "F003"]
+        first, _ = judged(frame.facts, kept.by_place()).children
+    assert first.damage.words == "1 LOB damaged"
 
 
 def test_split_lobs(tmp_path: Path) -> None:

@@ -13,12 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import resources
-from metspack.checking import Code, Level, options
+from metspack.checking import Code, Level, PackageResult, options
 from metspack.checking.links.graph import LinkState
 from metspack.checking.options import Sampled
 from metspack.model import Limits
 from metspack.reporting import html
-from metspack.reporting.model import Frame, ListedPart, ListedSplitLob, Relation, ReportFacts, printable
+from metspack.reporting.model import (
+    FixityFigures,
+    Frame,
+    ListedPart,
+    ListedSplitLob,
+    Relation,
+    ReportFacts,
+    SegmentContent,
+    printable,
+)
 from metspack.reporting.store import FindingStore
 from tests.packages import forge
 from tests.reporting import pages
@@ -146,7 +155,7 @@ def test_five_hundred_children_are_tiles_with_a_filter(tmp_path: Path) -> None:
     assert [each.one("b").text for each in faulty] == ["Northwind_lobseg_7"]
     assert faulty[0].classes == {"missing", "fault"}
     assert [each.one("b").text for each in fine[7:11]] == [f"Northwind_lobseg_{n}" for n in (8, 9, 10, 11)]
-    assert "open" not in found.one("details", "fine").attributes, "what is fine is folded away"
+    assert all("open" not in each.attributes for each in found.all("details", "fine")), "folded away"
     choices = {each.attributes["id"] for each in found.all("input")}
     assert choices == {"show-all", "show-fault", "show-ok", "show-missing"}
     filtered = re.findall(r"#show-([\w-]+):checked ~ \.tiles > :not\(\.([\w-]+)\)", found.one("style").text)
@@ -174,6 +183,77 @@ def test_of_very_many_children_those_at_fault_are_shown() -> None:
     assert [each.one("b").text for each in faulty] == [f"{number}" for number in range(5_991, 6_000)]
     assert "... and 1,000 more children" in found.text
     assert "missing 9" in found.text
+
+
+def test_what_is_fine_is_folded_away_where_there_are_many_rows() -> None:
+    segments = tuple(
+        SegmentContent(name=f"s{n}", files=n, bytes=1, links="ok", is_fault=n == 3) for n in range(41)
+    )
+    fixity = tuple(
+        FixityFigures(source=f"p{n}/METS", algorithm="MD5", files=1, bytes=1, read=1, failed=int(n == 2))
+        for n in range(41)
+    )
+    facts = ReportFacts(tops=(TOP,), segments=segments, fixity=fixity)
+    with holding() as (frame, kept):
+        found = page(replace(frame, facts=facts, limits=Limits(files=39)), kept)
+        all_shown = page(replace(frame, facts=replace(facts, segments=segments[:40])), kept)
+    shown, folded = found.all("table", "fills")
+    assert [each.text for each in shown.one("tbody").all("th")] == ["s3", "s40"], "at fault, over the limit"
+    assert len(list(folded.one("tbody").all("tr"))) == 39
+    (about, digests) = (each.one("summary").text for each in found.all("details", "fine"))
+    assert about == "39 children without a fault and within the limits"
+    assert digests == "40 lists of digests without a difference"
+    assert fixities(found) == [["p2/METS", "MD5", "1", "1", "0", "1", "0"]]
+    assert len(list(all_shown.one("table", "fills").one("tbody").all("tr"))) == 40
+
+
+def test_of_many_parents_some_are_named() -> None:
+    above = tuple(related(TOP, node("", f"urn:{n % 14}"), LinkState.UNKNOWN) for n in range(28))
+    with holding() as (frame, kept):
+        found = page(replace(frame, facts=ReportFacts(tops=(TOP,), parents=above)), kept)
+    said = [each.one("dd").text for each in next(found.all("dl", "said")).all("div") if "Parent" in each.text]
+    assert said == [*(f"urn:{n} (not checked)" for n in range(10)), "... and 4 more parents"]
+
+
+def test_of_packages_those_with_faults_come_first() -> None:
+    results = [
+        PackageResult(
+            path=f"p{n}", objid=f"urn:{n}", kind="", errors=n % 10 == 9, warnings=n % 10 == 4, infos=0
+        )
+        for n in range(50)
+    ]
+    with holding() as (frame, kept):
+        summary = replace(frame.summary, results=tuple(results))
+        found = page(replace(frame, summary=summary), kept)
+        few = page(replace(frame, summary=replace(summary, results=tuple(results[:20]))), kept)
+    shown, folded = found.all("table", "packages")
+    assert [each.text for each in shown.one("tbody").all("th")] == [
+        *(f"p{n}" for n in (9, 19, 29, 39, 49)),
+        *(f"p{n}" for n in (4, 14, 24, 34, 44)),
+    ]
+    assert len(list(folded.one("tbody").all("tr"))) == 40
+    assert "40 packages without an error or warning" in found.text
+    assert "urn:7" not in next(found.all("dl", "said")).text
+    assert [each.text for each in few.one("table", "packages").one("tbody").all("th")][:4] == [
+        *("p9", "p19", "p4", "p14"),
+    ]
+
+
+def test_a_map_that_is_too_large_for_paper_is_a_list_there() -> None:
+    children = tuple(
+        related(node(f"{n}/mets.xml"), state=LinkState.MISSING if n < 3 else LinkState.OK) for n in range(40)
+    )
+    with holding() as (frame, kept):
+        found = page(replace(frame, facts=ReportFacts(tops=(TOP,), children=children)), kept)
+        small = page(replace(frame, facts=ReportFacts(tops=(TOP,), children=children[:15])), kept)
+    (drawn,) = (each for each in found.all("div", "wide") if list(each.all("svg", "map")))
+    assert "screen" in drawn.classes
+    assert [each.one("b").text for each in found.one("ol", "paper").all("li")] == ["0", "1", "2"]
+    assert not list(small.all("ol", "paper"))
+    assert not list(small.all("div", "screen"))
+    style = drawn.one("svg").attributes["style"]
+    least, most = (int(each) for each in re.findall("-width:([0-9]+)px", style)[::-1])
+    assert 12 * least / most >= 10, "letters"
 
 
 def test_segments_stand_against_the_limits_that_are_given(tmp_path: Path) -> None:

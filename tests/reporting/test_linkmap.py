@@ -134,7 +134,87 @@ def test_of_many_children_those_at_fault_are_drawn_and_the_picture_stays_small()
     lost = [replace(each, link=each.link and replace(each.link, state=each.state)) for each in all_lost]
     found = linkmap.link_map((TOP,), lost)
     assert found.height <= 3_000
-    assert found.boxes[-1].label == "456 more children at fault"
+    assert found.boxes[-1].label == "455 more children at fault"
+
+
+def chain(levels: int, name: str = "p", last: LinkState = LinkState.OK) -> tuple[Relation, ...]:
+    """Return a package below a package, and so on; the link of the last is in a state."""
+    folders = ["/".join([name] * number) for number in range(1, levels + 1)]
+    return tuple(
+        child(
+            f"{folder}/{name}/mets.xml", f"{folder}/mets.xml", LinkState.OK if number < levels - 1 else last
+        )
+        for number, folder in enumerate(folders[:-1], start=1)
+    )
+
+
+def test_deep_nesting_stays_within_the_picture_and_can_be_read() -> None:
+    found = linkmap.link_map((), ())
+    for levels in (2, 6, 7, 10, 11, 40):
+        found = linkmap.link_map((node("p/mets.xml"),), chain(levels))
+        assert found.width <= 3_000
+        assert len({each.x for each in found.boxes}) == min(levels, 10)
+        assert all(len(each.label) * 10 <= found.box[0] for each in found.boxes)
+        assert found.narrowest * 12 / found.width >= 10, "letters of 12 are never shown smaller than 10"
+    assert found.boxes[-1].title == "1 child without a fault, with 30 children of its"
+    assert [len(each.title) for each in found.boxes].count(len(found.boxes[-1].title)) == 1
+
+
+def delivery(packages: int, children: int, faults: dict[int, int]) -> list[Relation]:
+    return [
+        child(
+            f"p{package}/c{number}/mets.xml",
+            f"p{package}/mets.xml",
+            LinkState.MISSING if number < faults.get(package, 0) else LinkState.OK,
+        )
+        for package in range(packages)
+        for number in range(children)
+    ]
+
+
+def labels(found: linkmap.Map) -> dict[str, list[str]]:
+    """Return what is drawn below each box of the first column."""
+    said: dict[str, list[str]] = {}
+    top = ""
+    for each in found.boxes:
+        if each.x == found.boxes[0].x:
+            said[top := each.label] = []
+        else:
+            said[top].append(each.label)
+    return said
+
+
+def test_of_many_packages_those_at_fault_are_drawn_each_with_its_own_children() -> None:
+    tops = [node(f"p{number}/mets.xml") for number in range(40)]
+    said = labels(found := linkmap.link_map(tops, delivery(40, 25, {3: 2, 17: 1})))
+    assert found.height <= 3_000
+    assert len(said) == 40
+    assert said["p3/mets.xml"] == ["p3/c0", "p3/c1", "23 children without a fault"]
+    assert said["p17/mets.xml"] == ["p17/c0", "24 children without a fault"]
+    assert said["p5/mets.xml"] == ["25 children without a fault"]
+    said = labels(found := linkmap.link_map(tops, delivery(40, 25, dict.fromkeys(range(14), 2))))
+    assert found.height <= 3_000
+    assert said["p13/mets.xml"] == ["p13/c0", "p13/c1", "23 children without a fault"]
+    assert list(said)[-1] == "26 packages, no child at fault"
+    said = labels(found := linkmap.link_map(tops, delivery(40, 25, dict.fromkeys(range(40), 7))))
+    assert found.height <= 3_000
+    assert said["p0/mets.xml"] == ["25 children, 7 at fault"]
+    tops = [node(f"p{number}/mets.xml") for number in range(400)]
+    said = labels(found := linkmap.link_map(tops, delivery(400, 3, dict.fromkeys(range(390), 1))))
+    assert found.height <= 3_000
+    assert list(said)[-2:] == ["346 more packages at fault", "10 packages, no child at fault"]
+
+
+@given(st.integers(1, 60), st.integers(0, 30), st.dictionaries(st.integers(0, 60), st.integers(0, 40)))
+def test_no_delivery_makes_the_picture_large(packages: int, children: int, faults: dict[int, int]) -> None:
+    tops = [node(f"p{number}/mets.xml") for number in range(packages)]
+    found = linkmap.link_map(tops, delivery(packages, children, faults))
+    assert found.height <= 3_000
+    corners = [(each.x, each.y) for each in found.boxes]
+    assert len(set(corners)) == len(corners)
+    said = sum(min(faults.get(each, 0), children) for each in range(packages))
+    if said + 2 * packages <= linkmap.MOST:
+        assert sum(each.state == "missing" for each in found.boxes) == said, "each fault is drawn"
 
 
 def test_damage_is_told_apart_from_links() -> None:
