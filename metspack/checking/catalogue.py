@@ -121,12 +121,16 @@ CREATE INDEX wrong_path ON wrong (path);
 CREATE INDEX wrong_digests ON wrong (expected, found);
 """
 
+LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)"
+"""Makes the lines of manifests be found by their paths before all else is indexed."""
+OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
+"""Which of the manifests are those of a bag."""
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     "CREATE INDEX IF NOT EXISTS entry_path ON entry (path, size)",
     "CREATE INDEX IF NOT EXISTS folder_path ON folder (path)",
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
-    "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)",
+    LISTED_PATH,
     "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from metspack.checking.catalogue import Catalogue, folder_of, shown
+from metspack.checking.catalogue import LISTED_PATH, Catalogue, folder_of, shown
 from metspack.model import Finding
 
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
@@ -17,6 +17,10 @@ _COME = "SELECT path FROM renamed WHERE other = ?"
 _IS_GONE = "SELECT 1 FROM gone WHERE path = ?"
 _LOST_METS = "SELECT 1 FROM mets WHERE size IS NULL AND path > ? AND path < ?"
 _IS_FOLDER = "SELECT 1 FROM folder WHERE path = ?"
+IN_MANIFESTS = """
+SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
+WHERE l.path = ? ORDER BY m.id, l.line
+"""
 _AFTER_SLASH = b"0"
 
 Folder = Callable[[bytes], bytes | None]
@@ -148,6 +152,20 @@ def told(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
         return folder is not None and last[1]
 
     return is_told
+
+
+def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Finding:
+    """Return the finding on a METS that is lost, with the lines of manifests that name it too.
+
+    Nothing else is told of these then. It is called when the manifests have been read.
+    """
+    catalogue.put(LISTED_PATH)
+    lines = [f"{name} line {line}" for name, line in catalogue.rows(IN_MANIFESTS, path)]
+    if not lines:
+        return finding
+    catalogue.put("INSERT OR IGNORE INTO gone VALUES (?)", path)
+    verb = "names" if len(lines) == 1 else "name"
+    return replace(finding, message=f"{finding.message}; {' and '.join(lines)} {verb} it too")
 
 
 def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:

@@ -68,14 +68,28 @@ def findings(
         _walk(taking, (tree.root, tree.names), jobs, places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
-    yield from noticed(catalogue)
+    yield from noticed(catalogue, are_read=False)
 
 
-def noticed(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the findings on the files listed since the last call."""
-    for path, kind, reason in catalogue.rows("SELECT path, kind, reason FROM noticed ORDER BY rowid"):
-        yield from _noticed(path, kind, reason)
-    catalogue.put("DELETE FROM noticed")
+_NOTICED = "SELECT path, kind, reason FROM noticed"
+_NAMED_BELOW = """
+SELECT EXISTS (SELECT 1 FROM entry WHERE path > ?1 AND path < ?2)
+OR EXISTS (SELECT 1 FROM listed WHERE path > ?1 AND path < ?2)
+"""
+_AFTER_SLASH = b"0"
+
+
+def noticed(catalogue: Catalogue, *, are_read: bool = True) -> Iterator[Finding]:
+    """Yield the findings on the files listed since the last call.
+
+    An empty folder with files that METS or a manifest name is told of by these: they are lost. Whether it
+    is, is known when METS and manifests ``are_read``.
+    """
+    kinds = "" if are_read else f"WHERE kind <> '{_EMPTY}'"
+    for path, kind, reason in catalogue.rows(f"{_NOTICED} {kinds} ORDER BY rowid"):
+        if kind != _EMPTY or not (path and catalogue.number(_NAMED_BELOW, path + b"/", path + _AFTER_SLASH)):
+            yield from _noticed(path, kind, reason)
+    catalogue.put(f"DELETE FROM noticed {kinds}")  # noqa: S608 -- a constant
 
 
 def alike(catalogue: Catalogue) -> Iterator[Finding]:

@@ -164,6 +164,12 @@ class PackedTree:
         """Return whether there is a file at a path."""
         return self._packs.opened(self.file).content(self._prefix + path) is not None
 
+    def around(self, folder: bytes) -> PackedTree | None:
+        """Return the tree that holds this one as a folder (``data/``); None if it is not called so."""
+        if self._prefix != folder and not self._prefix.endswith(b"/" + folder):
+            return None
+        return PackedTree(self._packs, self.file, self._prefix[: -len(folder)].rstrip(b"/"))
+
     def location(self, path: bytes) -> Stretch | Compressed | None:
         """Return the place of a file's bytes in the zip or tar file."""
         return self._packs.opened(self.file).location(self._prefix + path)

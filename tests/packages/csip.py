@@ -28,7 +28,7 @@ TABLE = f"""<?xml version="1.0" encoding="UTF-8"?>
 digest="{md5(_PICTURE)}"/></row>
 </table>
 """.encode()
-_FILES: dict[str, bytes] = {
+CONTENTS: dict[str, bytes] = {
     "documentation/readme.txt": b"What there is to know.\n",
     "schemas/dc.xsd": b'<schema xmlns="http://www.w3.org/2001/XMLSchema"/>\n',
     "metadata/descriptive/dc.xml": b"<dc/>\n",
@@ -173,7 +173,7 @@ def divided(root: Path) -> Path:
     maps = _map("child SIPs", *links) + _split()
     _write_package(root / PARENT, maps, f'<fileGrp ID="children" USE="child SIPs">\n{files}\n</fileGrp>\n')
     _write_representation(
-        root / PARENT, "siard", ARCHIVE, _FILES[ARCHIVE], 'csip:OTHERCONTENTINFORMATIONTYPE="SIARD_2.2" '
+        root / PARENT, "siard", ARCHIVE, CONTENTS[ARCHIVE], 'csip:OTHERCONTENTINFORMATIONTYPE="SIARD_2.2" '
     )
     for number, data in enumerate(_PIECES):
         child = root / f"{PARENT}_seg_{number}"
@@ -185,7 +185,7 @@ def divided(root: Path) -> Path:
 
 
 def _write_package(root: Path, maps: str, group: str = "") -> None:
-    for name, data in _FILES.items():
+    for name, data in CONTENTS.items():
         if name not in {ARCHIVE, LOB}:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(data)
@@ -256,7 +256,7 @@ def forge(root: Path, damage: Callable[[Path], object] | None = None) -> Path:
 
 
 def _write(root: Path) -> None:
-    for name, data in _FILES.items():
+    for name, data in CONTENTS.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise, starmap
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import Catalogue, folder_of, nearest_file, shown
+from metspack.checking.catalogue import OF_BAG, Catalogue, folder_of, nearest_file, shown
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT
+from metspack.mets import is_top_mets_name
 from metspack.model import Finding
 from metspack.sizes import counted
 
@@ -87,10 +88,6 @@ _ALSO_LISTED = """
 SELECT m.path, e.line FROM entry e JOIN mets m ON m.id = e.mets
 WHERE e.path = ? ORDER BY e.id LIMIT -1 OFFSET 1
 """
-_IN_MANIFESTS = """
-SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
-WHERE l.path = ? ORDER BY m.id, l.line
-"""
 _LOST_CELLS = "SELECT archive, place FROM lost_cell WHERE path = ? ORDER BY rowid"
 _SOURCES = 3  # METS documents that are named of all that list one file
 _SIZES = """
@@ -110,6 +107,11 @@ AND d.path NOT IN (SELECT other FROM renamed)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.ok = 0 AND m.folder = substr(d.path, 1, length(m.folder)))
 ORDER BY d.path
 """
+_OBJECTS = b"objects/"
+_IN_A_BAG = f"SELECT 1 FROM manifest WHERE {OF_BAG}"  # noqa: S608 -- a constant
+_BY_BAG = f"""
+SELECT 1 FROM listed JOIN manifest ON manifest.id = listed.manifest WHERE listed.path = ? AND {OF_BAG}
+"""  # noqa: S608 -- a constant
 _LISTED_BELOW = "SELECT 1 FROM entry WHERE path > ? AND path < ?"
 _TWICE = """
 SELECT m.path, e.line, e.xml_id, e.path, o.line, n.path
@@ -301,7 +303,7 @@ def missing(catalogue: Catalogue) -> Iterator[Finding]:
 def _sources(catalogue: Catalogue, mets: bytes, line: int, path: bytes) -> str:
     """Return all that names a missing file: METS, manifests, and a cell."""
     found = [source_of(mets, line), *starmap(source_of, catalogue.rows(_ALSO_LISTED, path))][:_SOURCES]
-    found += [f"{name} line {number}" for name, number in catalogue.rows(_IN_MANIFESTS, path)]
+    found += [f"{name} line {number}" for name, number in catalogue.rows(grouping.IN_MANIFESTS, path)]
     cells = list(catalogue.rows(_LOST_CELLS, path))
     found += [f"the cell {place} of {shown(archive)}" for archive, place in cells[:1]]
     found += [f"{counted(len(cells) - 1, 'more cell')}"] if len(cells) > 1 else []
@@ -310,8 +312,15 @@ def _sources(catalogue: Catalogue, mets: bytes, line: int, path: bytes) -> str:
 
 
 def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
-    """Yield the files that no METS lists, with their sizes, but those that are listed by another name."""
-    yield from catalogue.rows(_UNLISTED)
+    """Yield the files that no METS lists, with their sizes, but those that are listed by another name.
+
+    The METS that Archivematica writes is on ``objects`` alone: the manifest of its bag stands for the rest.
+    """
+    (top,) = catalogue.row("SELECT path FROM mets WHERE id = 1") or (b"",)
+    is_of_objects = is_top_mets_name(shown(top)) and catalogue.row(_IN_A_BAG) is not None
+    for path, size in catalogue.rows(_UNLISTED):
+        if not (is_of_objects and not path.startswith(_OBJECTS) and catalogue.row(_BY_BAG, path)):
+            yield path, size
 
 
 def _first_exists(catalogue: Catalogue, path: bytes) -> bool:

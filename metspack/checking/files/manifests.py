@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import chain
 from operator import lt
 from pathlib import Path
 
 from metspack.checking import grouping
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, folder_of, shown
+from metspack.checking.catalogue import OF_BAG, Batch, BulkInsert, Catalogue, fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -27,7 +28,7 @@ from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
 from metspack.model import Digest, Finding
-from metspack.packages.files import FolderTree, path_of
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
 from metspack.sizes import counted
 
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
@@ -69,7 +70,7 @@ AND l.path NOT IN sampled ORDER BY l.rowid
 """
 
 _BAGS = "the bag's "
-_OF_BAG = "SELECT id, name FROM manifest WHERE path IS NULL AND name GLOB 'the bag?s *'"
+_OF_BAG = f"SELECT id, name FROM manifest WHERE {OF_BAG}"  # noqa: S608 -- a constant
 
 _CHILD_ALONE = """
 SELECT 1 FROM mptr WHERE mets = 1 AND up AND NOT EXISTS (SELECT 1 FROM mets WHERE parent = 1)
@@ -402,14 +403,24 @@ _BAG_MANIFEST = re.compile(r"(tag)?manifest-([a-z0-9]+)\.txt", re.IGNORECASE)
 _BAG_LINE = re.compile(rb"([0-9A-Fa-f]+)[ \t]+\*?(?:\./)*([^\r\n]+?)[\r\n]*", re.DOTALL)
 _ENCODED = re.compile(rb"%(0A|0D|25)", re.IGNORECASE)
 _OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,18})\.([0-9]{1,18})[ \t\r]*", re.IGNORECASE)
+_LOST = f"""
+SELECT 1 FROM manifest JOIN listed l ON l.manifest = manifest.id
+WHERE {OF_BAG} AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind = 'f')
+"""  # noqa: S608 -- a constant
 _PAYLOAD_SIZE = (
     "SELECT coalesce(sum(size), 0), count(*) FROM disk WHERE kind = 'f' AND path >= ? AND path < ?"
 )
 
 
-def _bag_of(places: CheckedTree) -> tuple[FolderTree, bytes] | None:
+def _bag_of(places: CheckedTree) -> tuple[PackageTree, bytes] | None:
     """Return the bag that a package is, or whose payload it is, and what is cut off paths then."""
     base = places.base
+    if isinstance(base, PackedTree):
+        if base.is_there(_BAG_NAME.encode()):
+            return base, b""
+        around = base.around(_PAYLOAD)
+        is_payload = around is not None and around.is_there(_BAG_NAME.encode())
+        return (around, _PAYLOAD) if around is not None and is_payload else None
     if not isinstance(base, FolderTree) or base.names:
         return None
     if base.is_there(_BAG_NAME.encode()):
@@ -418,6 +429,14 @@ def _bag_of(places: CheckedTree) -> tuple[FolderTree, bytes] | None:
     above = FolderTree(root.parent)
     is_payload = root.name == _PAYLOAD.decode().rstrip("/") and above.is_there(_BAG_NAME.encode())
     return (above, _PAYLOAD) if is_payload else None
+
+
+def _names(tree: PackageTree) -> list[str]:
+    """Return the names of the files in a bag's own folder."""
+    if isinstance(tree, FolderTree):
+        return sorted(os.listdir(tree.root))
+    with closing(tree.walk()) as items:
+        return sorted(shown(each.name) for each in items if each.kind == "f" and b"/" not in each.name)
 
 
 def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
@@ -434,14 +453,14 @@ class _Bag:
     ``above`` is what is cut off the paths in it to get those in the package.
     """
 
-    def __init__(self, catalogue: Catalogue, tree: FolderTree, above: bytes) -> None:
+    def __init__(self, catalogue: Catalogue, tree: PackageTree, above: bytes) -> None:
         self._catalogue = catalogue
         self._tree = tree
         self._above = above
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the bag itself."""
-        names = sorted(os.listdir(self._tree.root))
+        names = _names(self._tree)
         kinds = [(name, found) for name in names if (found := _BAG_MANIFEST.fullmatch(name)) is not None]
         known = [(name, found[1], algorithm_name(found[2])) for name, found in kinds]
         if not any(tag is None for _, tag, _ in known):
@@ -509,6 +528,8 @@ class _Bag:
             stated = [found for line in lines(content) if (found := _OXUM.fullmatch(line.rstrip(b"\n")))]
         self._catalogue.settle()
         span = (b"", b"\xff") if self._above else (_PAYLOAD, _PAYLOAD[:-1] + b"0")
+        if self._catalogue.row(_LOST) is not None:
+            return  # what was lost is told for itself
         size, count = self._catalogue.row(_PAYLOAD_SIZE, *span) or (0, 0)
         for each in stated:
             if (int(each[1]), int(each[2])) != (size, count):

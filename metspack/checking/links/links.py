@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from metspack import uris
+from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
@@ -464,7 +465,8 @@ class LinkCheck:
         near = outcome.nearest or self._near_file(child) or self._near_mets(child)
         alike = outcome.likeness or (likeness(shown(child), near) if near else "")
         facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": alike}
-        return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts)
+        finding = Code.CHILD_MISSING.at(mets.name, pointer.line, **facts)
+        return grouping.with_manifests(self._catalogue, child, finding)
 
     def _claimed(self, mets: _LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
         """Yield a finding if a package checked before has the same child."""

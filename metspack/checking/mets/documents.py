@@ -505,9 +505,13 @@ class DocumentReader:
                 return None, False, self._left(line, place, href)
             return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
         for repair in reference.repairs:
-            if repair is not Repair.PSEUDO_ABSOLUTE or self._places.is_there(path.split(b"/", 1)[0]):
+            if repair is not Repair.PSEUDO_ABSOLUTE or self._leads_in(path):
                 self._seen.count_repair(repair, line, href)
         return path, Repair.PSEUDO_ABSOLUTE in reference.repairs, None
+
+    def _leads_in(self, path: bytes) -> bool:
+        """Return whether a path is there, or begins in the package: what is packed has no folders."""
+        return self._places.is_there(path.split(b"/", 1)[0]) or self._places.is_there(path)
 
     def _left(self, line: int, place: str, href: str) -> Finding:
         self._seen.outside += 1

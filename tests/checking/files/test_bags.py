@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,32 +11,8 @@ from metspack.checking import Level, check
 from metspack.model import Finding
 from tests.findings import ordered
 from tests.packages import forge
-
-INFO = "bag-info.txt"
-PAYLOAD, TAGS = "manifest-sha256.txt", "tagmanifest-md5.txt"
-
-
-def put_in_a_bag(bag: Path) -> Path:
-    """Make a bag of the folder ``data`` in a folder as bagit.py does; returns the payload."""
-    data = bag / "data"
-    files = sorted(path for path in data.rglob("*") if path.is_file())
-    for algorithm in ("sha256", "sha512"):
-        said = (hashlib.new(algorithm, path.read_bytes()).hexdigest() for path in files)
-        lines = zip(said, (path.relative_to(bag).as_posix() for path in files), strict=True)
-        # In the order of the digests: a bag has no order.
-        text = "".join(f"{digest}  {path}\n" for digest, path in sorted(lines))
-        (bag / f"manifest-{algorithm}.txt").write_text(text)
-    size = sum(path.stat().st_size for path in files)
-    (bag / INFO).write_text(f"Bagging-Date: 2026-01-01\nPayload-Oxum: {size}.{len(files)}\n")
-    (bag / "bagit.txt").write_text("BagIt-Version: 0.97\nTag-File-Character-Encoding: UTF-8\n")
-    seal_tags(bag)
-    return data
-
-
-def seal_tags(bag: Path) -> None:
-    tags = [path for path in bag.glob("*.txt") if not path.name.startswith("tagmanifest")]
-    said = [f"{hashlib.md5(path.read_bytes()).hexdigest()} {path.name}\n" for path in tags]  # noqa: S324
-    (bag / TAGS).write_text("".join(said))
+from tests.packages.bags import INFO, PAYLOAD, TAGS, put_in_a_bag, seal_tags
+from tests.packages.spread import tarred, zipped
 
 
 @pytest.fixture
@@ -143,3 +118,37 @@ def test_the_payload_of_a_bag_is_the_package_also_without_its_mets(bag: Path) ->
     assert not told & {"F020", "F021", "F022", "F026", "F040", "F041"}
     (bag / "data" / "more").touch()
     assert {"F041", "F042"} <= {each.code for each in check(bag)}
+
+
+def packed(bag: Path, form: str, inside: str) -> Path:
+    """Pack a bag, without the folder itself where there is nothing ``inside``."""
+    if form == "zip":
+        return zipped(bag, bag.with_name("bag.zip"), inside=inside)
+    return tarred(bag, bag.with_name("bag.tar"), inside=inside)
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+@pytest.mark.parametrize("inside", ["", "bag"])
+def test_a_bag_in_a_zip_or_tar_file_is_one(bag: Path, form: str, inside: str) -> None:
+    for path in (bag / "data").glob("manifest-*.txt"):
+        path.unlink()
+    put_in_a_bag(bag)
+    assert not list(check(packed(bag, form, inside)))
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+@pytest.mark.parametrize("damage", [name for name in DAMAGES if "folder" not in name])
+def test_what_is_wrong_with_a_packed_bag_is_told_as_in_a_folder(bag: Path, form: str, damage: str) -> None:
+    harm, code, path, is_sealed = DAMAGES[damage]
+    harm(bag)
+    if is_sealed:
+        seal_tags(bag)
+    found = ordered(check(packed(bag, form, "bag")))
+    assert [(each.code, each.path) for each in found] == [(code, path)]
+
+
+def test_a_lost_file_of_a_bag_is_told_once(bag: Path) -> None:
+    next(path for path in (bag / "data").rglob("*.bin")).unlink()
+    (finding,) = found(bag)
+    assert finding.code == "F001"
+    assert "the bag's manifest-sha256.txt line" in finding.message
