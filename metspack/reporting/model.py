@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -357,8 +357,18 @@ def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, Readershi
 
 
 def readers_lines(summary: CheckSummary) -> list[str]:
-    """Return which programs find the LOBs of each archive, in a line each."""
-    return [printable(f"{said.sentence(each.path)}.") for each, said in readers_of(summary)]
+    """Return which programs find the LOBs of the archives; of those found by the same, in one line."""
+    alike: dict[Readership, list[str]] = {}
+    for each, said in readers_of(summary):
+        alike.setdefault(said, []).append(each.path)
+    return [printable(f"{said.sentence(_archives(paths))}.") for said, paths in alike.items()]
+
+
+def _archives(paths: Sequence[str]) -> str:
+    if len(paths) == 1:
+        return paths[0]
+    more = counted(len(paths) - 1, "more archive")
+    return f"{paths[0]} and {more}"
 
 
 def package(result: PackageResult) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def siard(
     return buffer.getvalue()
 
 
-def child(segment: int, lobs: Sequence[Lob], name: str, prefix: str = "") -> bytes:
+def child(segment: int, lobs: Sequence[Lob], name: str, prefix: str = "", objid: str = PARENT_OBJID) -> bytes:
     files = "\n".join(
         f'<mets:file ID="{prefix}s0.t2.c4.r{lob.row}" OWNERID="{prefix}s0.t2.c4.r{lob.row}" '
         'MIMETYPE="application/octet-stream" '
@@ -154,7 +154,7 @@ def child(segment: int, lobs: Sequence[Lob], name: str, prefix: str = "") -> byt
 {pointers}
 </mets:div></mets:structMap>
 <mets:structMap TYPE="logical" LABEL="parent IP"><mets:div LABEL="IP parent identifier">
-<mets:mptr xlink:href="{PARENT_OBJID}" LOCTYPE="URN" xlink:title="Referencing the parent IP"/>
+<mets:mptr xlink:href="{objid}" LOCTYPE="URN" xlink:title="Referencing the parent IP"/>
 </mets:div></mets:structMap>
 </mets:mets>
 """.encode()
@@ -167,7 +167,7 @@ def _file(identifier: str, data: bytes, href: str) -> str:
     )
 
 
-def parent(archive: bytes, children: dict[int, bytes], name: str) -> bytes:
+def parent(archive: bytes, children: dict[int, bytes], name: str, objid: str = PARENT_OBJID) -> bytes:
     files = "\n".join(
         _file(f"ID_{name}_lobseg_{number}_mets", data, f"{name}_lobseg_{number}/mets.xml")
         for number, data in children.items()
@@ -178,7 +178,7 @@ def parent(archive: bytes, children: dict[int, bytes], name: str) -> bytes:
         for number in children
     )
     return f"""<?xml version="1.0" encoding="UTF-8"?>
-<mets:mets {_NAMESPACES} OBJID="{PARENT_OBJID}" TYPE="SIARD2.2 INDEX" LABEL="parent IP">
+<mets:mets {_NAMESPACES} OBJID="{objid}" TYPE="SIARD2.2 INDEX" LABEL="parent IP">
 <mets:fileSec><mets:fileGrp ID="ID_SIARD_FILES">
 <mets:fileGrp ID="ID_SIARD_DDL">
 {_file("ID_NORTHWIND.SIARD", archive, f"{name}.siard")}
@@ -196,7 +196,14 @@ def parent(archive: bytes, children: dict[int, bytes], name: str) -> bytes:
 """.encode()
 
 
-def forge(root: Path, lobs: Sequence[Lob] = LOBS, name: str = "Northwind") -> Path:
+def forge(
+    root: Path,
+    lobs: Sequence[Lob] = LOBS,
+    name: str = "Northwind",
+    objid: str = PARENT_OBJID,
+    *,
+    with_manifests: bool = True,
+) -> Path:
     """Write a good package into a new folder and return it."""
     root.mkdir(parents=True)
     children: dict[int, bytes] = {}
@@ -207,12 +214,13 @@ def forge(root: Path, lobs: Sequence[Lob] = LOBS, name: str = "Northwind") -> Pa
             path = folder / lob.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(lob.data)
-        children[segment] = child(segment, held, name)
+        children[segment] = child(segment, held, name, objid=objid)
         (folder / "mets.xml").write_bytes(children[segment])
     archive = siard(table(lobs, name), rows=len(lobs))
     (root / f"{name}.siard").write_bytes(archive)
-    (root / "mets.xml").write_bytes(parent(archive, children, name))
-    write_manifests(root)
+    (root / "mets.xml").write_bytes(parent(archive, children, name, objid))
+    if with_manifests:
+        write_manifests(root)
     return root
 
 
@@ -262,6 +270,12 @@ _ENTRY = re.compile(r'SIZE="[0-9]*" CHECKSUM="[0-9a-f]*"([^>]*>\s*<mets:FLocat [
 
 def seal(root: Path) -> None:
     """Write the parent's digests and sizes, then the manifests, from what lies there now."""
+    seal_parent(root)
+    write_manifests(root)
+
+
+def seal_parent(root: Path) -> None:
+    """Write the parent's digests and sizes from what lies there now."""
     mets = root / "mets.xml"
 
     def entry(found: re.Match[str]) -> str:
@@ -273,7 +287,6 @@ def seal(root: Path) -> None:
 
     if mets.is_file():
         mets.write_text(_ENTRY.sub(entry, mets.read_text()))
-    write_manifests(root)
 
 
 def edit(path: Path, old: str, new: str, *, count: int = 1) -> None:

@@ -7,6 +7,7 @@ it is wrong: requirements of E-ARK by their names, everything else by its code.
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tarfile
 import zipfile
@@ -396,22 +397,22 @@ def recommended(folder: Path) -> None:
     forge.forge(folder)
 
 
-def called(name: str) -> Callable[[Path], object]:
+def called(name: str, write: Callable[[Path], object] = recommended) -> Callable[[Path], object]:
     """Return what writes that package with its own METS under another name, from which its paths are told."""
 
-    def write(folder: Path) -> None:
-        recommended(folder)
+    def rename(folder: Path) -> None:
+        write(folder)
         mets = folder / "mets.xml"
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         text = mets.read_text()
         if target.parent != folder:
-            text = text.replace('xlink:href="Northwind', 'xlink:href="../Northwind')
+            text = re.sub('href="(?=[^"]*(?:\\.siard|/mets\\.xml)")', 'href="../', text)
         mets.unlink()
         target.write_text(text)
         forge.write_manifests(folder)
 
-    return write
+    return rename
 
 
 def in_a_bag(write: Callable[[Path], object]) -> Callable[[Path], object]:

@@ -1,11 +1,13 @@
 """Findings as lines and as JSON."""
 
 import json
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import CheckSummary, Code, PackageResult
+from metspack.layouts.names import ArchiveRoutes
 from metspack.reporting import model as reporting
 from metspack.resources import __version__
 
@@ -85,3 +87,14 @@ def test_verdicts() -> None:
     assert reporting.verdict(NONE) == "ok"
     warned = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=1, infos=9)
     assert reporting.verdict(warned) == "warning"
+
+
+def test_archives_that_the_same_programs_read_are_told_together() -> None:
+    def routes(path: str, version: str) -> ArchiveRoutes:
+        return ArchiveRoutes(path=path, version=version, is_apart=False, routes=())
+
+    same = [routes(f"p{number}/a.siard", "2.2") for number in range(40)]
+    summary = replace(NONE, routes=(*same, routes("old.siard", "1.0")))
+    said, other = reporting.readers_lines(summary)
+    assert said.startswith("LOBs of p0/a.siard and 39 more archives found by")
+    assert other.startswith("LOBs of old.siard found by")

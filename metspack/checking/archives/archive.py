@@ -99,12 +99,16 @@ def unnamed(
         yield Code.ENTRY_OF_NOTHING.at(shown(form.path), 0, first, found=first, count=f"{count:,}")
 
 
+# Where METS and the file differ, a cell is right that agrees with either: the difference is told for itself.
 _LENGTHS = f"""
-SELECT archive, place, path, length, bytes FROM (
-    SELECT c.id, c.archive, c.place, c.path, c.length, coalesce(c.size,
-        (SELECT min(e.size) FROM entry e WHERE e.path = c.path),
-        (SELECT d.size FROM disk d WHERE d.path = c.path AND d.kind = 'f')) AS bytes FROM cell c
-) WHERE {textlength.impossible_sql("length", "bytes")} ORDER BY id
+SELECT archive, place, path, length, coalesce(held, bytes) FROM (
+    SELECT id, archive, place, path, length, bytes,
+        (SELECT d.size FROM disk d WHERE d.path = c.path AND d.kind = 'f') AS held FROM (
+        SELECT c.id, c.archive, c.place, c.path, c.length, coalesce(c.size,
+            (SELECT min(e.size) FROM entry e WHERE e.path = c.path),
+            (SELECT d.size FROM disk d WHERE d.path = c.path AND d.kind = 'f')) AS bytes FROM cell c
+    ) c WHERE {textlength.impossible_sql("length", "bytes")}
+) WHERE held IS NULL OR {textlength.impossible_sql("length", "held")} ORDER BY id
 """  # noqa: S608 -- names of columns
 _AGAINST_METS = """
 SELECT c.archive, c.place, c.path, c.algorithm, c.digest, e.digest, m.path, e.line
