@@ -215,7 +215,7 @@ class FixityCodes:
     )  # fmt: skip
     BAG_LINE = rule(
         "F043", ERROR, "Line of a bag's manifest not understood",
-        "the bag's {manifest}: lines that are no digest and path: {count}, the first is {found!r}",
+        "the bag's {manifest}: lines that are not understood: {count}, the first is {found!r}",
         f"{_BAG}, 2.1.3",
         "The line proves nothing about any file.",
         RESTORE,
@@ -226,4 +226,11 @@ class FixityCodes:
         f"{_BAG}, 2.1.3",
         "Nothing in the bag says which files belong to it, and what bytes they have.",
         "Get the bag again from another copy.",
+    )  # fmt: skip
+    NOT_FETCHED = rule(
+        "F045", INFO, "Files of a bag not fetched",
+        "files that are not here and are still to be fetched: {count}, the first is {expected!r} from {url}",
+        f"{_BAG}, 2.2.3",
+        "A bag may leave files of its payload elsewhere; until they are fetched nothing is known of them.",
+        "Fetch the files from where fetch.txt says they are, and check the bag again.",
     )  # fmt: skip

@@ -81,7 +81,7 @@ AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
 """
 _GONE = _MISSING.replace(
     "WHERE e.path IS",
-    """WHERE e.path IN gone
+    """WHERE e.path IN gone AND e.path NOT IN unfetched
 AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.path = e.path AND o.id < e.id) AND e.path IS""",
 )
 _ALSO_LISTED = """

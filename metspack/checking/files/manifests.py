@@ -43,7 +43,8 @@ _SHOWN = 80
 
 _NOT_THERE = """
 SELECT m.name, l.line, l.path FROM listed l JOIN manifest m ON m.id = l.manifest
-WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd') ORDER BY l.rowid
+WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
+AND l.path NOT IN unfetched ORDER BY l.rowid
 """
 _NOT_NAMED = """
 SELECT d.path FROM manifest m CROSS JOIN disk d
@@ -402,6 +403,8 @@ _BAG_NAME, _PAYLOAD = "bagit.txt", b"data/"
 _BAG_MANIFEST = re.compile(r"(tag)?manifest-([a-z0-9]+)\.txt", re.IGNORECASE)
 _BAG_LINE = re.compile(rb"([0-9A-Fa-f]+)[ \t]+\*?(?:\./)*([^\r\n]+?)[\r\n]*", re.DOTALL)
 _ENCODED = re.compile(rb"%(0A|0D|25)", re.IGNORECASE)
+_FETCH = "fetch.txt"
+_FETCH_LINE = re.compile(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re.DOTALL)
 _OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,18})\.([0-9]{1,18})[ \t\r]*", re.IGNORECASE)
 _LOST = f"""
 SELECT 1 FROM manifest JOIN listed l ON l.manifest = manifest.id
@@ -472,6 +475,8 @@ class _Bag:
                 yield from self._manifest(name, algorithm, is_of_tags=tag is not None)
             except OSError as error:
                 yield Code.UNREADABLE.at(self._shown(name), reason=fault(error))
+        if _FETCH in names:
+            yield from self._unfetched()
         if "bag-info.txt" in names:
             yield from self._information("bag-info.txt")
 
@@ -519,6 +524,28 @@ class _Bag:
         if (found := hashers.digest(expected.algorithm)) != expected:
             facts = {"expected": f"{expected.algorithm} {expected.value}", "found": found.value}
             yield Code.BAG_DIFFERS.at(where, manifest=manifest, **facts)
+
+    def _unfetched(self) -> Iterator[Finding]:
+        """Yield that files of the payload are still to be fetched, which are not lost then."""
+        self._catalogue.settle()
+        strange, fault, count, first = 0, b"", 0, ("", "")
+        with self._tree.content(_FETCH.encode()) as content:
+            for line in filter(bytes.strip, lines(content)):
+                found = _FETCH_LINE.fullmatch(line)
+                reason, path = ("no line", b"") if found is None else _path(_decoded(found[2]), escaped=False)
+                if found is None or reason or not path.startswith(_PAYLOAD):
+                    strange, fault = strange + 1, fault or line
+                    continue
+                inner = path.removeprefix(self._above)
+                if self._catalogue.row(_IS_FILE, inner) is None:
+                    self._catalogue.put("INSERT OR IGNORE INTO unfetched VALUES (?)", inner)
+                    count, first = count + 1, first if count else (shown(inner), shown(found[1]))
+        if count:
+            facts = {"count": f"{count:,}", "expected": first[0], "url": first[1]}
+            yield Code.NOT_FETCHED.at(self._shown(_FETCH), **facts)
+        if strange:
+            facts = {"found": shown(fault.strip()[:_SHOWN]), "count": f"{strange:,}", "manifest": _FETCH}
+            yield Code.BAG_LINE.at(self._shown(_FETCH), **facts)
 
     def _information(self, name: str) -> Iterator[Finding]:
         """Yield that there are more or fewer files, or bytes, than bag-info.txt says (Payload-Oxum)."""

@@ -152,3 +152,36 @@ def test_a_lost_file_of_a_bag_is_told_once(bag: Path) -> None:
     (finding,) = found(bag)
     assert finding.code == "F001"
     assert "the bag's manifest-sha256.txt line" in finding.message
+
+
+def to_be_fetched(bag: Path, lines: str = "") -> str:
+    """Take a LOB out of the payload, and say in fetch.txt from where to fetch it; returns its path."""
+    lob = bag / "data" / forge.SECOND
+    listed = f"https://archive.example/a%20b {lob.stat().st_size} data/{forge.SECOND}\n"
+    (bag / "fetch.txt").write_text(listed + lines)
+    lob.unlink()
+    seal_tags(bag)
+    return forge.SECOND
+
+
+@pytest.mark.parametrize("form", ["", "zip", "tar"])
+def test_what_is_still_to_be_fetched_is_not_lost(bag: Path, form: str) -> None:
+    path = to_be_fetched(bag, "ftp://x - data/mets.xml\r\n\n")
+    (finding,) = ordered(check(packed(bag, form, "bag") if form else bag))
+    assert (finding.code, finding.path, finding.severity.value) == ("F045", "../fetch.txt", "info")
+    assert "fetched: 1, the first is" in finding.message
+    assert path in finding.message
+    assert "from https://archive.example/a%20b" in finding.message
+
+
+def test_what_is_lost_and_not_in_fetch_txt_is_lost(bag: Path) -> None:
+    to_be_fetched(bag)
+    (bag / "data" / forge.FIRST).unlink()
+    assert codes(bag) == ["F045", "F001"]
+
+
+def test_lines_of_fetch_txt_that_are_none_are_told(bag: Path) -> None:
+    to_be_fetched(bag, "https://x data/mets.xml\nhttps://x 3 data/../x\nhttps://x 3 bag-info.txt\n")
+    told = {each.code: each.message for each in found(bag)}
+    assert set(told) == {"F043", "F045"}
+    assert "not understood: 3, the first is 'https://x data/mets.xml'" in told["F043"]
