@@ -215,14 +215,14 @@ def _together(branches: Sequence[_Branch], shown: int = 0) -> _Branch:
     else:
         label = counted(len(branches), f"{one} without a fault", f"{several} without a fault")
     deeper = sum(each.packages - 1 for each in branches)
-    also = f", with {counted(deeper, 'child', 'children')} of {'theirs' if len(branches) > 1 else 'its'}"
+    below = f"{counted(deeper, 'child', 'children')} below" if deeper else ""
     links = {each.link for each in entries}
     return _Branch(
         entry=_MapEntry(
             key=("", label),
             label=label,
-            note=f"not drawn one by one{also if deeper else ''}",
-            title=f"{label}{also if deeper else ''}",
+            note=f"{below}{', ' if below else ''}not drawn one by one",
+            title=f"{label}, {below}" if below else label,
             state=(LinkState.BROKEN if faults else LinkState.OK).value,
             link=links.pop() if len(links) == 1 else LinkState.BROKEN if faults else LinkState.OK,
             names_child=all(each.names_child for each in entries),

@@ -156,7 +156,7 @@ def test_deep_nesting_stays_within_the_picture_and_can_be_read() -> None:
         assert len({each.x for each in found.boxes}) == min(levels, 10)
         assert all(len(each.label) * 10 <= found.box[0] for each in found.boxes)
         assert found.narrowest * 12 / found.width >= 10, "letters of 12 are never shown smaller than 10"
-    assert found.boxes[-1].title == "1 child without a fault, with 30 children of its"
+    assert found.boxes[-1].title == "1 child without a fault, 30 children below"
     assert [len(each.title) for each in found.boxes].count(len(found.boxes[-1].title)) == 1
 
 
@@ -196,6 +196,7 @@ def test_of_many_packages_those_at_fault_are_drawn_each_with_its_own_children() 
     assert found.height <= 3_000
     assert said["p13/mets.xml"] == ["p13/c0", "p13/c1", "23 children without a fault"]
     assert list(said)[-1] == "26 packages, no child at fault"
+    assert found.boxes[-1].note == "650 children below, not drawn one by one"
     said = labels(found := linkmap.link_map(tops, delivery(40, 25, dict.fromkeys(range(40), 7))))
     assert found.height <= 3_000
     assert said["p0/mets.xml"] == ["25 children, 7 at fault"]
