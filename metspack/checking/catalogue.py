@@ -49,6 +49,8 @@ CREATE TABLE edge (
 CREATE INDEX edge_parent ON edge (parent, child);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
+CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
+CREATE INDEX meant_folder ON meant (folder);
 CREATE TABLE above (key TEXT, found TEXT);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
 CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;

@@ -26,6 +26,7 @@ from metspack.reporting.model import (
     ReportFacts,
     SegmentContent,
     parts,
+    places,
     printable,
     readers_lines,
     sampled,
@@ -61,7 +62,7 @@ def environment() -> Environment:
 
 
 SHOWN = 500
-"""Findings of one code on the page; how many more there are is said."""
+"""Findings of one code on the page, and places of one finding; how many more there are is said."""
 
 _CHILDREN = 5_000
 _NAMED = 10  # representations that are not in order
@@ -175,7 +176,14 @@ def _section(kept: FindingStore, group: CodeGroup, excerpts: Excerpts) -> dict[s
         "group": group,
         "rule": group.explanation,
         "findings": (
-            {"where": where, "said": said, "line": each.line, "excerpt": excerpts.of(each)}
+            {
+                "where": where,
+                "said": said,
+                "line": each.line,
+                "excerpt": excerpts.of(each),
+                "places": list(places(each, SHOWN)),
+                "more": each.count - 1,
+            }
             for each in kept.of_group(group, SHOWN)
             for where, said in (parts(each),)
         ),

@@ -53,6 +53,12 @@ AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM renamed r JOIN listed l ON l.path = r.path AND l.manifest = m.id
     WHERE r.other = d.path)
 AND NOT EXISTS (
+    SELECT 1 FROM meant k JOIN listed l ON l.manifest = m.id
+        AND l.path = CAST(k.was || substr(d.path, length(k.folder) + 1) AS BLOB)
+    WHERE k.folder = (SELECT max(o.folder) FROM meant o WHERE o.folder <= d.path)
+    AND substr(d.path, 1, length(k.folder)) = k.folder
+)
+AND NOT EXISTS (
     SELECT 1 FROM listed l JOIN pack k ON k.path = l.path WHERE l.manifest = m.id AND k.folder =
         (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
     AND substr(d.path, 1, length(k.folder)) = k.folder
