@@ -83,6 +83,7 @@ CREATE TABLE verified (path BLOB PRIMARY KEY, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
 CREATE TABLE gone (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE gone_together (key BLOB PRIMARY KEY, path BLOB) WITHOUT ROWID;
 CREATE TABLE lost_cell (path BLOB, archive BLOB, place TEXT);
 CREATE INDEX lost_cell_path ON lost_cell (path);
 CREATE TABLE piece (

@@ -481,7 +481,7 @@ class LinkCheck:
         package = self._package(pointer, child, called)
         number = self._catalogue.new_mets(child, mets.id, called, done=True, package=package)
         self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
-        near = outcome.nearest or self._near_file(child) or self._near_mets(child)
+        near = outcome.nearest or self._near_file(child) or self._near_mets(child, package)
         alike = outcome.likeness or (likeness(shown(child), near) if near else "")
         if near and not outcome.nearest:
             self._edits.learn(shown(child), near)
@@ -594,11 +594,16 @@ class LinkCheck:
                 return near, None if row is None else row[0]
         return "", None
 
-    def _near_mets(self, child: bytes) -> str:
-        """Return the METS most like a missing one of those that no METS read so far lists."""
+    def _near_mets(self, child: bytes, package: bytes | None) -> str:
+        """Return the METS most like a missing one of those that no METS read so far lists.
+
+        ``package`` is the folder of the package that it is a representation's of, None for a child.
+        """
         if self._guesses > _NEAREST_FOR:
             return ""
-        return nearest(shown(child), (shown(path) for (path,) in self._catalogue.rows(_FREE, _NEAREST_FOR)))
+        free = (path for (path,) in self._catalogue.rows(_FREE, _NEAREST_FOR))
+        alike = (path for path in free if (package is None) is not is_of_representation(path))
+        return nearest(shown(child), map(shown, alike))
 
     def _near_file(self, child: bytes) -> str:
         for known in self._edits.meant(shown(child)):

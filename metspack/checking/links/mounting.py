@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from metspack import uris
@@ -62,6 +63,7 @@ class Mounting:
         self._roots = roots
         self._own = own
         self._whole = whole
+        self._named: tuple[bytes, frozenset[str]] = (b"", frozenset())
 
     def found(self, wanted: Wanted) -> Generator[Finding, None, MountOutcome]:
         """Search for a child that is not at its place, and mount it if it is found elsewhere.
@@ -142,13 +144,25 @@ class Mounting:
             )
         if wanted.place is not None:
             return MountOutcome()
-        near, likeness = self._roots.nearest(wanted.called, {bare(wanted.parent_objid or "")})
+        # One that the parent names itself is nearest only where there is no other, and is not what is meant.
+        near, likeness = self._roots.nearest(wanted.called, self._named_by(wanted))
         found = next(self._roots.named(near), None) if near else None
+        if not near:
+            near, likeness = self._roots.nearest(wanted.called, {bare(wanted.parent_objid or "")})
         if found is not None:
             self._roots.mean(found, wanted.parent_objid)
         return MountOutcome(
             nearest=near, likeness=likeness, meant=None if found is None else self.own_path(found)
         )
+
+    def _named_by(self, wanted: Wanted) -> AbstractSet[str]:
+        """Return the OBJID of a METS and those that it names itself, none of which another name means."""
+        if self._named[0] != wanted.parent_path:
+            sql = "SELECT p.href FROM mptr p JOIN mets m ON m.id = p.mets WHERE m.path = ? AND NOT p.url"
+            hrefs = self._catalogue.rows(sql, wanted.parent_path)
+            names = frozenset(bare(href) for (href,) in hrefs if href)
+            self._named = wanted.parent_path, names | {bare(wanted.parent_objid or "")}
+        return self._named[1]
 
     def _mount(
         self, wanted: Wanted, found: FoundPackage, at: bytes | None

@@ -92,7 +92,7 @@ class Roots:
         self._claims: dict[str, str] = {}
         self._edits = KnownEdits()
         self._guesses = 0
-        self._unlike: set[str] = set()
+        self._unlike: set[tuple[str, int]] = set()
         self._siblings: dict[str, frozenset[str]] = {}
         self._meant: set[tuple[str, str]] = set()
         self._real = [os.path.realpath(each) for each in self._roots]
@@ -290,14 +290,14 @@ class Roots:
         key = bare(objid)
         known = (each for each in self._edits.meant(key) if each not in others and self._is_known(each))
         near = next(known, "")
-        if not near and key not in self._unlike and self._guesses < _GUESSES:
+        if not near and (key, len(others)) not in self._unlike and self._guesses < _GUESSES:
             self._guesses += 1
             sql = "SELECT DISTINCT bare FROM document WHERE bare <> '' ORDER BY bare LIMIT ?"
             near = nearest(key, (each for (each,) in self._rows(sql, _NEAR) if each not in others))
             if near:
                 self._edits.learn(key, near)
             else:
-                self._unlike.add(key)
+                self._unlike.add((key, len(others)))
         return near, likeness(key, near) if near else ""
 
     def nearest_parent(self, objid: str, child: str) -> tuple[str, str]:
