@@ -414,16 +414,18 @@ _PAYLOAD_SIZE = (
 
 
 def _bag_of(places: CheckedTree) -> tuple[FolderTree, bytes] | None:
-    """Return the bag that a package is, or whose payload it is, and what is cut off paths then."""
+    """Return the bag that a package is, or in whose payload it is, and what is cut off paths then."""
     base = places.base
     if not isinstance(base, FolderTree) or base.names:
         return None
     if base.is_there(_BAG_NAME.encode()):
         return base, b""
     root = Path(os.path.realpath(base.root))
-    above = FolderTree(root.parent)
-    is_payload = root.name == _PAYLOAD.decode().rstrip("/") and above.is_there(_BAG_NAME.encode())
-    return (above, _PAYLOAD) if is_payload else None
+    for payload in (root, *root.parents):
+        above = FolderTree(payload.parent)
+        if payload.name == _PAYLOAD.decode().rstrip("/") and above.is_there(_BAG_NAME.encode()):
+            return above, os.fsencode(root.relative_to(payload.parent)) + b"/"
+    return None
 
 
 def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
@@ -437,13 +439,17 @@ def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
 class _Bag:
     """A bag: its payload manifests go to the catalogue, the files about it are compared at once.
 
-    ``above`` is what is cut off the paths in it to get those in the package.
+    ``above`` is what is cut off the paths in it to get those in the package. Where the payload holds more
+    than the package, what is about all of it is not compared.
     """
 
     def __init__(self, catalogue: Catalogue, tree: FolderTree, above: bytes) -> None:
         self._catalogue = catalogue
         self._tree = tree
         self._above = above
+        steps = above.decode("utf-8", "surrogateescape").split("/")[:-1]
+        folders = (tree.root.joinpath(*steps[:depth]) for depth in range(1, len(steps)))
+        self._is_alone = all(len(os.listdir(each)) == 1 for each in folders)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the bag itself."""
@@ -453,17 +459,17 @@ class _Bag:
         if not any(tag is None for _, tag, _ in known):
             yield Code.BAG_WITHOUT_MANIFEST.at(self._shown(_BAG_NAME))
         for name, tag, algorithm in known:
-            if algorithm is None:
+            if algorithm is None or (tag is not None and not self._is_alone):
                 continue
             try:
                 yield from self._manifest(name, algorithm, is_of_tags=tag is not None)
             except OSError as error:
                 yield Code.UNREADABLE.at(self._shown(name), reason=fault(error))
-        if "bag-info.txt" in names:
+        if "bag-info.txt" in names and self._is_alone:
             yield from self._information("bag-info.txt")
 
     def _shown(self, name: str) -> str:
-        return f"../{name}" if self._above else name
+        return "../" * self._above.count(b"/") + name
 
     def _manifest(self, name: str, algorithm: str, *, is_of_tags: bool) -> Iterator[Finding]:
         number = 0 if is_of_tags else self._catalogue.put(_PUT_MANIFEST, f"{_BAGS}{name}", algorithm)
@@ -482,7 +488,7 @@ class _Bag:
                 digest = found[1].decode().lower()
                 if is_of_tags:
                     yield from self._tag_file(name, path, Digest(algorithm=algorithm, value=digest))
-                else:
+                elif path.startswith(self._above):
                     batch.add(_PUT_LINE, number, path.removeprefix(self._above), digest, line_number)
         batch.flush()
         self._catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from metspack.checking import Level, check
 from metspack.model import Finding
+from tests.checking.links.test_deliveries import numbered
 from tests.findings import ordered
 from tests.packages import forge
 
@@ -143,3 +145,35 @@ def test_the_payload_of_a_bag_is_the_package_also_without_its_mets(bag: Path) ->
     assert not told & {"F020", "F021", "F022", "F026", "F040", "F041"}
     (bag / "data" / "more").touch()
     assert {"F041", "F042"} <= {each.code for each in check(bag)}
+
+
+def test_a_package_in_a_folder_of_the_payload_is_in_the_bag_as_well(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    forge.forge(bag / "data/box/ip")
+    put_in_a_bag(bag)
+    assert list(check(bag)) == []
+    manifest = bag / PAYLOAD
+    manifest.write_text(re.sub(f"(?m)^.(.*{forge.FIRST})", r"0\1", manifest.read_text()))
+    (bag / "data/box/ip/note").touch()
+    told = ordered(check(bag, Level.FIXITY))
+    assert {(each.path, each.code) for each in told} == {
+        (f"../../../{manifest.name}", "F042"),
+        ("../../../bag-info.txt", "F042"),
+        (forge.FIRST, "F026"),
+        ("note", "F010"),
+        ("note", "F024"),
+        ("note", "F041"),
+    }
+
+
+def test_of_several_packages_in_a_bag_each_is_held_against_its_own_lines(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    for number in (20, 21):
+        numbered(bag / f"data/{number}", number)
+    put_in_a_bag(bag)
+    assert list(check(bag)) == []
+    manifest = bag / PAYLOAD
+    manifest.write_text(re.sub(f"(?m)^.(.*21/{forge.FIRST})", r"0\1", manifest.read_text()))
+    (bag / "data/more").touch()
+    told = [(each.path, each.code) for each in check(bag, Level.FIXITY)]
+    assert told == [(f"{bag}/data/21/{forge.FIRST}", "F026")]
