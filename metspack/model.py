@@ -499,6 +499,19 @@ class Severity(Enum):
     INFO = "info"
 
 
+MOST_PLACES = 10_000
+"""Places that one finding has at most; how many there are is said all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingPlace:
+    """A further place of what a finding is about: file, line and what narrows it, as a finding has them."""
+
+    path: str
+    line: int = 0
+    place: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """Something that is wrong with a package.
@@ -506,7 +519,8 @@ class Finding:
     ``path`` is the file it is about, relative to the package root with ``/``; ``line`` counts from 1,
     0 when it means nothing; ``place`` narrows it further (an id, a cell). ``facts`` are the values
     the message was made from, as sorted pairs. ``requirement`` is that of E-ARK which it tells of
-    (``CSIP60``), empty for none.
+    (``CSIP60``), empty for none. What one cause does in many places is one finding: ``count`` says in how
+    many, ``others`` are those beside its own, at most ``MOST_PLACES`` in all.
     """
 
     code: str
@@ -517,6 +531,8 @@ class Finding:
     message: str
     facts: tuple[tuple[str, str], ...] = ()
     requirement: str = ""
+    count: int = 1
+    others: tuple[FindingPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,8 @@ CREATE TABLE edge (
 CREATE INDEX edge_parent ON edge (parent, child);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
+CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
+CREATE INDEX meant_folder ON meant (folder);
 CREATE TABLE above (key TEXT, found TEXT);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
 CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
@@ -82,6 +84,7 @@ CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
 CREATE TABLE gone (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE gone_together (key BLOB PRIMARY KEY, path BLOB) WITHOUT ROWID;
 CREATE TABLE lost_cell (path BLOB, archive BLOB, place TEXT);
 CREATE INDEX lost_cell_path ON lost_cell (path);
 CREATE TABLE piece (

@@ -1,15 +1,20 @@
 """Grouped findings: a missing, renamed or foreign folder is reported once, with a count of its files.
 
-So is a requirement that every METS of a kind breaks alike: that comes of the tool that wrote them.
+So is a requirement that every METS of a kind breaks alike: that comes of the tool that wrote them. And so are
+links that are all wrong in the same way, because one name or one beginning of names was changed.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from metspack.checking.catalogue import LISTED_PATH, Catalogue, folder_of, shown
-from metspack.model import Finding
+from metspack.checking.codes import Code
+from metspack.checking.similarity import TextEdit
+from metspack.files import tempdb
+from metspack.model import MOST_PLACES, Finding, FindingPlace, Severity
 
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
 
@@ -127,6 +132,150 @@ def _of_all(finding: Finding, kind: str, count: int) -> Finding:
         message=f"{finding.message}; likewise in {count - 1:,} more METS of {kind}, which points to the "
         "tool that wrote them, not to damage",
         facts=tuple(sorted((*finding.facts, ("documents", f"{count:,}")))),
+    )
+
+
+_DIFFERING = {
+    Code.MPTR_WITHOUT_FILE.id: ("href", "nearest"),
+    Code.CHILD_MISSING.id: ("expected", "nearest"),
+    Code.CHILD_OBJID_DIFFERS.id: ("expected", "found"),
+    Code.CHILD_NOWHERE.id: ("href", "nearest"),
+    Code.OTHER_PARENT.id: ("found", "expected"),
+    Code.DIVISION_DISAGREES.id: ("found", "expected"),
+    Code.LEAVES_ROOT.id: ("href", "nearest"),
+}
+"""The facts that one cause changes alike, in all places of a package: what a link says, and what it means."""
+
+_OF_OTHERS = ("parent", "expected")
+"""The same of a child that is found, but names another parent."""
+
+_PARENTS = {Code.PARENT_NOT_HERE.id: ("expected", "nearest"), Code.PARENT_NOWHERE.id: ("expected", "nearest")}
+"""The same of a parent, which packages name that are apart from each other."""
+
+
+def cause(finding: Finding, package: str) -> str:
+    """Return what made a finding, as far as others have the same cause; "" for one that is told alone.
+
+    Links of one ``package`` have one cause if all were changed by one edit; those of several packages, if
+    they name one parent that is called otherwise.
+    """
+    facts = dict(finding.facts)
+    differing = (_DIFFERING | _PARENTS).get(finding.code, ("", ""))
+    if finding.code == Code.CHILD_NOWHERE.id and "parent" in facts:
+        differing = _OF_OTHERS
+    said, meant = (facts.get(each, "") for each in differing)
+    if not said or not meant:
+        return ""
+    if finding.code in _PARENTS:
+        return json.dumps((finding.code, said, meant))
+    edit = TextEdit.of(said, meant)
+    return json.dumps((finding.code, package, edit.before, edit.now, edit.is_case))
+
+
+_CAUSES = """
+CREATE TABLE cause (id INTEGER PRIMARY KEY, key TEXT UNIQUE, count INTEGER, rank BLOB, finding TEXT);
+CREATE TABLE place (cause INTEGER, rank BLOB, path TEXT, line INTEGER, place TEXT);
+CREATE INDEX place_cause ON place (cause, rank);
+CREATE TABLE owner (cause INTEGER, owner TEXT, PRIMARY KEY (cause, owner)) WITHOUT ROWID;
+"""
+_PUT_CAUSE = "INSERT INTO cause (key, count, rank, finding) VALUES (?, 1, ?, ?)"
+_COUNT = "UPDATE cause SET count = count + 1 WHERE id = ?"
+_PUT_FIRST = "UPDATE cause SET rank = ?, finding = ? WHERE id = ?"
+_FIRST_PLACES = "SELECT path, line, place FROM place WHERE cause = ? ORDER BY rank LIMIT ?"
+_DROP_REST = """DELETE FROM place WHERE rowid IN (
+    SELECT rowid FROM place WHERE cause = ? ORDER BY rank LIMIT -1 OFFSET ?)"""
+
+
+class CommonCauses(tempdb.Scratch):
+    """Findings with a cause that others may have too: of each cause one is told, with all its places.
+
+    What is told does not depend on the order in which the findings come. They are kept on disk.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("BEGIN", schema=_CAUSES)
+
+    def take(self, cause: str, finding: Finding, *, owner: str, rank: tuple[str, ...]) -> None:
+        """Keep a finding about the package ``owner``; the one with the least ``rank`` is told."""
+        path, place = _encoded(finding.path), _encoded(finding.place)
+        order = "\0".join((rank[0], f"{finding.line:010}", finding.place, *rank[1:])).encode(
+            "utf-8", _ESCAPED
+        )
+        row = self._row("SELECT id, count, rank FROM cause WHERE key = ?", cause)
+        if row is None:
+            number = self._put(_PUT_CAUSE, cause, order, _packed(finding))
+        else:
+            number, count, first = row
+            self._put(_COUNT, number)
+            if order < first:
+                self._put(_PUT_FIRST, order, _packed(finding), number)
+            if count % MOST_PLACES == 0:
+                self._put(_DROP_REST, number, MOST_PLACES)
+        self._put("INSERT INTO place VALUES (?, ?, ?, ?, ?)", number, order, path, finding.line, place)
+        self._put("INSERT OR IGNORE INTO owner VALUES (?, ?)", number, _encoded(owner))
+
+    def release(self) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+        """Yield a finding for each cause, and the packages it is about."""
+        for number, count, packed in tempdb.rows(
+            self._database, "SELECT id, count, finding FROM cause ORDER BY rank, key"
+        ):
+            owners = tempdb.rows(self._database, "SELECT owner FROM owner WHERE cause = ?", (number,))
+            finding = _unpacked(packed)
+            if count > 1:
+                finding = self._with_places(finding, number, count)
+            yield finding, tuple(_decoded(each) for (each,) in owners)
+
+    def _with_places(self, finding: Finding, number: int, count: int) -> Finding:
+        rows = tempdb.rows(self._database, _FIRST_PLACES, (number, MOST_PLACES))
+        _, *others = (
+            FindingPlace(path=_decoded(path), line=line, place=_decoded(place)) for path, line, place in rows
+        )
+        more = f"{count - 1:,} more {'places' if count > 2 else 'place'}"  # noqa: PLR2004 -- one more
+        return replace(
+            finding,
+            message=f"{finding.message}; the same difference in {more}",
+            facts=tuple(sorted((*finding.facts, ("places", f"{count:,}")))),
+            count=count,
+            others=tuple(others),
+        )
+
+    def _put(self, sql: str, *values: object) -> int:
+        return self._database.execute(sql, values).lastrowid or 0
+
+    def _row(self, sql: str, *values: object) -> tuple[int, int, bytes] | None:
+        row: tuple[int, int, bytes] | None = self._database.execute(sql, values).fetchone()
+        return row
+
+
+_ESCAPED = "surrogatepass"
+
+
+def _encoded(text: str) -> bytes:
+    # SQLite's text is UTF-8, which has no lone surrogates, as paths have that are not.
+    return text.encode("utf-8", _ESCAPED)
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", _ESCAPED)
+
+
+def _packed(finding: Finding) -> str:
+    where = finding.path, finding.line, finding.place
+    said = finding.message, finding.facts, finding.requirement
+    return json.dumps((finding.code, finding.severity.value, *where, *said))
+
+
+def _unpacked(text: str) -> Finding:
+    code, severity, path, line, place, message, facts, requirement = json.loads(text)
+    return Finding(
+        code=code,
+        severity=Severity(severity),
+        path=path,
+        line=line,
+        place=place,
+        message=message,
+        facts=tuple((name, value) for name, value in facts),
+        requirement=requirement,
     )
 
 

@@ -17,6 +17,7 @@ from metspack.checking.catalogue import fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
+from metspack.checking.similarity import KnownEdits
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
@@ -243,6 +244,7 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
 
 
 _GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
+_GUESSES = 50  # locations outside that get a guess at what was meant
 _DEPTH = 4  # folders below a package's, in which the METS of a segment may be
 _SOURCES = (
     ("header/metadata.xml", "an unpacked archive"),
@@ -566,6 +568,7 @@ class CheckedTree(MountedTree):
         """The paths of children that are packages under check themselves, with what they were given as."""
         self.members: dict[int, list[tuple[bytes, bytes]]] = {}
         """By the number of a root the IPs in it that are one package: the folder of each there and here."""
+        self._outside, self._guesses = KnownEdits(), 0
         self._last: tuple[bytes, bytes, tuple[str, ...]] = (b"", b"", ())
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
 
@@ -625,6 +628,12 @@ class CheckedTree(MountedTree):
 
     def nearest_inside(self, document: bytes, href: str) -> str:
         """Return the file, at the root or beside the document, whose path a location outside ends with."""
+        for known in self._outside.meant(href):
+            if self.is_there(os.fsencode(known)):
+                return known
+        self._guesses += 1
+        if self._guesses > _GUESSES:
+            return ""
         try:
             names = [each for each in uris.located(href).segments if each != ".."]
         except uris.ReferenceRefused:
@@ -633,6 +642,7 @@ class CheckedTree(MountedTree):
             tail = path_of(tuple(names[start:]))
             for folder in dict.fromkeys((b"", folder_of(document))):
                 if self.is_there(folder + tail):
+                    self._outside.learn(href, shown(folder + tail))
                     return shown(folder + tail)
         return ""
 

@@ -21,6 +21,7 @@ from metspack.checking.eark.package import PackageRoot, StandardsCheck
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
+from metspack.checking.grouping import CommonCauses, cause
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
 from metspack.checking.links.roots import Roots, roots_of_one
@@ -37,7 +38,7 @@ from metspack.checking.opening import (
 from metspack.checking.options import FileSample, Level, Looking, Sampled
 from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import OpenPacks
-from metspack.errors import TargetError
+from metspack.errors import Interrupted, TargetError
 from metspack.files import journal
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
@@ -70,7 +71,7 @@ class CheckSummary:
     """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
     ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside;
-    ``results`` are those of each package, in the order given.
+    ``results`` are those of each package, in the order given; a finding about several counts for each.
     """
 
     packages: int
@@ -155,6 +156,7 @@ class Checking(Iterator[Finding]):
         self._told_of: Counter[tuple[str, Severity]] = Counter()
         self._ended: set[str] = set()
         self._owner = ""
+        self._owners: tuple[str, ...] = ()
         self.graphs: list[Graph] = []
         self._observer = observer
         self._open: tuple[PackageToCheck, Catalogue, CheckedTree] | None = None
@@ -163,7 +165,8 @@ class Checking(Iterator[Finding]):
         self._bytes, self._counts = 0, (0, 0, 0)
         self._routes: list[ArchiveRoutes] = []
         self._severities: Counter[Severity] = Counter()
-        self._findings = self._checked()
+        self._scope = ""
+        self._findings = self._together()
 
     def __iter__(self) -> Self:
         return self
@@ -177,8 +180,8 @@ class Checking(Iterator[Finding]):
                 hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
             ) from None
         self._severities[finding.severity] += 1
-        self._told_of[self._owner, finding.severity] += 1
-        self._owner = ""
+        for each in self._owners:
+            self._told_of[each, finding.severity] += 1
         return finding
 
     @property
@@ -218,6 +221,28 @@ class Checking(Iterator[Finding]):
         if self._sampled is not None:
             self._sampled += more
 
+    def _together(self) -> Iterator[Finding]:
+        """Yield all findings, at last those that have one cause, each cause once."""
+        with CommonCauses() as causes:
+            try:
+                for finding in self._checked():
+                    self._owners, self._owner = (self._owner,), ""
+                    if not (same := cause(finding, self._scope)):
+                        yield finding
+                        continue
+                    (owner,) = self._owners
+                    path = finding.path.removeprefix(f"{owner}/")
+                    rank = path, self._found.get(owner, Identity()).objid, owner
+                    causes.take(same, finding, owner=owner, rank=rank)
+            except Interrupted:
+                yield from self._released(causes)
+                raise
+            yield from self._released(causes)
+
+    def _released(self, causes: CommonCauses) -> Iterator[Finding]:
+        for finding, self._owners in causes.release():
+            yield finding
+
     def _checked(self) -> Iterator[Finding]:
         budgets = self._looking.budgets
         with closing(OpenPacks(budgets)) as packs, ExitStack() as stack:
@@ -255,7 +280,7 @@ class Checking(Iterator[Finding]):
 
     def _as_given(self, finding: Finding, each: PackageToCheck, places: CheckedTree) -> Finding:
         """Return a finding with the package's own path before its own, where there are several."""
-        self._owner = each.shown
+        self._owner = self._scope = each.shown
         if self._is_one:
             return finding
         given, path = places.as_given(finding.path) or (each.shown, finding.path)

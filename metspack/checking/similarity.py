@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from dataclasses import dataclass
+from itertools import chain, groupby
 
 from metspack.digests import Hashers
 from metspack.mets.links import bare
@@ -14,6 +15,7 @@ _LETTERS = ("", "one letter off", "two letters off")
 _LONGEST = 400
 _SHORTEST = 3
 _PART = 40
+_EDITS = 8
 _SAID = {
     b"\n": "it matches once every CRLF is an LF: line ends were converted",
     b"\r\n": "it matches once every LF is a CRLF: line ends were converted",
@@ -64,6 +66,71 @@ def _other_part(text: str, other: str) -> str:
     if not before:
         return f"{now!r} before it" if not start else f"with {now!r}"
     return f"{now!r} where {before!r} was expected" if now else f"without {before!r}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextEdit:
+    """A change to a text: another beginning, or the same letters in another case (``is_case``).
+
+    All texts that one cause has changed have the same edit. A beginning that was added has an empty
+    ``before``, one that was taken away an empty ``now``. A letter case that was changed throughout has an
+    empty ``before``, and ``lower`` or ``upper`` as ``now``.
+    """
+
+    before: str
+    now: str
+    is_case: bool = False
+
+    @classmethod
+    def of(cls, text: str, other: str) -> TextEdit:
+        """Return the edit that makes ``other`` of ``text``."""
+        if len(text) == len(other) and text.casefold() == other.casefold():
+            runs = dict.fromkeys(_differing(text, other))
+            if len(runs) == 1:
+                before, now = next(iter(runs))
+                return cls(before=before, now=now, is_case=True)
+            if other == other.lower() or other == other.upper():
+                return cls(before="", now="lower" if other == other.lower() else "upper", is_case=True)
+        end = _shared(text[::-1], other[::-1])
+        return cls(before=text[: len(text) - end], now=other[: len(other) - end])
+
+    def applied(self, text: str) -> str:
+        """Return the text after the edit, unchanged where there is nothing to be changed."""
+        if self.is_case:
+            if self.before:
+                return text.replace(self.before, self.now)
+            return text.lower() if self.now == "lower" else text.upper()
+        return self.now + text[len(self.before) :] if text.startswith(self.before) else text
+
+
+def _differing(text: str, other: str) -> Iterator[tuple[str, str]]:
+    """Yield the stretches in which texts of one length differ."""
+    pairs = groupby(zip(text, other, strict=True), key=lambda pair: pair[0] != pair[1])
+    for differs, letters in pairs:
+        if differs:
+            before, now = zip(*letters, strict=True)
+            yield "".join(before), "".join(now)
+
+
+class KnownEdits:
+    """The edits met last, which tell at once what is meant by a text that was changed in the same way."""
+
+    def __init__(self) -> None:
+        self._edits: dict[TextEdit, None] = {}
+
+    def learn(self, text: str, other: str) -> None:
+        """Remember the edit between what was written and what was meant."""
+        edit = TextEdit.of(text, other)
+        self._edits.pop(edit, None)
+        self._edits[edit] = None
+        if len(self._edits) > _EDITS:
+            del self._edits[next(iter(self._edits))]
+
+    def meant(self, text: str) -> Iterator[str]:
+        """Yield what may have been meant by a text, the edit met last first."""
+        for edit in reversed(list(self._edits)):
+            if (other := edit.applied(text)) != text:
+                yield other
 
 
 def _shared(text: str, other: str) -> int:

@@ -164,11 +164,21 @@ class PackedTree:
         """Return whether there is a file at a path."""
         return self._packs.opened(self.file).content(self._prefix + path) is not None
 
-    def around(self, folder: bytes) -> PackedTree | None:
-        """Return the tree that holds this one as a folder (``data/``); None if it is not called so."""
-        if self._prefix != folder and not self._prefix.endswith(b"/" + folder):
-            return None
-        return PackedTree(self._packs, self.file, self._prefix[: -len(folder)].rstrip(b"/"))
+    def around(self, name: bytes) -> Iterator[tuple[PackedTree, bytes]]:
+        """Yield the trees that hold this one in a folder of a name, and its path there (``data/ip/``)."""
+        steps = self._prefix.split(b"/")[:-1]
+        for depth in range(len(steps) - 1, -1, -1):
+            if steps[depth] == name:
+                tree = PackedTree(self._packs, self.file, b"/".join(steps[:depth]))
+                yield tree, b"/".join(steps[depth:]) + b"/"
+
+    def names(self, folder: bytes = b"") -> Iterator[bytes]:
+        """Yield what lies in a folder of it by its names there, each once."""
+        above, last = folder + b"/" if folder else b"", b""
+        for item in self._packs.opened(self.file).items(self._prefix + above):
+            name = item.name[len(self._prefix) + len(above) :].partition(b"/")[0]
+            if name not in {b"", last}:
+                yield (last := name)
 
     def location(self, path: bytes) -> Stretch | Compressed | None:
         """Return the place of a file's bytes in the zip or tar file."""

@@ -11,7 +11,7 @@ from itertools import chain, groupby, islice
 from metspack.checking import Checked, Code, Level
 from metspack.checking.catalogue import Catalogue, Row
 from metspack.checking.links.graph import LinkState
-from metspack.model import Finding, Severity
+from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import (
     Damage,
     FixityFigures,
@@ -130,15 +130,17 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
             if each.path == damaged:
                 continue  # of another size and another digest is one damaged file
             damaged = each.path
-        folder = each.path.rpartition("/")[0]
-        while folder and folder not in folders:
-            folder = folder.rpartition("/")[0]
-        if folder:
-            number = 1 + int(dict(each.facts).get("more", "0").replace(",", ""))
-            kind = "damaged" if each.code in _DAMAGED else "missing" if each.code == _MISSING else "errors"
-            found = counts.setdefault(folder, Counter())
-            found[kind] += number
-            found["others"] += kind != "errors" and _LOB.fullmatch(each.place) is None
+        number = 1 + int(dict(each.facts).get("more", "0").replace(",", ""))
+        kind = "damaged" if each.code in _DAMAGED else "missing" if each.code == _MISSING else "errors"
+        first = FindingPlace(path=each.path, line=each.line, place=each.place)
+        for at in (first, *each.others):
+            folder = at.path.rpartition("/")[0]
+            while folder and folder not in folders:
+                folder = folder.rpartition("/")[0]
+            if folder:
+                found = counts.setdefault(folder, Counter())
+                found[kind] += number
+                found["others"] += kind != "errors" and _LOB.fullmatch(at.place) is None
     told = [replace(each, damage=_damage(counts.get(each.child.folder))) for each in facts.children]
     by_name = {each.name: each for each in told}
     segments = [_told(each, by_name.get(each.name)) for each in facts.segments]

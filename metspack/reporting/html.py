@@ -27,6 +27,7 @@ from metspack.reporting.model import (
     ReportFacts,
     SegmentContent,
     parts,
+    places,
     printable,
     readers_lines,
     sampled,
@@ -62,7 +63,7 @@ def environment() -> Environment:
 
 
 SHOWN = 500
-"""Findings of one code on the page; how many more there are is said."""
+"""Findings of one code on the page, and places of one finding; how many more there are is said."""
 
 _T = TypeVar("_T")
 _CHILDREN = 5_000
@@ -222,7 +223,14 @@ def _section(kept: FindingStore, group: CodeGroup, excerpts: Excerpts) -> dict[s
         "group": group,
         "rule": group.explanation,
         "findings": (
-            {"where": where, "said": said, "line": each.line, "excerpt": excerpts.of(each)}
+            {
+                "where": where,
+                "said": said,
+                "line": each.line,
+                "excerpt": excerpts.of(each),
+                "places": list(places(each, SHOWN)),
+                "more": each.count - 1,
+            }
             for each in kept.of_group(group, SHOWN)
             for where, said in (parts(each),)
         ),

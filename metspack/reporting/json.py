@@ -120,21 +120,27 @@ def _invocation(frame: Frame) -> dict[str, Any]:
 
 
 def _result(finding: Finding, rule: int) -> dict[str, Any]:
-    artifact = {"uri": quote(finding.path, safe="/"), "uriBaseId": BASE}
-    location: dict[str, Any] = {"artifactLocation": artifact}
-    if finding.line:
-        location["region"] = {"startLine": finding.line}
+    further = [_location(each.path, each.line, each.place) for each in finding.others]
+    related = [{"id": number, **each} for number, each in enumerate(further, 1)]
     said = {"requirement": finding.requirement} if finding.requirement else {}
-    logical = {"logicalLocations": [{"name": finding.place}]} if finding.place else {}
     return {
         "ruleId": told_as(finding),
         "ruleIndex": rule,
         "level": _LEVELS[finding.severity],
         "message": {"text": printable(finding.message)},
-        "locations": [{"physicalLocation": location, **logical}],
+        "locations": [_location(finding.path, finding.line, finding.place)],
+        **({"relatedLocations": related, "occurrenceCount": finding.count} if related else {}),
         "partialFingerprints": {_FINGERPRINT: _fingerprint(finding)},
         "properties": {"code": finding.code, **said, "facts": dict(finding.facts)},
     }
+
+
+def _location(path: str, line: int, place: str) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(path, safe="/"), "uriBaseId": BASE}}
+    if line:
+        physical["region"] = {"startLine": line}
+    logical = {"logicalLocations": [{"name": place}]} if place else {}
+    return {"physicalLocation": physical, **logical}
 
 
 def _fingerprint(finding: Finding) -> str:

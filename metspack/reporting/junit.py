@@ -19,7 +19,7 @@ from metspack.checking import explained, told_as
 from metspack.checking.links.graph import LinkState
 from metspack.layouts.names import is_archive
 from metspack.model import Finding, Severity
-from metspack.reporting.model import Frame, line, parts, printable, sampled
+from metspack.reporting.model import Frame, line, parts, places, printable, sampled
 from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
 from metspack.sizes import counted
@@ -141,11 +141,11 @@ def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[st
 def _said(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
     """Return the first finding of a test case, its lines, and how many more findings there are."""
     first = next(findings)
-    said, more = [line(first)], 0
+    said, more = [line(first), *places(first, _SHOWN)], 0
     for each in findings:
         more += 1
         if more < _SHOWN:
-            said.append(line(each))
+            said += [line(each), *places(each, _SHOWN)]
     if more >= _SHOWN:
         said.append(f"... and {counted(more + 1 - _SHOWN, 'more finding')}")
     said.append(f"To do: {explained(told_as(first)).remedy}\n")

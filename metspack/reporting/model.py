@@ -289,6 +289,16 @@ def parts(finding: Finding) -> tuple[str, str]:
     return printable(where), printable(f"{finding.message}{place}{also}")
 
 
+def places(finding: Finding, limit: int | None = None) -> Iterator[str]:
+    """Yield the further places of a finding, at most ``limit``, and how many more there are; printable."""
+    for each in finding.others[:limit]:
+        where = f"{each.path}:{each.line}" if each.line else each.path
+        yield printable(f"{where} [{each.place}]" if each.place else where)
+    left = finding.count - 1 - len(finding.others[:limit])
+    if left:
+        yield f"... and {counted(left, 'more place')}"
+
+
 def printable(text: str) -> str:
     """Return text with every character escaped that does not print, bidirectional controls among them."""
     if text.isprintable():
@@ -310,6 +320,11 @@ def record(finding: Finding) -> dict[str, Any]:
         "place": finding.place or None,
         "message": finding.message,
         "facts": dict(finding.facts),
+        "count": finding.count,
+        "others": [
+            {"path": each.path, "line": each.line or None, "place": each.place or None}
+            for each in finding.others
+        ],
         "clause": rule.clause,
         "remedy": rule.remedy,
     }

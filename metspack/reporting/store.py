@@ -14,7 +14,7 @@ from typing import Any
 from metspack.checking import Explanation, explained, told_as
 from metspack.errors import MetspackError
 from metspack.files import reading, tempdb
-from metspack.model import Finding, Severity
+from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import rank
 
 _WHAT = "the findings"
@@ -23,10 +23,22 @@ _SCHEMA = """
 CREATE TABLE finding (
     id INTEGER PRIMARY KEY, path TEXT, line INTEGER, code TEXT, place TEXT, severity INTEGER, told_as TEXT,
     rest TEXT
-)
+);
+CREATE TABLE other (finding INTEGER, path TEXT, line INTEGER, place TEXT);
+CREATE INDEX other_finding ON other (finding);
 """
 _PUT = "INSERT INTO finding (path, line, code, place, severity, told_as, rest) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_FIELDS = "path, line, code, place, severity, rest"
+_PUT_OTHER = "INSERT INTO other VALUES (?, ?, ?, ?)"
+_OTHERS = "SELECT path, line, place FROM other WHERE finding = ? ORDER BY rowid"
+_FIELDS = "id, path, line, code, place, severity, rest"
+# Whose findings are: each owner of a place has the finding once, at its first place there.
+_OWNED = """
+SELECT owner(path) AS o, id, path, line, place FROM finding
+UNION ALL
+SELECT o, id, path, line, place FROM (
+    SELECT owner(path) AS o, finding AS id, path, line, place, min(rowid) FROM other GROUP BY o, finding
+) x WHERE o <> owner((SELECT f.path FROM finding f WHERE f.id = x.id))
+"""
 _GROUPED = "code, told_as, severity"
 _SEVERITIES = tuple(Severity)
 
@@ -71,8 +83,10 @@ class FindingStore(tempdb.Scratch):
     """
 
     def __init__(self) -> None:
-        super().__init__(_SCHEMA, "BEGIN")
+        super().__init__("BEGIN", schema=_SCHEMA)
         self._waiting: list[tuple[Any, ...]] = []
+        self._others: list[tuple[Any, ...]] = []
+        self._number = 0
 
     def add(self, finding: Finding) -> None:
         """Keep one finding."""
@@ -84,10 +98,14 @@ class FindingStore(tempdb.Scratch):
                 _stored(finding.place),
                 rank(finding.severity),
                 told_as(finding),
-                json.dumps((finding.message, finding.facts, finding.requirement)),
+                json.dumps((finding.message, finding.facts, finding.requirement, finding.count)),
             )
         )
-        if len(self._waiting) >= _BATCH:
+        self._number += 1
+        self._others += [
+            (self._number, _stored(each.path), each.line, _stored(each.place)) for each in finding.others
+        ]
+        if len(self._waiting) + len(self._others) >= _BATCH:
             self._flush()
 
     def add_all(self, findings: Iterable[Finding]) -> None:
@@ -118,12 +136,15 @@ class FindingStore(tempdb.Scratch):
         )
 
     def by_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, CodeGroup]]:
-        """Yield each owner of findings with its groups, sorted; ``owner`` gives the owner of a path."""
+        """Yield each owner of findings with its groups, sorted; ``owner`` gives the owner of a path.
+
+        A finding with places of several owners is told of each.
+        """
         self._flush()
         with tempdb.explained(_WHAT):
             self._register_owner(owner)
-            sql = f"""SELECT owner(path) AS o, {_GROUPED}, count(*) FROM finding
-                GROUP BY o, {_GROUPED} ORDER BY o, severity, code, told_as"""  # noqa: S608 -- a constant
+            sql = f"""SELECT o, {_GROUPED}, count(*) FROM ({_OWNED}) s JOIN finding f ON f.id = s.id
+                GROUP BY o, {_GROUPED} ORDER BY o, severity, code, told_as"""  # noqa: S608 -- constants
             for path, *row in self._database.execute(sql):
                 yield path, _group(*row)
 
@@ -132,10 +153,11 @@ class FindingStore(tempdb.Scratch):
         self._flush()
         with tempdb.explained(_WHAT):
             self._register_owner(owner)
-            sql = f"""SELECT owner(path) AS o, {_FIELDS} FROM finding
-                ORDER BY o, severity, code, told_as, path, line, place, id"""  # noqa: S608 -- a constant
+            sql = f"""SELECT o, f.id, s.path, s.line, code, s.place, severity, rest FROM ({_OWNED}) s
+                JOIN finding f ON f.id = s.id
+                ORDER BY o, severity, code, told_as, s.path, s.line, s.place, f.id"""  # noqa: S608 -- constants
             for found, *row in self._database.execute(sql):
-                yield found, _finding(*row)
+                yield found, self._finding(*row)
 
     def _register_owner(self, owner: Callable[[str], str]) -> None:
         self._database.create_function("owner", 1, lambda path: _stored(owner(path)))
@@ -145,30 +167,36 @@ class FindingStore(tempdb.Scratch):
         with tempdb.explained(_WHAT):
             sql = f"SELECT {_FIELDS} FROM finding {rest}"  # noqa: S608 -- constants of this module
             for row in self._database.execute(sql, values):
-                yield _finding(*row)
+                yield self._finding(*row)
+
+    def _finding(  # noqa: PLR0917 -- a row
+        self, number: int, path: str, line: int, code: str, place: str, severity: int, rest: str
+    ) -> Finding:
+        message, facts, requirement, count = json.loads(rest)
+        others = self._database.execute(_OTHERS, (number,)) if count > 1 else ()
+        return Finding(
+            code=code,
+            severity=_SEVERITIES[severity],
+            path=path,
+            line=line,
+            place=place,
+            message=message,
+            facts=tuple((name, value) for name, value in facts),
+            requirement=requirement,
+            count=count,
+            others=tuple(FindingPlace(path=at, line=number, place=inner) for at, number, inner in others),
+        )
 
     def _flush(self) -> None:
         with tempdb.explained(_WHAT):
             self._database.executemany(_PUT, self._waiting)
+            self._database.executemany(_PUT_OTHER, self._others)
         self._waiting.clear()
+        self._others.clear()
 
 
 def _group(code: str, name: str, severity: int, count: int) -> CodeGroup:
     return CodeGroup(code=code, told_as=name, severity=_SEVERITIES[severity], count=count)
-
-
-def _finding(path: str, line: int, code: str, place: str, severity: int, rest: str) -> Finding:  # noqa: PLR0917 -- a row
-    message, facts, requirement = json.loads(rest)
-    return Finding(
-        code=code,
-        severity=_SEVERITIES[severity],
-        path=path,
-        line=line,
-        place=place,
-        message=message,
-        facts=tuple((name, value) for name, value in facts),
-        requirement=requirement,
-    )
 
 
 def _stored(text: str) -> str:

@@ -10,7 +10,7 @@ from enum import Enum, unique
 from metspack.checking import CheckSummary, PackageResult
 from metspack.layouts import readers
 from metspack.model import Severity
-from metspack.reporting.model import Frame, parts, printable, readers_lines, sampled
+from metspack.reporting.model import Frame, parts, places, printable, readers_lines, sampled
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.sizes import counted
 
@@ -52,7 +52,7 @@ Line = tuple[StyledText, ...]
 def grouped(kept: FindingStore, limit: int | None = None) -> Iterator[Line]:
     """Yield the findings under their codes or requirements, at most ``limit`` of each, then how many more.
 
-    A limit of None shows all.
+    Of a finding's places there are at most as many. A limit of None shows all.
     """
     for group in kept.groups():
         yield from _group(kept, group, limit)
@@ -76,6 +76,8 @@ def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[
     for each in kept.of_group(group, limit):
         where, said = parts(each)
         yield StyledText(text=f"  {where}: ", tone=Tone.FAINT), StyledText(text=said)
+        for place in places(each, limit and limit - 1):
+            yield (StyledText(text=f"    {place}", tone=Tone.FAINT),)
     if limit is not None and group.count > limit:
         more = counted(group.count - limit, "more finding")
         yield (

@@ -51,7 +51,7 @@ def exchanged(root: Path) -> None:
     [
         (gone, {"L002": 1}),
         (renamed, {"F014": 1}),
-        (elsewhere, {"L002": 1, "L006": 1, "F024": 2}),
+        (elsewhere, {"L002": 1}),
         (added, {"F010": 1, "F024": 2}),
         (exchanged, {"F014": 2}),
     ],

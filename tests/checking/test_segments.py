@@ -21,12 +21,12 @@ from metspack.checking.segments import Agreement, SegmentLook
 from metspack.digests import OCTETS
 from metspack.files import reading
 from metspack.model import Budgets, Severity
+from tests.checking.ways import assert_told_alike, file_by_file
 from tests.laws import law, spread
 from tests.packages import forge
 from tests.packages.forge import LOBS, Lob, lobs
 
 FIRST, SECOND = "Northwind_lobseg_0", "Northwind_lobseg_1"
-NEVER = 1 << 60
 MANIFESTS = ("manifest-md5.txt", "manifest-sha256.txt")
 
 
@@ -40,12 +40,6 @@ def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     return forge.forge(tmp_path / "package")
-
-
-def found(package: Path, level: Level, jobs: int = 1) -> tuple[object, ...]:
-    """Return all that a check tells."""
-    checking = check(package, level, jobs=jobs)
-    return list(checking), checking.summary, checking.graphs
 
 
 def lob(number: int) -> str:
@@ -271,9 +265,7 @@ def test_all_is_told_that_is_told_of_each_file_by_itself(
     package: Path, name: str, level: Level, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CHANGES[name](package)
-    together = found(package, level)
-    monkeypatch.setattr(segments, "FEW", NEVER)
-    assert together == found(package, level)
+    assert_told_alike(package, level, monkeypatch)
 
 
 def packed(package: Path, *names: str, method: int = zipfile.ZIP_STORED) -> None:
@@ -347,9 +339,7 @@ def test_of_packed_segments_all_is_told_as_well(
 ) -> None:
     packed(package, *names)
     CHANGES_OF_PACKS[name](package)
-    together = found(package, level)
-    monkeypatch.setattr(segments, "FEW", NEVER)
-    assert together == found(package, level)
+    assert_told_alike(package, level, monkeypatch)
 
 
 @pytest.mark.parametrize("name", spread(CHANGES, 3))
@@ -362,9 +352,7 @@ def test_of_segments_that_were_changed_and_then_packed_all_is_told_as_well(
     packed(package, *folders)
     for each in set(MANIFESTS) - {path.name for path in manifests}:
         (package / each).unlink(missing_ok=True)
-    together = found(package, Level.STRUCTURE)
-    monkeypatch.setattr(segments, "FEW", NEVER)
-    assert together == found(package, Level.STRUCTURE)
+    assert_told_alike(package, Level.STRUCTURE, monkeypatch)
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
@@ -522,9 +510,7 @@ def test_of_a_package_of_one_mets_the_same_is_told(
     alone: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ALONE[name](alone)
-    together = found(alone, Level.STRUCTURE, jobs)
-    monkeypatch.setattr(segmentreader, "LARGE", NEVER)
-    assert together == found(alone, Level.STRUCTURE, jobs)
+    assert_told_alike(alone, Level.STRUCTURE, monkeypatch, module=segmentreader, name="LARGE", jobs=jobs)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -555,10 +541,8 @@ def test_of_a_damaged_package_of_one_mets_the_same_is_told(
     data = bytearray((package / "mets.xml").read_bytes())
     data[at % len(data)] ^= mask
     (package / "mets.xml").write_bytes(data[: at % len(data)] if is_lost else data)
-    together = found(package, Level.STRUCTURE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segmentreader, "LARGE", NEVER)
-        assert together == found(package, Level.STRUCTURE)
+        assert_told_alike(package, Level.STRUCTURE, patch, module=segmentreader, name="LARGE")
 
 
 def test_files_that_were_read_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -583,7 +567,7 @@ def test_files_that_were_read_are_not_read_again(tmp_path: Path, monkeypatch: py
     assert set(read) == {f"Northwind_lobseg_{each.segment}/{each.path}" for each in many}
     assert len(read) - len(set(read)) == 5  # those that were read beside the damaged one
     summary = checking.summary
-    monkeypatch.setattr(segments, "FEW", NEVER)
+    file_by_file(monkeypatch)
     general = check(package)
     list(general)
     assert general.summary == summary

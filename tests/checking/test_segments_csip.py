@@ -23,10 +23,10 @@ from metspack.merging.merge import merge_ips
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from tests import siards
+from tests.checking.ways import assert_told_alike
 from tests.laws import spread
 from tests.packages import forge
 
-NEVER = 1 << 60
 PARTED, MERGED = "parted", "merged"
 LOBS = (
     b"first",
@@ -402,12 +402,6 @@ AGREED = {
 }
 
 
-def found(package: Path, level: Level, profile: Profile = Profile.AUTO, jobs: int = 1) -> tuple[object, ...]:
-    """Return all that a check tells."""
-    checking = check(package, level, profile=profile, jobs=jobs)
-    return list(checking), checking.summary, checking.graphs
-
-
 @pytest.mark.parametrize(
     ("name", "level"), spread(product(CHANGES, [Level.FULL, Level.STRUCTURE, Level.FIXITY]), 2)
 )
@@ -415,27 +409,21 @@ def test_all_is_told_that_is_told_of_each_file_by_itself(
     package: Path, name: str, level: Level, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CHANGES[name](package)
-    together = found(package, level)
-    monkeypatch.setattr(segments, "FEW", NEVER)
-    assert together == found(package, level)
+    assert_told_alike(package, level, monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["a LOB's bytes", "IDs exchanged", "a lost line", "no archive"])
 def test_all_is_told_while_processes_read(package: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     CHANGES[name](package)
     monkeypatch.setattr(processes, "useful", lambda jobs, **_: jobs)
-    together = found(package, Level.FULL, jobs=2)
-    monkeypatch.setattr(segments, "FEW", NEVER)
-    assert together == found(package, Level.FULL)
+    assert_told_alike(package, Level.FULL, monkeypatch, jobs=2, alone={})
 
 
 @pytest.mark.parametrize("profile", Profile)
 def test_a_profile_is_held_against_representations_that_agree(
     package: Path, profile: Profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    together = found(package, Level.STRUCTURE, profile)
-    monkeypatch.setattr(segments, "FEW", NEVER)
-    assert together == found(package, Level.STRUCTURE, profile)
+    assert_told_alike(package, Level.STRUCTURE, monkeypatch, profile=profile)
 
 
 @pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FIXITY, Level.FULL])
@@ -463,10 +451,8 @@ def test_a_list_of_lobs_beside_their_archive_is_read(
     mets = top(package) / "METS.xml"
     mets.write_text(mets.read_text("utf-8").replace("</mets:fileGrp>", entry, 1), "utf-8")
     seal(package)
-    together = found(package, level)
     assert ("F023" if b"none" in lines else "F027") in {each.code for each in check(package, level)}
-    monkeypatch.setattr(segments, "FEW", NEVER)
-    assert together == found(package, level)
+    assert_told_alike(package, level, monkeypatch)
 
 
 def test_processes_look_at_representations(package: Path, agreed: list[bool]) -> None:

@@ -1,9 +1,10 @@
 """How identifiers are alike."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking.similarity import likeness
+from metspack.checking.similarity import KnownEdits, TextEdit, likeness
 
 IDENTIFIERS = st.text(st.sampled_from("abAB:-."), max_size=8)
 
@@ -31,3 +32,40 @@ def test_a_letter_put_in_is_one_letter_off(text: str, at: int, letter: str) -> N
 
 def test_names_that_look_the_same_are_told_apart_by_their_form() -> None:
     assert likeness("Gr\u00fcn.bin", "Gru\u0308n.bin") == "differs only in its Unicode form"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "same"),
+    [
+        ([("IP_a", "ID_a"), ("IP_b_1", "ID_b_1")], True),
+        ([("a", "urn:uuid:a"), ("b", "urn:uuid:b")], True),
+        ([("lobseg_1/x", "seg_1/x"), ("lobseg_2/x", "seg_2/x")], True),
+        ([("a/METS.xml", "a/mets.xml"), ("b/METS.xml", "b/mets.xml")], True),
+        ([("Ab-Cd", "ab-cd"), ("EF-Gh", "ef-gh")], True),
+        ([("Ab-cD", "aB-cd"), ("Ab-cE", "aB-ce")], False),
+        ([("ab-Cd", "AB-CD"), ("eF-gh", "EF-GH")], True),
+        ([("Ab", "ab"), ("Cb", "cb")], False),
+        ([("a_1", "a_2"), ("b_1", "b_2")], False),
+        ([("IP_a", "ID_a"), ("IC_a", "ID_a")], False),
+    ],
+)
+def test_what_was_changed_alike_has_one_edit(pairs: list[tuple[str, str]], same: bool) -> None:
+    first, second = (TextEdit.of(*pair) for pair in pairs)
+    assert (first == second) is same
+
+
+@given(IDENTIFIERS, IDENTIFIERS)
+def test_an_edit_makes_the_other_of_a_text(text: str, other: str) -> None:
+    edit = TextEdit.of(text, other)
+    applied = edit.applied(text)
+    assert applied == other or (edit.is_case and applied.casefold() == other.casefold())
+
+
+def test_what_is_meant_is_told_by_the_edits_met_last() -> None:
+    known = KnownEdits()
+    for number in range(20):
+        known.learn(f"{number}_a", f"{number}x_a")
+    assert list(known.meant("19_b")) == ["19x_b"]
+    assert not list(known.meant("1_b"))
+    known.learn("A.xml", "a.xml")
+    assert next(known.meant("b/A.xml")) == "b/a.xml"

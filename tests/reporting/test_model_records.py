@@ -76,6 +76,8 @@ def test_the_json_document() -> None:
                 "place": "id",
                 "message": "'a/b' is listed in mets.xml line 3 but does not exist",
                 "facts": {"expected": "a/b", "source": "mets.xml line 3"},
+                "count": 1,
+                "others": [],
                 "clause": Code.FILE_MISSING.clause,
                 "remedy": Code.FILE_MISSING.remedy,
             }

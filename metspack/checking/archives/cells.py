@@ -329,11 +329,15 @@ class Cells:
             is_file = lost.code is Code.LOB_MISSING
             near = self._finder.files.nearest(lost.expected) if is_file else ""
             folder = (self._absent if is_file else self._absent_entries)(lost.expected)
-            if is_file and self._is_told(lost.expected, folder):
-                self._batch.add(_PUT_LOST, lost.expected, self._archive, self._id(cell))
+            if is_file and (told := self._told_at(lost.expected, folder)) is not None:
+                self._batch.add(_PUT_LOST, told, self._archive, self._id(cell))
                 return
             finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
             yield from self._lost_together.take(folder, finding)
+
+    def _told_at(self, path: bytes, folder: bytes | None) -> bytes | None:
+        """Return the path of the missing file, here or in another IP, with which a cell's LOB is told."""
+        return path if self._is_told(path, folder) else self._finder.files.lost_elsewhere(path)
 
     def _told_split(self, cell: LobCell, whole: bytes, count: int) -> Finding:
         facts: dict[str, str | int] = {

@@ -30,11 +30,20 @@ _FOLDERS_KEPT = 64
 _KEPT = 8  # stretches of segments
 _MOST_PASSED = 10_000  # stretches in which a file was not found
 _SHARED = re.compile(rf"(?:^|/)({REPRESENTATIONS_FOLDER}/[^/]+/data/.+)".encode(), re.DOTALL)
+_KEY = f"substr(path, instr(path, CAST('/{REPRESENTATIONS_FOLDER}/' AS BLOB)) + 1)"
+_IN_DATA = f"CAST(path AS TEXT) GLOB '?*/{REPRESENTATIONS_FOLDER}/*/data/*'"
 _TOGETHER = f"""
 INSERT OR IGNORE INTO together
-    SELECT substr(path, instr(path, CAST('/{REPRESENTATIONS_FOLDER}/' AS BLOB)) + 1), path, size FROM disk
-    WHERE kind = 'f' AND CAST(path AS TEXT) GLOB '?*/{REPRESENTATIONS_FOLDER}/*/data/*' ORDER BY path
+    SELECT {_KEY}, path, size FROM disk WHERE kind = 'f' AND {_IN_DATA} ORDER BY path
 """  # noqa: S608 -- the name of a folder
+_GONE_TOGETHER = f"""
+INSERT OR IGNORE INTO gone_together SELECT {_KEY}, path FROM gone WHERE {_IN_DATA} ORDER BY path
+"""  # noqa: S608 -- the name of a folder
+# A child whose METS is not there, or that nobody knows where to look for.
+_LOST_CHILD = """
+SELECT 1 WHERE EXISTS (SELECT 1 FROM mets WHERE parent IS NOT NULL AND package IS NULL AND size IS NULL)
+OR EXISTS (SELECT 1 FROM edge WHERE state = 'missing')
+"""
 _FILES = """
 SELECT d.path, d.size FROM json_each(?) g JOIN disk d ON d.path = CAST(g.value AS BLOB) AND d.kind = 'f'
 ORDER BY g.key
@@ -288,6 +297,7 @@ class Files:
     def __init__(self, catalogue: Catalogue, root: Path, agreement: Agreement | None = None) -> None:
         self._catalogue = catalogue
         self._agreed = None if agreement is None else AgreedFiles(agreement)
+        self._is_lost_known = self._is_child_lost = False
         self._siblings: dict[tuple[bytes, str], list[str]] = {}
         self._archives: set[str] | None = None
         self._prefixes: dict[bytes, str] = {}
@@ -441,6 +451,22 @@ class Files:
     def _check_settled(self, *paths: bytes) -> None:
         if self._agreed is not None and any(self._agreed.sizes([path]) is not None for path in paths):
             raise Unsettled
+
+    def lost_elsewhere(self, path: bytes) -> bytes | None:
+        """Return the missing file of another IP with this path in its representation, None for none.
+
+        It is the path itself where a child's IP is missing, which may hold what a cell names and no METS.
+        """
+        if (shared := _SHARED.search(path)) is None:
+            return None
+        if not self._is_lost_known:
+            self._is_lost_known = True
+            self._catalogue.put(_GONE_TOGETHER)
+            self._is_child_lost = self._catalogue.row(_LOST_CHILD) is not None
+        row = self._catalogue.row("SELECT path FROM gone_together WHERE key = ?", shared[1])
+        if row is not None:
+            return bytes(row[0])
+        return path if self._is_child_lost else None
 
     def nearest(self, path: bytes) -> str:
         """Return the file whose name is nearest to that of a missing one, or nothing."""

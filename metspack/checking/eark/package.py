@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from urllib.parse import unquote_to_bytes
 
-from metspack import mediatypes, safexml
+from metspack import mediatypes, safexml, uris
 from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
@@ -28,6 +28,7 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.errors import MetspackError, SourceError
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive
 from metspack.locations import mappingtxt
+from metspack.mets import PLAIN_METS
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
@@ -308,11 +309,8 @@ class StandardsCheck:
     def _judge_types(self, folder: bytes, outline: Outline, faults: Faults) -> None:
         """Compare the media types of metadata files, documentation and schemas with their first bytes."""
         for each in outline.typed if self._reads_heads else ():
-            href = unquote_to_bytes(each.href.strip()).removeprefix(b"./")
-            if b"\0" in href or b".." in href.split(b"/") or href.startswith(b"/"):
-                continue
-            path = folder + href
             try:
+                path = self._places.resolved(folder + os.fsencode(PLAIN_METS), uris.located(each.href))
                 with self._places.content(path) as content:
                     head = next(iter(content.blocks()), b"")
             except (OSError, MetspackError):

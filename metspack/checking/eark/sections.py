@@ -5,11 +5,10 @@ A file takes no memory.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
+from metspack import uris
 from metspack.checking.eark import siard
 from metspack.checking.eark.document import (
     DOCUMENTATION,
@@ -158,7 +157,7 @@ class FileSection:
         if self._folder is not None:
             rule, folder = self._folder
             name = self._open[-1].get("ID", "")
-            if href and folder not in unquote(href).split("/")[:-1]:
+            if href and not _is_in(href, folder):
                 self._faults.add(rule, line, quoted(href), name)
             _note_type(self._outline, "CSIP68", self._open[-1], href, line, name)
 
@@ -184,12 +183,21 @@ _PLACES = {
 _STATUS = {"dmdSec": "CSIP20", "digiprovMD": "CSIP34", "rightsMD": "CSIP47"}
 _REFERENCE = {"dmdSec": "CSIP21", "digiprovMD": "CSIP35", "rightsMD": "CSIP48"}
 _TYPE = {"dmdSec": "CSIP26", "digiprovMD": "CSIP40", "rightsMD": "CSIP53"}
-# At the package's root, or in a representation; a location that is a URL is of no folder.
-_ANY_FOLDER = r"(?:.*/)?metadata/%s/.*|https?:.*"
+# At the package's root, or in a representation.
 _FOLDER = {
-    "dmdSec": ("CSIPSTR7", re.compile(_ANY_FOLDER % "descriptive", re.DOTALL)),
-    "digiprovMD": ("CSIPSTR6", re.compile(_ANY_FOLDER % "preservation", re.DOTALL)),
+    "dmdSec": ("CSIPSTR7", ("metadata", "descriptive")),
+    "digiprovMD": ("CSIPSTR6", ("metadata", "preservation")),
 }
+
+
+def _is_in(href: str, *folder: str) -> bool:
+    """Return whether a location is below a folder of these names; one that is no path is of no folder."""
+    try:
+        names = uris.located(href).segments[:-1]
+    except uris.ReferenceRefused:
+        return True  # a URL, or told of as a location
+    starts = range(len(names) - len(folder) + 1)
+    return any(names[start : start + len(folder)] == folder for start in starts)
 
 
 class Sections:
@@ -258,7 +266,7 @@ class Sections:
         _note_type(self._outline, _TYPE[name], attributes, href, line, place)
         if name in _FOLDER and href:
             rule, folder = _FOLDER[name]
-            if not folder.fullmatch(unquote(href)):
+            if not _is_in(href, *folder):
                 self._faults.add(rule, line, quoted(href), place)
 
     def _end_section(self) -> None:

@@ -142,6 +142,7 @@ AND NOT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.filei
     AND instr(char(10) || e.grp || char(10), char(10) || i.xml_id || char(10)))
 ORDER BY e.id
 """
+_EDGE = "SELECT 1 FROM edge WHERE parent = ? AND child IS NOT NULL"
 # An index tells in one go that nothing occurs twice; only where something does is each row looked at.
 _ANY_ID_TWICE = """
 SELECT EXISTS (SELECT 1 FROM ident) OR EXISTS (
@@ -231,7 +232,7 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes) -> Iterator[Finding
         "SELECT count(*) FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?",
         mets,
     )
-    if pointers or linked:
+    if pointers or linked or catalogue.row(_EDGE, mets) is not None:
         for name, line, identifier in catalogue.rows(_UNPOINTED, mets):
             yield Code.FILE_IN_NO_FPTR.at(shown(name), line, identifier, found=identifier)
         return

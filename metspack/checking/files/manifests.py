@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import closing
-from itertools import chain
+from itertools import chain, islice
 from operator import lt
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
 from metspack.model import Digest, Finding
-from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
+from metspack.packages.files import FolderTree, PackedTree, path_of
 from metspack.sizes import counted
 
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
@@ -54,6 +53,12 @@ AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM renamed r JOIN listed l ON l.path = r.path AND l.manifest = m.id
     WHERE r.other = d.path)
+AND NOT EXISTS (
+    SELECT 1 FROM meant k JOIN listed l ON l.manifest = m.id
+        AND l.path = CAST(k.was || substr(d.path, length(k.folder) + 1) AS BLOB)
+    WHERE k.folder = (SELECT max(o.folder) FROM meant o WHERE o.folder <= d.path)
+    AND substr(d.path, 1, length(k.folder)) = k.folder
+)
 AND NOT EXISTS (
     SELECT 1 FROM listed l JOIN pack k ON k.path = l.path WHERE l.manifest = m.id AND k.folder =
         (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
@@ -415,31 +420,35 @@ _PAYLOAD_SIZE = (
 )
 
 
-def _bag_of(places: CheckedTree) -> tuple[PackageTree, bytes] | None:
-    """Return the bag that a package is, or whose payload it is, and what is cut off paths then."""
+_BagTree = FolderTree | PackedTree
+
+
+def _bag_of(places: CheckedTree) -> tuple[_BagTree, bytes] | None:
+    """Return the bag that a package is, or in whose payload it is, and what is cut off paths then."""
     base = places.base
     if isinstance(base, PackedTree):
         if base.is_there(_BAG_NAME.encode()):
             return base, b""
-        around = base.around(_PAYLOAD)
-        is_payload = around is not None and around.is_there(_BAG_NAME.encode())
-        return (around, _PAYLOAD) if around is not None and is_payload else None
+        found = base.around(_PAYLOAD.rstrip(b"/"))
+        return next((each for each in found if each[0].is_there(_BAG_NAME.encode())), None)
     if not isinstance(base, FolderTree) or base.names:
         return None
     if base.is_there(_BAG_NAME.encode()):
         return base, b""
     root = Path(os.path.realpath(base.root))
-    above = FolderTree(root.parent)
-    is_payload = root.name == _PAYLOAD.decode().rstrip("/") and above.is_there(_BAG_NAME.encode())
-    return (above, _PAYLOAD) if is_payload else None
+    for payload in (root, *root.parents):
+        above = FolderTree(payload.parent)
+        if payload.name == _PAYLOAD.decode().rstrip("/") and above.is_there(_BAG_NAME.encode()):
+            return above, os.fsencode(root.relative_to(payload.parent)) + b"/"
+    return None
 
 
-def _names(tree: PackageTree) -> list[str]:
-    """Return the names of the files in a bag's own folder."""
+def _names(tree: _BagTree, folder: bytes = b"") -> Iterator[str]:
+    """Yield the names in a folder of a bag, none for its own."""
     if isinstance(tree, FolderTree):
-        return sorted(os.listdir(tree.root))
-    with closing(tree.walk()) as items:
-        return sorted(shown(each.name) for each in items if each.kind == "f" and b"/" not in each.name)
+        yield from sorted(os.listdir(tree.root / os.fsdecode(folder)))
+    else:
+        yield from map(shown, tree.names(folder))
 
 
 def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
@@ -453,23 +462,27 @@ def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
 class _Bag:
     """A bag: its payload manifests go to the catalogue, the files about it are compared at once.
 
-    ``above`` is what is cut off the paths in it to get those in the package.
+    ``above`` is what is cut off the paths in it to get those in the package. Where the payload holds more
+    than the package, what is about all of it is not compared.
     """
 
-    def __init__(self, catalogue: Catalogue, tree: PackageTree, above: bytes) -> None:
+    def __init__(self, catalogue: Catalogue, tree: _BagTree, above: bytes) -> None:
         self._catalogue = catalogue
         self._tree = tree
         self._above = above
+        steps = above.split(b"/")[:-1]
+        folders = (b"/".join(steps[:depth]) for depth in range(1, len(steps)))
+        self._is_alone = all(len(list(islice(_names(tree, each), 2))) == 1 for each in folders)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the bag itself."""
-        names = _names(self._tree)
+        names = list(_names(self._tree))
         kinds = [(name, found) for name in names if (found := _BAG_MANIFEST.fullmatch(name)) is not None]
         known = [(name, found[1], algorithm_name(found[2])) for name, found in kinds]
         if not any(tag is None for _, tag, _ in known):
             yield Code.BAG_WITHOUT_MANIFEST.at(self._shown(_BAG_NAME))
         for name, tag, algorithm in known:
-            if algorithm is None:
+            if algorithm is None or (tag is not None and not self._is_alone):
                 continue
             try:
                 yield from self._manifest(name, algorithm, is_of_tags=tag is not None)
@@ -477,11 +490,11 @@ class _Bag:
                 yield Code.UNREADABLE.at(self._shown(name), reason=fault(error))
         if _FETCH in names:
             yield from self._unfetched()
-        if "bag-info.txt" in names:
+        if "bag-info.txt" in names and self._is_alone:
             yield from self._information("bag-info.txt")
 
     def _shown(self, name: str) -> str:
-        return f"../{name}" if self._above else name
+        return "../" * self._above.count(b"/") + name
 
     def _manifest(self, name: str, algorithm: str, *, is_of_tags: bool) -> Iterator[Finding]:
         number = 0 if is_of_tags else self._catalogue.put(_PUT_MANIFEST, f"{_BAGS}{name}", algorithm)
@@ -500,7 +513,7 @@ class _Bag:
                 digest = found[1].decode().lower()
                 if is_of_tags:
                     yield from self._tag_file(name, path, Digest(algorithm=algorithm, value=digest))
-                else:
+                elif path.startswith(self._above):
                     batch.add(_PUT_LINE, number, path.removeprefix(self._above), digest, line_number)
         batch.flush()
         self._catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
@@ -537,7 +550,7 @@ class _Bag:
                     strange, fault = strange + 1, fault or line
                     continue
                 inner = path.removeprefix(self._above)
-                if self._catalogue.row(_IS_FILE, inner) is None:
+                if path.startswith(self._above) and self._catalogue.row(_IS_FILE, inner) is None:
                     self._catalogue.put("INSERT OR IGNORE INTO unfetched VALUES (?)", inner)
                     count, first = count + 1, first if count else (shown(inner), shown(found[1]))
         if count:

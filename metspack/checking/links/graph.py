@@ -89,7 +89,7 @@ class Edge:
     """A link from a parent to a child: their nodes, what it is called by, its line in the parent's METS.
 
     ``codes`` are those of the findings that make it what it is; ``names_parent`` tells that the child leads
-    back to the parent.
+    back to the parent, ``is_meant`` that the parent means the child by a name that leads nowhere.
     """
 
     parent: int
@@ -99,11 +99,12 @@ class Edge:
     state: LinkState
     codes: tuple[str, ...] = ()
     names_parent: bool = False
+    is_meant: bool = False
 
     @property
     def names_child(self) -> bool:
         """Whether the parent leads to the child."""
-        return self.state is not LinkState.ONE_WAY_UP
+        return self.state is not LinkState.ONE_WAY_UP and not self.is_meant
 
     @property
     def is_fault(self) -> bool:
@@ -187,6 +188,7 @@ class _Builder:
                     line=line or 0,
                     state=state,
                     codes=tuple(sorted({*codes, *([code] if code else ())})),
+                    is_meant=child is not None and code == Code.MPTR_WITHOUT_FILE.id,
                     names_parent=not self.nodes[number].is_part and self._names_parent(parent, number, state),
                 )
             )

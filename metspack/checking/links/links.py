@@ -9,16 +9,16 @@ from itertools import islice
 
 from metspack import uris
 from metspack.checking import grouping
-from metspack.checking.catalogue import Catalogue, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, folder_of, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
-from metspack.checking.links.mounting import Mounting, MountOutcome, Wanted
+from metspack.checking.links.mounting import SAME, Mounting, MountOutcome, Wanted
 from metspack.checking.links.roots import Roots
 from metspack.checking.links.upward import Upward
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
-from metspack.checking.similarity import likeness, nearest
+from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
 from metspack.containers.ipreader import SUFFIXES
 from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name, is_of_representation, package_of
 from metspack.mets.links import By, bare
@@ -85,7 +85,18 @@ _BY_ID_ALONE = """
 SELECT 1 WHERE NOT EXISTS (
     SELECT 1 FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.part IS NULL AND m.named_by <> 'file ID')
 """
+_LED_BESIDE = """
+SELECT c.path FROM beside b JOIN mptr m ON m.mets = b.mets AND m.div = b.div
+JOIN edge e ON e.mptr = m.id JOIN mets c ON c.id = e.child WHERE b.mets = ? AND b.fileid = ? ORDER BY m.id
+"""
+_LED_TO = "UPDATE entry SET path = ? WHERE mets = ? AND xml_id = ? AND path = ?"
 _LED_IN = "UPDATE entry SET path = ? WHERE mets = ? AND line = ? AND href = ?"
+# The METS that an entry is of which no mptr names, and that no other link has led to.
+_FREE_ENTRY = """
+SELECT e.path FROM entry e WHERE e.mets = ?1 AND e.xml_id = ?2 AND e.path IS NOT NULL
+AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
+AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path)
+"""
 _ENTRY_IDS = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL"
 # A child's OBJID is unique beside its parent: only there, and against what stands alone, is it told. That of
 # a representation is unique in its package.
@@ -169,6 +180,7 @@ class LinkCheck:
         self._mounting = Mounting(catalogue, places, roots, own, whole=looking.level > Level.LINKS)
         self._upward = Upward(catalogue, places, self._mounting, roots)
         self._guesses = 0
+        self._edits = KnownEdits()
 
     def findings(self, path: bytes) -> Iterator[Finding]:
         """Read the METS at ``path`` and all it leads to; yield the findings on them and their links."""
@@ -232,20 +244,23 @@ class LinkCheck:
             elif (place := self._representation(mets, pointer)) is not None:
                 yield from self._down(mets, pointer, place, None)
             else:
-                self._keep_edge(mets, pointer, None, Code.MPTR_WITHOUT_FILE)
-                near = self._near_id(mets.id, pointer.href)
-                place = self._resolved(mets.path, pointer.href) if "/" in pointer.href else None
-                if place is not None and is_mets_name(place) and self._is_reached(place):
-                    yield from self._down(mets, pointer, place, self._beside(mets, pointer, By.OBJID))
-                yield Code.MPTR_WITHOUT_FILE.at(
-                    mets.name,
-                    pointer.line,
-                    href=pointer.href,
-                    nearest=near,
-                    likeness=likeness(pointer.href, near) if near else "",
-                )
+                yield from self._without_file(mets, pointer)
         yield from self._unlinked(mets)
         yield from self._disagreeing(mets)
+
+    def _without_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
+        """Yield that no file entry has the ID that an mptr names, and follow it to the METS that it means."""
+        near, meant = self._near_id(mets.id, pointer.href)
+        place = self._resolved(mets.path, pointer.href) if "/" in pointer.href else None
+        fault, called = Code.MPTR_WITHOUT_FILE, self._beside(mets, pointer, By.OBJID)
+        alike = likeness(pointer.href, near) if near else ""
+        yield fault.at(mets.name, pointer.line, href=pointer.href, nearest=near, likeness=alike)
+        if place is None or not (is_mets_name(place) and self._is_reached(place)):
+            place, called = meant, None  # whether ID or mptr is the OBJID of the child, the finding has told
+        if place is not None:
+            yield from self._down(mets, pointer, place, called, fault=fault)
+        else:
+            self._keep_edge(mets, pointer, None, fault)
 
     def _keep_edge(
         self, mets: _LinkingMets, pointer: _Pointer, child: int | None, fault: Rule | None = None
@@ -293,6 +308,7 @@ class LinkCheck:
             elif child is not None:
                 fault = Code.CHILD_MISSING
                 yield self._misplaced(mets, pointer, child, other[1])
+                called = _called(called, child, other[1])
             child = other[1]
         if child is None:
             return
@@ -364,8 +380,12 @@ class LinkCheck:
             yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
         else:
             self._keep_edge(mets, pointer, None, Code.CHILD_NOWHERE)
-            near = {"nearest": outcome.nearest, "likeness": outcome.likeness}
-            yield Code.CHILD_NOWHERE.at(mets.name, pointer.line, href=pointer.href, **near)
+            facts = {"nearest": outcome.nearest, "likeness": outcome.likeness}
+            if outcome.parent and mets.objid is not None:
+                facts |= {"parent": outcome.parent, "expected": mets.objid}
+            if outcome.meant is not None:
+                self._mean(outcome.meant)
+            yield Code.CHILD_NOWHERE.at(mets.name, pointer.line, href=pointer.href, **facts)
 
     def _beside(self, mets: _LinkingMets, pointer: _Pointer, by: By) -> str | None:
         row = self._catalogue.row(_BESIDE, mets.id, pointer.div, by.value)
@@ -462,11 +482,20 @@ class LinkCheck:
         package = self._package(pointer, child, called)
         number = self._catalogue.new_mets(child, mets.id, called, done=True, package=package)
         self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
-        near = outcome.nearest or self._near_file(child) or self._near_mets(child)
+        near = outcome.nearest or self._near_file(child) or self._near_mets(child, package)
         alike = outcome.likeness or (likeness(shown(child), near) if near else "")
+        if near and not outcome.nearest:
+            self._edits.learn(shown(child), near)
+        if near and (outcome.likeness == SAME or not outcome.nearest):
+            self._mean(os.fsencode(near), child)
         facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": alike}
         finding = Code.CHILD_MISSING.at(mets.name, pointer.line, **facts)
         return grouping.with_manifests(self._catalogue, child, finding)
+
+    def _mean(self, path: bytes, child: bytes = b"") -> None:
+        """Note the METS that a link means, in whose folder is what should be where the link leads."""
+        folders = (folder_of(path), folder_of(child)) if child and folder_of(path) else (None, None)
+        self._catalogue.put("INSERT OR IGNORE INTO meant VALUES (?, ?, ?)", path, *folders)
 
     def _claimed(self, mets: _LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
         """Yield a finding if a package checked before has the same child."""
@@ -504,6 +533,11 @@ class LinkCheck:
     def _unlinked(self, mets: _LinkingMets) -> Iterator[Finding]:
         for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
             labelled = "child" in groups.casefold()
+            if (led := self._led_beside(mets, xml_id, child)) is not None:
+                facts = {"fileid": xml_id, "found": shown(child), "expected": shown(led)}
+                yield Code.DIVISION_DISAGREES.at(mets.name, line, xml_id, **facts)
+                self._catalogue.put(_LED_TO, led, mets.id, xml_id, child)
+                continue
             package = None if labelled or not is_mets_name(child) else package_of(child)
             if not (labelled or (is_mets_name(child) and (mets.parent is None or package is not None))):
                 continue
@@ -516,6 +550,13 @@ class LinkCheck:
             else:  # then the entry's ID is not what the child is called
                 by = By.OBJID if package is None else By.LOCATION
                 self._catalogue.new_mets(child, mets.id, named_by=by.value, package=package)
+
+    def _led_beside(self, mets: _LinkingMets, xml_id: str | None, child: bytes) -> bytes | None:
+        """Return the METS to which the mptr beside an entry's fptr leads, where the entry leads to none."""
+        if self._places.is_there(child):
+            return None
+        rows = self._catalogue.all(_LED_BESIDE, mets.id, xml_id)
+        return next((bytes(path) for (path,) in rows if self._places.is_there(path)), None)
 
     def _outside(self, mets: int, path: bytes) -> Iterator[Finding]:
         """Yield entries of METS documents that lead out of the package, but for children found there.
@@ -535,29 +576,49 @@ class LinkCheck:
             reason = f"{_map(here)} names the child {href!r}, {_map(there)} does not"
             yield Code.STYLES_DISAGREE.at(mets.name, line, reason=reason)
 
-    def _near_id(self, mets: int, href: str) -> str:
+    def _near_id(self, mets: int, href: str) -> tuple[str, bytes | None]:
+        """Return the ID of an entry most like an href, and the path of the METS that it alone can mean."""
+        for known in self._edits.meant(href):
+            if (row := self._catalogue.row(_FREE_ENTRY, mets, known)) is not None:
+                return known, row[0]
         self._guesses += 1
         if self._guesses > _NEAREST_FOR:
-            return ""
+            return "", None
         sql = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?"
         if self._catalogue.row(sql, mets, href) is not None:
-            return href
+            return href, None
         # An entry that no mptr names is the likelier one to be meant.
         for more in ("AND xml_id NOT IN (SELECT href FROM mptr WHERE mets = entry.mets)", ""):
             ids = self._catalogue.rows(f"{_ENTRY_IDS} {more}", mets)
             if near := nearest(href, (xml_id for (xml_id,) in islice(ids, _NEAREST_FOR))):
-                return near
-        return ""
+                self._edits.learn(href, near)
+                row = self._catalogue.row(_FREE_ENTRY, mets, near)
+                return near, None if row is None else row[0]
+        return "", None
 
-    def _near_mets(self, child: bytes) -> str:
-        """Return the METS most like a missing one of those that no METS read so far lists."""
+    def _near_mets(self, child: bytes, package: bytes | None) -> str:
+        """Return the METS most like a missing one of those that no METS read so far lists.
+
+        ``package`` is the folder of the package that it is a representation's of, None for a child.
+        """
         if self._guesses > _NEAREST_FOR:
             return ""
-        return nearest(shown(child), (shown(path) for (path,) in self._catalogue.rows(_FREE, _NEAREST_FOR)))
+        free = (path for (path,) in self._catalogue.rows(_FREE, _NEAREST_FOR))
+        alike = (path for path in free if (package is None) is not is_of_representation(path))
+        return nearest(shown(child), map(shown, alike))
 
     def _near_file(self, child: bytes) -> str:
+        for known in self._edits.meant(shown(child)):
+            if self._places.is_there(os.fsencode(known)):
+                return known
         self._guesses += 1
         return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, child)
+
+
+def _called(called: str | None, child: bytes, other: bytes) -> str | None:
+    """Return the OBJID beside a location that was changed, without the same change, which was told."""
+    edit = TextEdit.of(shown(child), shown(other))
+    return called if called is None or not edit.before else edit.applied(called)
 
 
 def _map(text: str) -> str:

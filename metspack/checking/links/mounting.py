@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from metspack import uris
@@ -16,7 +17,9 @@ from metspack.mets.links import bare
 from metspack.mets.packages import folder_of_objid
 from metspack.model import Finding
 
-_SAME = "the same package under another name"
+SAME = "the same package under another name"
+"""How a child is like the one that is found where nobody looks for it."""
+
 _OTHERS = "the child of another parent"
 
 
@@ -36,12 +39,17 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountOutcome:
-    """The result of a search: the path of the child's METS in the package and its true place, or a hint."""
+    """The result of a search: the path of the child's METS in the package and its true place, or a hint.
+
+    ``meant`` is the path in the package of the METS that is nearest, ``parent`` what it names as its parent.
+    """
 
     path: bytes | None = None
     found: str | None = None
     nearest: str = ""
     likeness: str = ""
+    meant: bytes | None = None
+    parent: str = ""
 
 
 class Mounting:
@@ -55,6 +63,7 @@ class Mounting:
         self._roots = roots
         self._own = own
         self._whole = whole
+        self._named: tuple[bytes, frozenset[str]] = (b"", frozenset())
 
     def found(self, wanted: Wanted) -> Generator[Finding, None, MountOutcome]:
         """Search for a child that is not at its place, and mount it if it is found elsewhere.
@@ -80,7 +89,7 @@ class Mounting:
             return MountOutcome(path=path)
         at = self._vacant(self._unpacked(first) if wanted.place is None else wanted.place)
         if wanted.place is not None and at is None:
-            return MountOutcome(nearest=first.shown, likeness=_SAME)
+            return MountOutcome(nearest=first.shown, likeness=SAME)
         return (yield from self._mount(wanted, first, at))
 
     def _rank(self, found: FoundPackage, wanted: Wanted) -> tuple[bool, bool, int, bool]:
@@ -124,13 +133,36 @@ class Mounting:
 
     def _hinted(self, mine: list[FoundPackage], others: list[FoundPackage], wanted: Wanted) -> MountOutcome:
         if mine:
-            return MountOutcome(nearest=shown(self.own_path(mine[0]) or mine[0].path), likeness=_SAME)
+            return MountOutcome(nearest=shown(self.own_path(mine[0]) or mine[0].path), likeness=SAME)
         if others:
-            return MountOutcome(nearest=others[0].shown, likeness=_OTHERS)
+            parent = min(others[0].ups, default="")
+            return MountOutcome(
+                nearest=others[0].shown,
+                likeness=f"{_OTHERS}, {parent!r}" if parent else _OTHERS,
+                meant=self.own_path(others[0]),
+                parent=parent,
+            )
         if wanted.place is not None:
             return MountOutcome()
-        near, likeness = self._roots.nearest(wanted.called)
-        return MountOutcome(nearest=near, likeness=likeness)
+        # One that the parent names itself is nearest only where there is no other, and is not what is meant.
+        near, likeness = self._roots.nearest(wanted.called, self._named_by(wanted))
+        found = next(self._roots.named(near), None) if near else None
+        if not near:
+            near, likeness = self._roots.nearest(wanted.called, {bare(wanted.parent_objid or "")})
+        if found is not None:
+            self._roots.mean(found, wanted.parent_objid)
+        return MountOutcome(
+            nearest=near, likeness=likeness, meant=None if found is None else self.own_path(found)
+        )
+
+    def _named_by(self, wanted: Wanted) -> AbstractSet[str]:
+        """Return the OBJID of a METS and those that it names itself, none of which another name means."""
+        if self._named[0] != wanted.parent_path:
+            sql = "SELECT p.href FROM mptr p JOIN mets m ON m.id = p.mets WHERE m.path = ? AND NOT p.url"
+            hrefs = self._catalogue.rows(sql, wanted.parent_path)
+            names = frozenset(bare(href) for (href,) in hrefs if href)
+            self._named = wanted.parent_path, names | {bare(wanted.parent_objid or "")}
+        return self._named[1]
 
     def _mount(
         self, wanted: Wanted, found: FoundPackage, at: bytes | None
@@ -195,15 +227,13 @@ class Mounting:
         parent, line = link
         yield from self._roots.search()
         parents = list(self._roots.named(parent))
-        if not parents and not self._roots.granted:
-            yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=parent)
-            return
         if not parents:
-            near, likeness = self._roots.nearest(parent)
+            near, likeness = self._roots.nearest_parent(parent, objid or "")
             at = next((each.shown for each in self._roots.named(near)), "") if near else ""
             said = "; ".join(filter(None, (likeness, at and f"it lies at {at}")))
             facts = {"expected": parent, "nearest": near, "likeness": said}
-            yield Code.PARENT_NOWHERE.at(shown(path), line, **facts)
+            code = Code.PARENT_NOWHERE if self._roots.granted else Code.PARENT_NOT_HERE
+            yield code.at(shown(path), line, **facts)
             return
         key = bare(objid or "")
         naming = [each for each in parents if key in each.downs]
@@ -211,6 +241,10 @@ class Mounting:
         self._catalogue.put("INSERT INTO above VALUES (?, ?)", bare(parent), first.shown)
         if not naming:
             code = Code.ANCESTOR_SILENT if is_ancestor else Code.NOT_NAMED_BY_PARENT
+            if not is_ancestor and self._roots.is_meant(self._places.on_disk(path), parent):
+                # The finding on the parent's link tells of it; the link leads up alone all the same.
+                self._catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(path), code.id)
+                return
             yield code.at(shown(path), line, expected=parent, found=first.shown)
             return
         if not self._roots.granted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
@@ -13,7 +14,7 @@ from pathlib import Path
 from metspack.checking.catalogue import Row, fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.segments import AgreedSegment, Agreement
-from metspack.checking.similarity import likeness, nearest
+from metspack.checking.similarity import KnownEdits, likeness, nearest
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
 from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
@@ -37,7 +38,11 @@ CREATE TABLE link (document INTEGER, up INTEGER, href TEXT, bare TEXT);
 CREATE INDEX link_document ON link (document);
 BEGIN;
 """
+_SIBLINGS = """
+SELECT DISTINCT d.bare FROM document d JOIN link l ON l.document = d.id AND l.up AND l.bare = ?
+"""
 _NEAR = 2_000
+_GUESSES = 50  # OBJIDs that get a guess at what was meant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +90,11 @@ class Roots:
         self._agreed = {each.pack: each for each in agreed if each.pack}
         self._database: sqlite3.Connection | None = None
         self._claims: dict[str, str] = {}
+        self._edits = KnownEdits()
+        self._guesses = 0
+        self._unlike: set[tuple[str, int]] = set()
+        self._siblings: dict[str, frozenset[str]] = {}
+        self._meant: set[tuple[str, str]] = set()
         self._real = [os.path.realpath(each) for each in self._roots]
         self._first = {each: number for number, each in reversed(list(enumerate(self._real)))}
 
@@ -272,11 +282,48 @@ class Roots:
             mine = [each for each in found if not each.ups and bare(each.objid) != bare(parent)]
         return mine, [each for each in found if each not in mine]
 
-    def nearest(self, objid: str) -> tuple[str, str]:
-        """Return the bare OBJID most like one that nobody has, and how it differs; nothing when none is."""
-        sql = "SELECT DISTINCT bare FROM document WHERE bare <> '' ORDER BY bare LIMIT ?"
-        near = nearest(bare(objid), (each for (each,) in self._rows(sql, _NEAR)))
-        return near, likeness(bare(objid), near) if near else ""
+    def nearest(self, objid: str, others: AbstractSet[str] = frozenset()) -> tuple[str, str]:
+        """Return the bare OBJID most like one that nobody has, and how it differs; nothing when none is.
+
+        The ``others`` are certainly not meant.
+        """
+        key = bare(objid)
+        known = (each for each in self._edits.meant(key) if each not in others and self._is_known(each))
+        near = next(known, "")
+        if not near and (key, len(others)) not in self._unlike and self._guesses < _GUESSES:
+            self._guesses += 1
+            sql = "SELECT DISTINCT bare FROM document WHERE bare <> '' ORDER BY bare LIMIT ?"
+            near = nearest(key, (each for (each,) in self._rows(sql, _NEAR) if each not in others))
+            if near:
+                self._edits.learn(key, near)
+            else:
+                self._unlike.add((key, len(others)))
+        return near, likeness(key, near) if near else ""
+
+    def nearest_parent(self, objid: str, child: str) -> tuple[str, str]:
+        """Return what is nearest to a parent that is not there, as ``nearest`` does: none of its children."""
+        key = bare(objid)
+        if key not in self._siblings:
+            if len(self._siblings) >= _GUESSES:
+                return "", ""
+            for row in self._all("SELECT id, root, pack, path FROM document ORDER BY id LIMIT ?", _NEAR):
+                self._read(*row)
+            self._siblings[key] = frozenset(each for (each,) in self._all(_SIBLINGS, key))
+        return self.nearest(objid, self._siblings[key] | {bare(child)})
+
+    def mean(self, found: FoundPackage, parent: str | None) -> None:
+        """Note that a parent means a package by a name that it does not have."""
+        self._meant.add((found.shown, bare(parent or "")))
+
+    def is_meant(self, child: str, parent: str) -> bool:
+        """Whether a parent means the package whose METS is there by a name that it does not have."""
+        return (child, bare(parent)) in self._meant
+
+    def _is_known(self, key: str) -> bool:
+        return self._row("SELECT 1 FROM document WHERE bare = ?", key) is not None
+
+    def _all(self, sql: str, *values: object) -> list[Row]:
+        return list(self._rows(sql, *values))
 
     def tree(self, found: FoundPackage) -> PackageTree:
         """Return the file tree of a package that was found."""

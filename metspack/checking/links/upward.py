@@ -91,6 +91,7 @@ class Upward:
         objid, parent = above
         plain = [each for each in ups if not each[3]]
         named = any(objid is not None and bare(each[0]) == bare(objid) for each in plain)
+        told = False
         for href, line, url, _ in plain:
             if url and named and self._leads_out(mets, path, href):
                 near = self._places.nearest_inside(path, href)
@@ -100,9 +101,9 @@ class Upward:
                 continue
             place = self._resolved(path, href) if url else None
             # That a location is refused says nothing against an OBJID that is right.
-            if url and (place == parent or (place is None and named)):
+            if url and (told or place == parent or (place is None and named)):
                 continue
-            near = likeness(objid, href)
+            told, near = True, likeness(objid, href)
             yield Code.OTHER_PARENT.at(shown(path), line, found=href, expected=objid, likeness=near)
         ancestors = [each for each in ups if each[3]]
         if ancestors and objid is not None:
@@ -160,6 +161,8 @@ class Upward:
             if above is not None:
                 yield Code.ANCESTOR_SILENT.at(shown(path), at, expected=href, found=shown(above))
                 return
+        if self._catalogue.row("SELECT 1 FROM meant WHERE path = ?", path) is not None:
+            return  # the finding on the link that should lead here names it
         if self._catalogue.number("SELECT ok FROM mets WHERE id = ?", _OWN):
             yield Code.ORPHAN.at(shown(path), line, found=shown(path), objid=objid or "")
 

@@ -85,7 +85,6 @@ def sum_of_hashes(texts: Sequence[str]) -> int:
 _SIZE = re.compile(r"[0-9]{1,18}")
 
 _TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
-_GUESSES = 50  # locations outside that get a guess at what was meant
 _OAIS = "OAISPACKAGETYPE"
 
 _PUT_ENTRY = """INSERT INTO entry
@@ -139,7 +138,6 @@ class _DocumentCounts:
     """Counts over one document, for what is reported once and not once for each file."""
 
     files: int = 0
-    outside: int = 0
     leads: bool = False
     division: int = 0
     is_map_told: bool = False
@@ -514,8 +512,7 @@ class DocumentReader:
         return self._places.is_there(path.split(b"/", 1)[0]) or self._places.is_there(path)
 
     def _left(self, line: int, place: str, href: str) -> Finding:
-        self._seen.outside += 1
-        near = self._places.nearest_inside(self._path, href) if self._seen.outside <= _GUESSES else ""
+        near = self._places.nearest_inside(self._path, href)
         return Code.LEAVES_ROOT.at(self._name, line, place, href=href, nearest=near)
 
     def _size(self, fact: reader.File) -> tuple[int | None, Finding | None]:

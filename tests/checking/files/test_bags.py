@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from metspack.checking import Level, check
 from metspack.model import Finding
+from tests.checking.links.test_deliveries import numbered
 from tests.findings import ordered
 from tests.packages import forge
 from tests.packages.bags import INFO, PAYLOAD, TAGS, put_in_a_bag, seal_tags
@@ -185,3 +187,45 @@ def test_lines_of_fetch_txt_that_are_none_are_told(bag: Path) -> None:
     told = {each.code: each.message for each in found(bag)}
     assert set(told) == {"F043", "F045"}
     assert "not understood: 3, the first is 'https://x data/mets.xml'" in told["F043"]
+
+
+def test_a_package_in_a_folder_of_the_payload_is_in_the_bag_as_well(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    forge.forge(bag / "data/box/ip")
+    put_in_a_bag(bag)
+    assert list(check(bag)) == []
+    manifest = bag / PAYLOAD
+    manifest.write_text(re.sub(f"(?m)^.(.*{forge.FIRST})", r"0\1", manifest.read_text()))
+    (bag / "data/box/ip/note").touch()
+    told = ordered(check(bag, Level.FIXITY))
+    assert {(each.path, each.code) for each in told} == {
+        (f"../../../{manifest.name}", "F042"),
+        ("../../../bag-info.txt", "F042"),
+        (forge.FIRST, "F026"),
+        ("note", "F010"),
+        ("note", "F024"),
+        ("note", "F041"),
+    }
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+def test_a_package_in_a_folder_of_a_packed_payload_is_in_the_bag_too(tmp_path: Path, form: str) -> None:
+    bag = tmp_path / "bag"
+    forge.forge(bag / "data/box/ip")
+    put_in_a_bag(bag)
+    forge.edit(bag / INFO, "2026", "2027")
+    (finding,) = check(packed(bag, form, "bag"))
+    assert (finding.code, finding.path) == ("F042", f"../../../{INFO}")
+
+
+def test_of_several_packages_in_a_bag_each_is_held_against_its_own_lines(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    for number in (20, 21):
+        numbered(bag / f"data/{number}", number)
+    put_in_a_bag(bag)
+    assert list(check(bag)) == []
+    manifest = bag / PAYLOAD
+    manifest.write_text(re.sub(f"(?m)^.(.*21/{forge.FIRST})", r"0\1", manifest.read_text()))
+    (bag / "data/more").touch()
+    told = [(each.path, each.code) for each in check(bag, Level.FIXITY)]
+    assert told == [(f"{bag}/data/21/{forge.FIRST}", "F026")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from metspack.checking import Level, check
 from metspack.checking.similarity import likeness
 from metspack.model import Finding
+from tests.checking.links.test_roots import aip
 from tests.packages import csip
 from tests.packages.forge import CHILD, FIRST, LOBS, SECOND, edit, forge, seal
 from tests.packages.spread import zipped
@@ -68,3 +70,17 @@ def test_a_lob_with_the_bytes_of_another_is_said_to_have_them(tmp_path: Path) ->
     (root / FIRST).write_bytes(LOBS[1].data)
     found = told(root, "F003", level=Level.FULL)
     assert found.message.endswith(f"(it has the bytes of {SECOND!r})")
+
+
+def test_what_the_parent_names_itself_is_not_meant_by_another_name(tmp_path: Path) -> None:
+    aip(tmp_path / "top", "top", children=["child.5", "child.25"])
+    aip(tmp_path / "disk/child", "child.25", parent="top")
+    aip(tmp_path / "disk/other", "IP.child.55", parent="top")
+    found = told(tmp_path / "top", "L010", tmp_path / "disk")
+    assert dict(found.facts)["nearest"] == "IP.child.55"
+
+
+def test_a_representation_is_not_the_nearest_to_a_child(tmp_path: Path) -> None:
+    root = csip.divide(tmp_path / "set")
+    shutil.rmtree(root / "child_0")
+    assert dict(told(root, "L002").facts).get("nearest", "") == ""
