@@ -17,7 +17,7 @@ from metspack.checking.catalogue import fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
-from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.containers.ipreader import OpenPacks, PackedError
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import reading
@@ -76,7 +76,8 @@ class PackageToCheck:
         """The name of its folder, once unpacked."""
         if self.within:
             return shown(self.within).rpartition("/")[2]
-        return Path(os.path.realpath(self.root)).stem if self.tree.is_packed else self.root.resolve().name
+        name = os.path.basename(os.path.realpath(self.root))
+        return (self.tree.is_packed and mets_packages.stem_of_pack(name)) or name
 
     def identity(self, budgets: Budgets) -> mets_packages.Identity:
         """Return the OBJID of the package and what kind it is, with the form that it has."""
@@ -88,7 +89,9 @@ class PackageToCheck:
         with suppress(OSError, MetspackError), tree.content(os.fsencode(mets)) as content:
             found = mets_packages.identity(content.blocks(), mets.rpartition("/")[2], budgets)
         form = ", in a bag" if self.is_bag else ""
-        form += f", in a {self.root.suffix[1:].lower()} file" if self.tree.is_packed else ""
+        if self.tree.is_packed:
+            stem = mets_packages.stem_of_pack(self.root.name) or ""
+            form += f", in a {self.root.name[len(stem) + 1 :].lower()} file"
         return replace(found, kind=f"{found.kind or 'unreadable METS'}{form}")
 
     @property
@@ -167,7 +170,7 @@ def _check_opened(package: Opened) -> None:
 def _at(path: Path, packs: OpenPacks, budgets: Budgets) -> Iterator[Opened]:
     """Yield what is at a path: a package, or the packages of a delivery."""
     found = mets_packages.delivered(path, packs, budgets) if path.exists() else []
-    if any(each.path != path or each.mets or each.within or each.is_unread for each in found):
+    if any(each.path != path or each.mets or each.within or each.unread for each in found):
         held = Counter(each.path for each in found)
         for each in found:
             yield _delivered(each, packs, is_alone=held[each.path] == 1)
@@ -181,9 +184,9 @@ def _unopened(path: Path, reason: str) -> UnopenedPackage:
 
 
 def _delivered(each: mets_packages.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:
-    if each.is_unread:
+    if each.unread:
         shown = str(each.path)
-        return UnopenedPackage(shown=shown, finding=Code.FORM_NOT_READ.at(shown, found=each.path.suffix))
+        return UnopenedPackage(shown=shown, finding=Code.FORM_NOT_READ.at(shown, found=each.unread))
     if each.fault:
         return _unopened(each.path, each.fault)
     if each.is_packed:
@@ -235,14 +238,14 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
             hint=_about_archive(path),
         )
-    if os.fsencode(path.name).lower().endswith(SUFFIXES):
+    if mets_packages.stem_of_pack(path.name) is not None:
         return _packed(path, number, packs)
     if path.is_file() and not is_mets_name(path.name):
         _check_is_mets(path)
     return _folder(path, path.parent, number, path.name)
 
 
-_GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
+_GIVE = "Give a package's folder, its METS file, or a zip, tar or tar.gz file that holds the package."
 _DEPTH = 4  # folders below a package's, in which the METS of a segment may be
 _SOURCES = (
     ("header/metadata.xml", "an unpacked archive"),
@@ -346,8 +349,8 @@ def _compressed(path: Path, data: bytes) -> SourceError:
     if not inner[_TAR_AT:].startswith(_TAR):
         return SourceError(f"{path} is a gzip-compressed file, which is not read", hint=_GIVE)
     return SourceError(
-        f"{path} is a gzip-compressed tar file, which is not read",
-        hint=f"Unpack it, and check the folder that is in it: tar -xzf {shlex.quote(str(path))}",
+        f"{path} is a gzip-compressed tar file, and its name does not end with .tar.gz or .tgz",
+        hint=f"If it holds a package, rename it to {path.stem}.tar.gz",
     )
 
 
@@ -384,7 +387,7 @@ def root(path: Path) -> Path:
         raise ConfigError(
             f"the root {path} does not exist", hint="Check the path and that the medium is mounted."
         )
-    if path.is_dir() or os.fsencode(path.name).lower().endswith(SUFFIXES):
+    if path.is_dir() or mets_packages.stem_of_pack(path.name) is not None:
         return path
     return path.parent
 
@@ -470,7 +473,7 @@ def weight(path: Path | Sequence[Path]) -> int:
     """Return about how many bytes a full check of what is at ``path`` reads, to tell how far it is."""
     if not isinstance(path, Path):
         return sum(weight(each) for each in path)
-    if path.suffix.lower() in {".zip", ".tar"} and path.is_file():
+    if mets_packages.stem_of_pack(path.name) is not None and path.is_file():
         return path.stat().st_size
     total = 0
     waiting = [os.fspath(path if path.is_dir() else path.parent)]

@@ -42,7 +42,7 @@ from metspack.files import journal
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
 from metspack.mets.links import bare
-from metspack.mets.packages import Identity
+from metspack.mets.packages import Identity, is_read_again
 from metspack.model import Budgets, Finding, Severity
 
 _LINKING = "LXM"
@@ -220,7 +220,7 @@ class Checking(Iterator[Finding]):
 
     def _checked(self) -> Iterator[Finding]:
         budgets = self._looking.budgets
-        with closing(OpenPacks(budgets)) as packs, ExitStack() as stack:
+        with closing(OpenPacks(budgets, is_read_again)) as packs, ExitStack() as stack:
             granted = [root(path) for path in self._granted]
             found = opened(self._paths, granted, packs, budgets)
             packages = [each for each in found if isinstance(each, PackageToCheck)]

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from metspack import uris
-from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.containers.ipreader import GZIP_TAR, OpenPacks, PackedError, unpacked_name
 from metspack.digests import is_manifest
 from metspack.errors import MetspackError
 from metspack.files import reading
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import Below, GzipMedium
 from metspack.files.walking import DEEPEST
 from metspack.layouts.names import is_archive, stem_of
 from metspack.mets import (
@@ -80,12 +80,24 @@ def _packed_ips(root: Path, packs: OpenPacks) -> Iterator[tuple[str, Below]]:
     with os.scandir(root) as entries:
         names = sorted(each.name for each in entries if each.is_file(follow_symlinks=False))
     for name in names:
-        folder, suffix = os.path.splitext(name)
-        if os.fsencode(suffix.lower()) in SUFFIXES:
+        folder = stem_of_pack(name)
+        if folder is not None:
             path = Below(root=root, segments=(name,))
             with suppress(MetspackError):
                 if packs.opened(path).content(_mets(folder)) is not None:
                     yield folder, path
+
+
+def stem_of_pack(name: str) -> str | None:
+    """Return the name of a zip or tar file without its suffix, None for any other file."""
+    stem = unpacked_name(os.fsencode(name))
+    return None if stem is None else os.fsdecode(stem)
+
+
+def is_read_again(path: bytes) -> bool:
+    """Return whether a file of a package is one of those that are looked at now and again."""
+    name = path.rpartition(b"/")[2]
+    return is_mets_name(name) or f"/{_METADATA}/".encode() in b"/" + path or is_manifest(os.fsdecode(name))
 
 
 def _mets(folder: str) -> bytes:
@@ -261,10 +273,9 @@ def _folders(root: Path) -> Iterator[str]:
     """Yield the names of the folders in a folder, and those that its zip and tar files have once unpacked."""
     with os.scandir(root) as entries:
         for each in entries:
-            stem, suffix = os.path.splitext(each.name)
             if each.is_dir(follow_symlinks=False):
                 yield each.name
-            elif os.fsencode(suffix.lower()) in SUFFIXES:
+            elif (stem := stem_of_pack(each.name)) is not None:
                 yield stem
 
 
@@ -272,7 +283,10 @@ def _folders(root: Path) -> Iterator[str]:
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
-_UNREAD = (b".7z", b".rar")
+_UNREAD = re.compile(
+    r".*?(\.(7z|rar|taz|tbz2?|tlz|txz|tzst|(tar\.)?(bz2|lz|lz4|lzma|xz|z|zst)))", re.DOTALL | re.IGNORECASE
+)
+_GZIP, _TAR_HEADER, _TAR_MARK, _MARK_AT = ".gz", 512, b"ustar", 257
 _LINES = 1 << 16
 _SEVERAL = 2
 
@@ -284,7 +298,7 @@ class DeliveredPackage:
     ``mets`` is its METS from there, None for what is a package but for the METS that it lacks. ``top`` is the
     packed IP at the top of those side by side in the folder, which are one package; ``ips`` are all of them,
     if each is a package of its own beside others.
-    ``fault`` says why nothing of it can be read; ``is_unread`` that it is in a form which is not read at all.
+    ``fault`` says why nothing of it can be read; ``unread`` is a form of which nothing is read at all.
     """
 
     path: Path
@@ -294,7 +308,7 @@ class DeliveredPackage:
     ips: tuple[DeliveredPackage, ...] = ()
     is_bag: bool = False
     is_packed: bool = False
-    is_unread: bool = False
+    unread: str = ""
     fault: str = ""
 
 
@@ -402,11 +416,14 @@ class _Delivery:
 
     def file(self, path: Path) -> Iterator[DeliveredPackage]:
         """Yield the packages in a file of a delivery: a zip or tar file, or one that is not read."""
-        name = os.fsencode(path.name).lower()
-        if name.endswith(SUFFIXES):
+        if stem_of_pack(path.name) is not None:
             yield from self.pack(path)
-        elif name.endswith(_UNREAD):
-            yield DeliveredPackage(path=path, is_unread=True)
+        elif (form := _UNREAD.fullmatch(path.name)) is not None:
+            yield DeliveredPackage(path=path, unread=form[1].lower())
+        elif path.name.lower().endswith(_GZIP) and _is_gzip_of_tar(path):
+            yield DeliveredPackage(
+                path=path, fault=f"its name has to end with {_EITHER}, as it is a tar file"
+            )
 
     def pack(self, path: Path) -> Iterator[DeliveredPackage]:
         """Yield the packages in a zip or tar file."""
@@ -481,6 +498,16 @@ class _Delivery:
         yield from () if content is None else content.blocks()
 
 
+_EITHER = " or ".join(map(os.fsdecode, GZIP_TAR))
+
+
+def _is_gzip_of_tar(path: Path) -> bool:
+    """Return whether a file is a tar file that is compressed by gzip, whatever it is called."""
+    with suppress(OSError, MetspackError), GzipMedium(Below(root=path, segments=())) as medium:
+        return medium.pread(_TAR_HEADER, 0)[_MARK_AT:].startswith(_TAR_MARK)
+    return False
+
+
 def _listed(path: Path) -> tuple[list[str], list[str]]:
     """Return the names of the files and of the folders in a folder, sorted."""
     files: list[str] = []
@@ -538,13 +565,15 @@ def _is_of_archive(found: Sequence[str], archive: str) -> bool:
 
 def _is_beside(root: Path, each: DeliveredPackage) -> bool:
     """Whether a package is an IP in a folder right in ``root``, or packed as one, with the METS of CSIP."""
-    is_here = each.path.parent == root and not (each.fault or each.is_unread or each.is_bag)
+    is_here = each.path.parent == root and not (each.fault or each.unread or each.is_bag)
     return is_here and each.mets == CSIP_METS and "/" not in each.within
 
 
 def _folder_beside(root: Path, each: DeliveredPackage) -> str:
     """Return the name of the folder that an IP has in ``root``, once unpacked."""
-    return (each.within or each.path.stem) if each.is_packed else each.path.relative_to(root).parts[0]
+    if each.is_packed:
+        return each.within or stem_of_pack(each.path.name) or each.path.name
+    return each.path.relative_to(root).parts[0]
 
 
 def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set[str], set[str]]:

@@ -14,13 +14,14 @@ from metspack.checking.catalogue import Row, fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.segments import AgreedSegment, Agreement
 from metspack.checking.similarity import likeness, nearest
-from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.containers.ipreader import OpenPacks, PackedError, unpacked_name
 from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
 from metspack.files.byteranges import Below
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, bare
+from metspack.mets.packages import is_read_again
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 
@@ -144,7 +145,7 @@ class Roots:
             for name in lot.names:
                 if is_mets_name(name):
                     yield from self._document(root, None, lot.prefix + name)
-                elif name.lower().endswith(SUFFIXES):
+                elif unpacked_name(name) is not None:
                     path = lot.prefix + name
                     if not self._is_before(os.path.join(self._real[root], os.fsdecode(path)), root):
                         yield from self._pack(root, path)
@@ -214,7 +215,7 @@ class Roots:
         within = folder.rpartition(b"/")[2] + b"/"
         sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND substr(pack, 1, ?) = ?"
         for row in list(self._rows(sql, root, len(folder) + 1, folder + b".")):
-            is_alone = os.path.splitext(row[2])[0] == folder
+            is_alone = unpacked_name(row[2]) == folder
             if is_alone and folder_of(row[3]) in {within, b""}:
                 return self._found(*row)
         return None
@@ -334,7 +335,7 @@ class Roots:
 @contextmanager
 def roots_of_one(root: Path, budgets: Budgets, agreement: Agreement) -> Iterator[Roots]:
     """Give the index of one package, for a look that may be followed by another, which has its own."""
-    with closing(OpenPacks(budgets)) as packs:
+    with closing(OpenPacks(budgets, is_read_again)) as packs:
         segments = agreement.segments.values()
         with closing(Roots((root,), packs, budgets, own=1, agreed=segments)) as own:
             yield own

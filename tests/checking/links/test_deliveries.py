@@ -67,6 +67,12 @@ def _packed(root: Path) -> None:
     zipped(numbered(root / "packed", 23), root / "packed.zip", inside="packed")
 
 
+def _compressed(root: Path) -> None:
+    path = numbered(root / "tight", 25)
+    (path / forge.FIRST).write_bytes(b"x" * 403)
+    tarred(path, root / "tight.tar.gz", inside="tight", backwards=True)
+
+
 def _lost(root: Path) -> None:
     (numbered(root / "lost", 24) / "mets.xml").unlink()
 
@@ -104,7 +110,7 @@ def _unpacked(root: Path) -> None:
 
 
 KINDS: tuple[Callable[[Path], None], ...] = (
-    *(_good, _damaged, _again, _apart, _packed, _lost),
+    *(_good, _damaged, _again, _apart, _packed, _compressed, _lost),
     *(_by_objid, _roda, _siblings, _by_parts),
 )
 
