@@ -26,6 +26,7 @@ from metspack.checking.links.links import LinkCheck
 from metspack.checking.links.roots import Roots, roots_of_one
 from metspack.checking.mets.grammar import Grammar
 from metspack.checking.opening import (
+    NO_PACKAGE,
     CheckedTree,
     PackageToCheck,
     UnopenedPackage,
@@ -42,7 +43,8 @@ from metspack.files import journal
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
 from metspack.mets.links import bare
-from metspack.mets.packages import Identity, is_read_again
+from metspack.mets.packages import is_read_again
+from metspack.mets.reader import Identity
 from metspack.model import Budgets, Finding, Severity
 
 _LINKING = "LXM"
@@ -63,6 +65,11 @@ class PackageResult:
     warnings: int
     infos: int
     is_complete: bool = True
+
+    @property
+    def is_package(self) -> bool:
+        """Whether it is a package, and not what one can be made of."""
+        return self.kind != NO_PACKAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +234,7 @@ class Checking(Iterator[Finding]):
             self._is_one, several = len(found) == 1, len(packages) > 1
             for each in found:
                 self._found[each.shown] = (
-                    each.identity(budgets) if isinstance(each, PackageToCheck) else Identity()
+                    each.identity(budgets) if isinstance(each, PackageToCheck) else Identity(kind=each.kind)
                 )
             for each in found:
                 if isinstance(each, UnopenedPackage):

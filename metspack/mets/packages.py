@@ -17,7 +17,7 @@ from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below, GzipMedium
 from metspack.files.walking import DEEPEST
-from metspack.layouts.names import is_archive, stem_of
+from metspack.layouts.names import ARCHIVE, is_archive, stem_of
 from metspack.mets import (
     CSIP_METS,
     METS_NAMES,
@@ -299,6 +299,7 @@ class DeliveredPackage:
     packed IP at the top of those side by side in the folder, which are one package; ``ips`` are all of them,
     if each is a package of its own beside others.
     ``fault`` says why nothing of it can be read; ``unread`` is a form of which nothing is read at all.
+    ``source`` is what a package can be made of and what is in none: an archive, or LOBs, without a METS.
     """
 
     path: Path
@@ -309,6 +310,7 @@ class DeliveredPackage:
     is_bag: bool = False
     is_packed: bool = False
     unread: str = ""
+    source: str = ""
     fault: str = ""
 
 
@@ -361,11 +363,28 @@ class _Delivery:
         if is_lost or REPRESENTATIONS_FOLDER in folders:
             yield DeliveredPackage(path=path)
             return
+        yield from self._without_mets(path, files, folders, depth)
+
+    def _without_mets(
+        self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
+    ) -> Iterator[DeliveredPackage]:
+        """Yield what is in a folder that has no METS, packages and sources; or itself, if it lost one."""
         found = self._side_by_side(path, files, folders, depth)
-        if any(_is_of_archive([each.path.name for each in found], name) for name in files):
+        lobs = lobs_in(path)
+        if lobs:
+            found = [each for each in found if not each.source]
+        archives = [name for name in sorted({*files, *folders}) if _is_source(name)]
+        whole = [each.path.name for each in found if not each.source]
+        was_one = not whole and (lobs or archives) and any(map(is_manifest, files))
+        if was_one or any(_is_of_archive(whole, name) for name in archives):
             yield DeliveredPackage(path=path)
         else:
             yield from found
+            if any(each.path == path for each in found):
+                return  # side by side they are one package, with all of the folder
+            yield from (DeliveredPackage(path=path / name, source=name) for name in archives)
+            if lobs and not archives:
+                yield DeliveredPackage(path=path, source=lobs)
 
     def _in_metadata(self, path: Path, folders: Sequence[str]) -> str | None:
         if _METADATA not in folders:
@@ -404,7 +423,7 @@ class _Delivery:
                 found += self.file(path / name)
         ips = [each for each in found if _is_beside(path, each)]
         has_manifest = any(map(is_manifest, files))
-        if len(ips) < len(found) or len(ips) < (1 if has_manifest else _SEVERAL):
+        if len(ips) < sum(not each.source for each in found) or len(ips) < (1 if has_manifest else _SEVERAL):
             return found
         mets = top(path, self._budgets)
         packed = None if mets else packed_top(path, self._packs, self._budgets)
@@ -425,27 +444,38 @@ class _Delivery:
                 path=path, fault=f"its name has to end with {_EITHER}, as it is a tar file"
             )
 
+    def _names(self, path: Path) -> Iterator[tuple[str, str]]:
+        """Yield the files in a zip or tar file, each as the path of its folder and its name."""
+        for item in self._packs.opened(Below(root=path, segments=())).items(b""):
+            if item.kind == "f":
+                folder, _, name = os.fsdecode(item.name).rpartition("/")
+                yield folder, name
+
     def pack(self, path: Path) -> Iterator[DeliveredPackage]:
         """Yield the packages in a zip or tar file."""
         folders: dict[str, list[str]] = {}
         archives: dict[str, str] = {}
-        bags: set[str] = set()
+        bags, sealed = set[str](), set[str]()
         try:
-            for item in self._packs.opened(Below(root=path, segments=())).items(b""):
-                folder, _, name = os.fsdecode(item.name).rpartition("/")
-                if item.kind != "f":
-                    continue
+            for folder, name in self._names(path):
                 if is_mets_name(name) or is_top_mets_name(name):
                     folders.setdefault(folder, []).append(name)
                 elif is_archive(name):
                     archives.setdefault(folder, name)
+                elif is_manifest(name):
+                    sealed.add(folder)
                 elif name == _BAG:
                     bags.add(f"{folder}/{_PAYLOAD}".lstrip("/"))
         except PackedError as error:
             yield DeliveredPackage(path=path, is_packed=True, fault=error.message)
             return
-        for folder, mets in sorted(_tops(folders, archives).items()):
+        above = {each for folder in folders for each in _above(folder)} if folders else archives.keys()
+        tops = _tops(folders, {each: name for each, name in archives.items() if each in above | sealed})
+        for folder, mets in sorted(tops.items()):
             yield DeliveredPackage(path=path, mets=mets, within=folder, is_packed=True, is_bag=folder in bags)
+        for folder, name in sorted(archives.items()) if folders else ():
+            if not _is_in(folder, tops):
+                yield DeliveredPackage(path=path, within=folder, is_packed=True, source=name)
 
     def _is_one(self, root: Path, ips: Sequence[DeliveredPackage], mets: str, *, upward: bool) -> bool:
         """Return whether links lead from the METS at the top to every IP beside it; ``upward`` also back."""
@@ -508,6 +538,24 @@ def _is_gzip_of_tar(path: Path) -> bool:
     return False
 
 
+_LOBS = (
+    ("header/metadata.xml", "an unpacked archive"),
+    ("content/schema*/table*", "LOBs"),
+    ("schema*/table*", "LOBs"),
+)
+
+
+def _is_source(name: str) -> bool:
+    """Return whether a name is that of an archive, or of the first of its parts."""
+    found = ARCHIVE.fullmatch(name)
+    return found is not None and int(found[2] or 1) == 1
+
+
+def lobs_in(folder: Path) -> str:
+    """Return what lies in a folder as in an unpacked archive, "" for nothing of that."""
+    return next((what for pattern, what in _LOBS if next(folder.glob(pattern), None)), "")
+
+
 def _listed(path: Path) -> tuple[list[str], list[str]]:
     """Return the names of the files and of the folders in a folder, sorted."""
     files: list[str] = []
@@ -550,22 +598,24 @@ def _tops(folders: Mapping[str, Sequence[str]], archives: Mapping[str, str]) -> 
     return {each: mets for each, mets in tops.items() if not _is_in(each, lost)} | dict.fromkeys(lost)
 
 
+def _above(folder: str) -> set[str]:
+    names = folder.split("/")
+    return {"/".join(names[:end]) for end in range(len(names) + 1)}
+
+
 def _is_in(folder: str, tops: Collection[str]) -> bool:
     """Return whether a folder is one of others or lies below one."""
-    names = folder.split("/")
-    return "" in tops or any("/".join(names[:end]) in tops for end in range(1, len(names) + 1))
+    return not _above(folder).isdisjoint(tops)
 
 
 def _is_of_archive(found: Sequence[str], archive: str) -> bool:
-    """Whether a file is an archive of which the packages below are segments, or below which there is none."""
-    if not is_archive(archive):
-        return False
-    return not found or any(name.startswith(f"{stem_of(archive)}_") for name in found)
+    """Whether a file is an archive of which the packages below are segments."""
+    return is_archive(archive) and any(name.startswith(f"{stem_of(archive)}_") for name in found)
 
 
 def _is_beside(root: Path, each: DeliveredPackage) -> bool:
     """Whether a package is an IP in a folder right in ``root``, or packed as one, with the METS of CSIP."""
-    is_here = each.path.parent == root and not (each.fault or each.unread or each.is_bag)
+    is_here = each.path.parent == root and not (each.fault or each.unread or each.source or each.is_bag)
     return is_here and each.mets == CSIP_METS and "/" not in each.within
 
 
@@ -601,53 +651,3 @@ def _objid(document: Iterable[bytes], budgets: Budgets) -> str | None:
         for fact in reader.read(document, budgets):
             return fact.objid if isinstance(fact, reader.Root) else None
     return None
-
-
-# --- What a package says it is ------------------------------------------------------------------------------
-
-_PROFILES = (
-    (re.compile(r"e-?ark-?sip(?!-root)", re.IGNORECASE), "E-ARK SIP"),
-    (re.compile(r"e-?ark-?aip", re.IGNORECASE), "E-ARK AIP"),
-    (re.compile(r"e-?ark-?dip", re.IGNORECASE), "E-ARK DIP"),
-    (re.compile(r"e-?ark-?csip|dilcis", re.IGNORECASE), "E-ARK"),
-)
-_INDEX = re.compile(r"SIARD.* INDEX", re.IGNORECASE)
-_OAIS = "OAISPACKAGETYPE"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    """The OBJID of a package, and what kind it is in words; both empty where its METS cannot be read."""
-
-    objid: str = ""
-    kind: str = ""
-
-
-def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = None) -> Identity:
-    """Return what a METS of a name says of its package in its root element and header; never raises."""
-    root: reader.Root | None = None
-    oais = software = ""
-    with suppress(OSError, MetspackError):
-        for fact in reader.read(document, budgets):
-            if isinstance(fact, reader.Root):
-                root = fact
-            elif isinstance(fact, reader.MetsHeader):
-                found = (value for key, value in fact.attributes.items() if key.rpartition(":")[2] == _OAIS)
-                oais = next(found, "")
-            elif not isinstance(fact, reader.Agent):
-                break
-            elif not software and fact.role == "CREATOR" and fact.type == "OTHER":
-                software = fact.name.strip()
-    if root is None:
-        return Identity()
-    kind = _spec(root, oais.strip(), name)
-    return Identity(objid=(root.objid or "").strip(), kind=f"{kind} by {software}" if software else kind)
-
-
-def _spec(root: reader.Root, oais: str, name: str) -> str:
-    found = next((word for form, word in _PROFILES if form.search(root.profile or "")), "")
-    if found or oais:
-        return f"E-ARK {oais}" if oais and found in {"", "E-ARK"} else found
-    if _INDEX.search(root.type or ""):
-        return "package of the recommendation on external LOBs"
-    return "Archivematica AIP" if is_top_mets_name(name) else "METS"

@@ -29,6 +29,13 @@ class MetsCodes:
         "A package in it is not looked at, and may be damaged or not be there at all.",
         "Unpack it and check the folder, or have the package sent as a folder, zip, tar or tar.gz.",
     )  # fmt: skip
+    NO_PACKAGE = rule(
+        "M016", INFO, "No package, but what one can be made of",
+        "{reason}. {expected}",
+        "metspack package form, files",
+        "No METS says what belongs to it: nothing in it was checked, and no package beside it has it.",
+        "Make a package of it with that command, or find the package that it was taken from.",
+    )  # fmt: skip
     NOT_METS = rule(
         "M002", ERROR, "Not a METS document",
         "the root element is {found!r}, expected {expected!r}",
