@@ -18,7 +18,7 @@ from metspack.containers.ipreader import OpenPacks, PackedError, unpacked_name
 from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
 from metspack.files.byteranges import Below
-from metspack.mets import is_mets_name, reader
+from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, bare
 from metspack.mets.packages import is_read_again
@@ -201,6 +201,15 @@ class Roots:
         return "/".join(names)
 
     # --- asking -------------------------------------------------------------------------------------
+
+    def own_names(self) -> Iterator[str]:
+        """Yield the OBJIDs of the METS in the packages under check, and the names of their folders."""
+        for pack, path, objid in self._rows(
+            "SELECT pack, path, objid FROM document WHERE root < ?", self.own
+        ):
+            if not is_of_representation(path):
+                folder = folder_of(path).rstrip(b"/") or unpacked_name(pack or b"") or b""
+                yield from filter(None, (objid, shown(folder.rpartition(b"/")[2])))
 
     def named(self, objid: str) -> Iterator[FoundPackage]:
         """Yield the packages with an OBJID, whatever URN stands before it, in the order of the roots."""
