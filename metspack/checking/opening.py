@@ -18,7 +18,7 @@ from metspack.checking.codes import Code
 from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
-from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.containers.ipreader import OpenPacks, PackedError
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import reading
@@ -77,19 +77,22 @@ class PackageToCheck:
         """The name of its folder, once unpacked."""
         if self.within:
             return shown(self.within).rpartition("/")[2]
-        return Path(os.path.realpath(self.root)).stem if self.tree.is_packed else self.root.resolve().name
+        name = os.path.basename(os.path.realpath(self.root))
+        return (self.tree.is_packed and mets_packages.stem_of_pack(name)) or name
 
-    def identity(self, budgets: Budgets) -> mets_packages.Identity:
+    def identity(self, budgets: Budgets) -> reader.Identity:
         """Return the OBJID of the package and what kind it is, with the form that it has."""
         if self.mets is None:
-            return mets_packages.Identity(kind="no METS")
+            return reader.Identity(kind="no METS")
         tree = self.tree if self.top is None else self.top.tree
         mets = self.mets if self.top is None else self.mets.rpartition("/")[2]
-        found = mets_packages.Identity()
+        found = reader.Identity()
         with suppress(OSError, MetspackError), tree.content(os.fsencode(mets)) as content:
-            found = mets_packages.identity(content.blocks(), mets.rpartition("/")[2], budgets)
+            found = reader.identity(content.blocks(), mets.rpartition("/")[2], budgets)
         form = ", in a bag" if self.is_bag else ""
-        form += f", in a {self.root.suffix[1:].lower()} file" if self.tree.is_packed else ""
+        if self.tree.is_packed:
+            stem = mets_packages.stem_of_pack(self.root.name) or ""
+            form += f", in a {self.root.name[len(stem) + 1 :].lower()} file"
         return replace(found, kind=f"{found.kind or 'unreadable METS'}{form}")
 
     @property
@@ -106,10 +109,14 @@ class PackageToCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnopenedPackage:
-    """A package given or delivered that cannot be checked: its path, and the finding that says why."""
+    """A package given or delivered that cannot be checked: its path, and the finding that says why.
+
+    ``kind`` is what it is, where that is known: also what is none, but can be made one.
+    """
 
     shown: str
     finding: Finding
+    kind: str = ""
 
 
 Opened = PackageToCheck | UnopenedPackage
@@ -124,6 +131,7 @@ def opened(
     nothing to check; of several paths that is said of the one.
     """
     found = list(_opened(paths, packs, budgets))
+    _check_some(found)
     if len(found) > 1:
         found = [ip for each in found for ip in (_ips(each) or (each,))]
     packages = [widened(each, granted, budgets) for each in found if isinstance(each, PackageToCheck)]
@@ -148,10 +156,14 @@ def _by_folder(package: PackageToCheck) -> PackageToCheck:
 def _opened(paths: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> Iterator[Opened]:
     for path in paths:
         try:
-            found = list(_at(path, packs, budgets))
+            found = list(_at(path, packs, budgets, is_only=len(paths) == 1))
             if len(paths) == 1 and [each.shown for each in found] == [str(path)]:
                 _check_opened(found[0])
             yield from found
+        except _NoPackageError as error:
+            if len(paths) == 1:
+                raise
+            yield _no_package(path, error)
         except (SourceError, OSError) as error:
             if len(paths) == 1:
                 raise
@@ -165,11 +177,37 @@ def _check_opened(package: Opened) -> None:
         raise SourceError(f"{package.shown}: {package.finding.message}", hint=rule.remedy)
 
 
-def _at(path: Path, packs: OpenPacks, budgets: Budgets) -> Iterator[Opened]:
+NO_PACKAGE = "no package"
+"""The kind of what is none."""
+
+
+class _NoPackageError(SourceError):
+    """What is at a path is no package, but the command in the hint makes one of it."""
+
+
+def _no_package(path: Path, error: _NoPackageError) -> UnopenedPackage:
+    shown = str(path)
+    reason = error.message.removeprefix(f"{path} is ").partition(", expected")[0]
+    finding = Code.NO_PACKAGE.at(shown, reason=reason, expected=error.hint or "")
+    return UnopenedPackage(shown=shown, finding=finding, kind=NO_PACKAGE)
+
+
+def _check_some(found: Sequence[Opened]) -> None:
+    """Raise ``SourceError`` if nothing of what was found is a package."""
+    known = [each.finding for each in found if isinstance(each, UnopenedPackage)]
+    if known and len(known) == len(found) and all(each.code == Code.NO_PACKAGE.id for each in known):
+        facts = dict(known[0].facts)
+        raise SourceError(f"{known[0].path} is {facts['reason']}", hint=facts["expected"])
+
+
+def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Iterator[Opened]:
     """Yield what is at a path: a package, or the packages of a delivery."""
     found = mets_packages.delivered(path, packs, budgets) if path.exists() else []
-    if any(each.path != path or each.mets or each.within or each.is_unread for each in found):
-        held = Counter(each.path for each in found)
+    is_none = is_only and path.is_dir() and all(each.source for each in found)
+    if is_none and (error := _never_a_package(path)) is not None:
+        raise error
+    if any(each.path != path or each.mets or each.within or each.unread or each.source for each in found):
+        held = Counter(each.path for each in found if not each.source)
         for each in found:
             yield _delivered(each, packs, is_alone=held[each.path] == 1)
     else:
@@ -182,9 +220,11 @@ def _unopened(path: Path, reason: str) -> UnopenedPackage:
 
 
 def _delivered(each: mets_packages.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:
-    if each.is_unread:
+    if each.source:
+        return _no_package(*_about_source(each))
+    if each.unread:
         shown = str(each.path)
-        return UnopenedPackage(shown=shown, finding=Code.FORM_NOT_READ.at(shown, found=each.path.suffix))
+        return UnopenedPackage(shown=shown, finding=Code.FORM_NOT_READ.at(shown, found=each.unread))
     if each.fault:
         return _unopened(each.path, each.fault)
     if each.is_packed:
@@ -226,31 +266,23 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
     """Return the package at a path that is no delivery; raises ``SourceError`` if nothing can be checked."""
     if path.is_dir():
         mets = mets_packages.chosen(os.listdir(path))
-        if mets is None:
-            _check_was_a_package(path)
+        if mets is None and (error := _never_a_package(path)) is not None:
+            raise error
         return _folder(path, path, number, mets)
     if not path.exists():
         raise SourceError(f"{path} does not exist", hint=_GIVE)
     if is_archive(path.name):
-        raise SourceError(
-            f"{path} is a SIARD archive, expected a package's folder or its METS file",
-            hint=_about_archive(path),
-        )
-    if os.fsencode(path.name).lower().endswith(SUFFIXES):
+        raise _about_archive(path)
+    if mets_packages.stem_of_pack(path.name) is not None:
         return _packed(path, number, packs)
     if path.is_file() and not is_mets_name(path.name):
         _check_is_mets(path)
     return _folder(path, path.parent, number, path.name)
 
 
-_GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
+_GIVE = "Give a package's folder, its METS file, or a zip, tar or tar.gz file that holds the package."
 _GUESSES = 50  # locations outside that get a guess at what was meant
 _DEPTH = 4  # folders below a package's, in which the METS of a segment may be
-_SOURCES = (
-    ("header/metadata.xml", "an unpacked archive"),
-    ("content/schema*/table*", "LOBs"),
-    ("schema*/table*", "LOBs"),
-)
 _BEGINNINGS = (
     (b"%PDF-", "a PDF document"),
     (b"PK\x03\x04", "a zip file"),
@@ -272,29 +304,45 @@ _TAR, _TAR_AT = b"ustar", 257
 _BLOCK = 512
 
 
-def _about_archive(path: Path) -> str:
+def _about_archive(path: Path) -> SourceError:
     """Return what to do with an archive: check the package that it lies in, or make one of it."""
+    message = f"{path} is a SIARD archive, expected a package's folder or its METS file"
     if _has_mets(path.parent, 0):
-        return f"Check the package that holds the archive: metspack check {shlex.quote(str(path.parent))}"
-    made = f"metspack build {shlex.quote(str(path))} -o OUT"
-    return f"To make a package of it: {made}; to check the package that holds it, name the package's folder."
+        hint = f"Check the package that holds the archive: metspack check {shlex.quote(str(path.parent))}"
+        return SourceError(message, hint=hint)
+    made = _made(path.parent, [path.name], sorted(os.listdir(path.parent)))
+    hint = f"To make a package of it: {made}; to check the package that holds it, name the package's folder."
+    return _NoPackageError(message, hint=hint)
 
 
-def _check_was_a_package(folder: Path) -> None:
-    """Raise ``SourceError`` for a folder that a package can be made of and that has nothing of one."""
+def _about_source(each: mets_packages.DeliveredPackage) -> tuple[Path, _NoPackageError]:
+    """Return the path of what lies in a delivery and is in no package, and what to do with it."""
+    path = each.path / each.within / each.source if each.is_packed else each.path
+    if each.is_packed:
+        made = f"metspack build {shlex.quote(each.source)} -o OUT"
+        hint = f"Take it out of {each.path}; to make a package of it: {made}"
+        return path, _NoPackageError(f"{path} is a SIARD archive", hint=hint)
+    error = (path.is_dir() and not is_archive(path.name) and _never_a_package(path)) or _about_archive(path)
+    return path, _NoPackageError(error.message, hint=error.hint)
+
+
+def _never_a_package(folder: Path) -> _NoPackageError | None:
+    """Return the refusal of a folder that a package can be made of and that has nothing of one."""
     names = sorted(os.listdir(folder))
     archives = [name for name in names if ARCHIVE.fullmatch(name)]
-    found = archives[:1] + [what for pattern, what in _SOURCES if next(folder.glob(pattern), None)]
-    if not found or any(map(is_manifest, names)) or _has_mets(folder, _DEPTH):
-        return
+    found = archives[:1] or [mets_packages.lobs_in(folder)]
+    if not any(found) or any(map(is_manifest, names)) or _has_mets(folder, _DEPTH):
+        return None
+    hint = f"To make one: {_made(folder, archives, names)}"
+    return _NoPackageError(f"{folder} is not a package: it holds {found[0]} and no METS", hint=hint)
+
+
+def _made(folder: Path, archives: Sequence[str], names: Sequence[str]) -> str:
+    """Return the command that makes a package of what is in a folder: its archive, or LOBs."""
     if archives and any(LOBSEG.fullmatch(name) or LOBS.fullmatch(name) for name in names):
-        command = f"metspack build {shlex.quote(str(folder))} --keep-segments --in-place"
-    else:
-        source = folder / archives[0] if archives else folder
-        command = f"metspack build {shlex.quote(str(source))} -o OUT"
-    raise SourceError(
-        f"{folder} is not a package: it holds {found[0]} and no METS", hint=f"To make one: {command}"
-    )
+        return f"metspack build {shlex.quote(str(folder))} --keep-segments --in-place"
+    source = folder / archives[0] if archives else folder
+    return f"metspack build {shlex.quote(str(source))} -o OUT"
 
 
 def _has_mets(folder: Path, depth: int) -> bool:
@@ -348,8 +396,8 @@ def _compressed(path: Path, data: bytes) -> SourceError:
     if not inner[_TAR_AT:].startswith(_TAR):
         return SourceError(f"{path} is a gzip-compressed file, which is not read", hint=_GIVE)
     return SourceError(
-        f"{path} is a gzip-compressed tar file, which is not read",
-        hint=f"Unpack it, and check the folder that is in it: tar -xzf {shlex.quote(str(path))}",
+        f"{path} is a gzip-compressed tar file, and its name does not end with .tar.gz or .tgz",
+        hint=f"If it holds a package, rename it to {path.stem}.tar.gz",
     )
 
 
@@ -386,7 +434,7 @@ def root(path: Path) -> Path:
         raise ConfigError(
             f"the root {path} does not exist", hint="Check the path and that the medium is mounted."
         )
-    if path.is_dir() or os.fsencode(path.name).lower().endswith(SUFFIXES):
+    if path.is_dir() or mets_packages.stem_of_pack(path.name) is not None:
         return path
     return path.parent
 
@@ -472,7 +520,7 @@ def weight(path: Path | Sequence[Path]) -> int:
     """Return about how many bytes a full check of what is at ``path`` reads, to tell how far it is."""
     if not isinstance(path, Path):
         return sum(weight(each) for each in path)
-    if path.suffix.lower() in {".zip", ".tar"} and path.is_file():
+    if mets_packages.stem_of_pack(path.name) is not None and path.is_file():
         return path.stat().st_size
     total = 0
     waiting = [os.fspath(path if path.is_dir() else path.parent)]

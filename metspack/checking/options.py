@@ -1,21 +1,31 @@
-"""The options of a check: level, sample, schemas, E-ARK profile, budgets and processes."""
+"""The options of a check: level, sample, what is expected, schemas, E-ARK profile, budgets and processes."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import os
 import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from fractions import Fraction
 from functools import total_ordering
 from pathlib import Path
 
+from metspack import uris
 from metspack.checking.catalogue import Catalogue
+from metspack.checking.codes import Code
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.mets import grammar, schema
 from metspack.checking.mets.grammar import Grammar
-from metspack.errors import ConfigError
-from metspack.model import Budgets
+from metspack.checking.similarity import likeness, nearest
+from metspack.errors import ConfigError, MetspackError
+from metspack.files import reading
+from metspack.mets import is_mets_name, is_of_representation, reader
+from metspack.mets.links import By, Mptr
+from metspack.mets.packages import stem_of_pack
+from metspack.model import Budgets, Finding
 
 SEED = 0
 """The seed where none is given."""
@@ -102,6 +112,219 @@ def choose(catalogue: Catalogue, sample: FileSample) -> Sampled:
     return Sampled(files=total)
 
 
+# --- The packages that are expected -------------------------------------------------------------------------
+
+_MOST = 64 << 20  # bytes of a list
+_NEAR, _HINTS = 1_000, 100
+_MARK = "\ufeff"
+_NAMES = ("objid", "identifier", "id", "package", "name", "folder", "path", "file")
+_ALONE = ("objid", "identifier", "id", "folder")  # that the only column of a table may be called
+_DELIMITERS = ",;\t"
+_FORM_OF_LIST = (
+    "It has an OBJID or the name of a folder in each line, is CSV with a header (a column objid or folder), "
+    "or is the METS of a parent."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedPackage:
+    """A package that is expected, by the line that says so; ``also`` is another name that it has there."""
+
+    name: str
+    line: int
+    also: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveredName:
+    """What a package is called: the path of its METS or itself, OBJID, folder or file without its suffix."""
+
+    path: str
+    objid: str
+    folder: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names it goes by."""
+        return tuple(dict.fromkeys(name for name in (self.objid, self.folder) if name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedPackages:
+    """The packages that a file announces, each once; those announced ``again``; its own OBJID (``known``)."""
+
+    path: Path
+    packages: tuple[ExpectedPackage, ...]
+    again: tuple[tuple[ExpectedPackage, int], ...] = ()
+    known: str = ""
+
+    def compared(
+        self, given: Sequence[DeliveredName], within: Collection[str]
+    ) -> Iterator[tuple[DeliveredName | None, Finding]]:
+        """Yield the findings: of packages ``given`` that nobody announced, and of the list those not there.
+
+        ``within`` are the OBJIDs and folders of all METS in the packages, which came with them.
+        """
+        listed = {name for each in self.packages for name in (each.name, _folder_of(each.name), each.also)}
+        strangers = [
+            each
+            for each in given
+            if listed.isdisjoint(each.names) and (not self.known or each.objid != self.known)
+        ]
+        come = {name for each in given for name in each.names} | set(within)
+        missing = [
+            each
+            for each in self.packages
+            if come.isdisjoint({each.name, _folder_of(each.name), each.also} - {""})
+        ]
+        here = dict.fromkeys(name for each in strangers[:_NEAR] for name in each.names)
+        for number, each in enumerate(missing):
+            near = nearest(each.name, here) if number < _HINTS else ""
+            like = likeness(each.name, near) if near else ""
+            facts = {"expected": each.name, "nearest": near, "likeness": like}
+            yield None, Code.PACKAGE_NOT_COME.at(str(self.path), each.line, **facts)
+        there = dict.fromkeys(name for each in missing[:_NEAR] for name in (each.name, each.also) if name)
+        for number, one in enumerate(strangers):
+            found = (nearest(name, there) for name in one.names) if number < _HINTS else iter(())
+            near = next(filter(None, found), "")
+            facts = {"found": " and ".join(map(repr, one.names)), "source": str(self.path), "nearest": near}
+            yield one, Code.PACKAGE_NOT_ANNOUNCED.at(one.path, **facts)
+        for each, first in self.again:
+            facts = {"expected": each.name, "other": f"{first:,}"}
+            yield None, Code.PACKAGE_ANNOUNCED_TWICE.at(str(self.path), each.line, **facts)
+
+
+def _folder_of(name: str) -> str:
+    """Return the name of the folder that a name is, which may be a path or that of a zip or tar file."""
+    last = name.rstrip("/").rpartition("/")[2]
+    return stem_of_pack(last) or last
+
+
+def expected(path: Path, budgets: Budgets) -> ExpectedPackages:
+    """Return the packages that a file announces: a list, CSV or the METS of a parent, told by its content.
+
+    Raises ``ConfigError`` for what is none of these, or empty.
+    """
+    try:
+        with reading.opening(path) as descriptor:
+            data = b"".join(reading.chunks(descriptor, 0, _MOST + 1))
+    except (OSError, MetspackError) as error:
+        why = error.message if isinstance(error, MetspackError) else error.strerror
+        raise ConfigError(f"--expect {path}: cannot be read: {why}", hint="Check the path.") from None
+    if len(data) > _MOST:
+        raise _unfit(path, 0, f"has more than {_MOST:,} bytes")
+    text = _text(path, data)
+    if text.lstrip().startswith("<"):
+        return _of_mets(path, data, budgets)
+    found = list(_of_csv(path, text) or _of_lines(text))
+    first: dict[str, int] = {}
+    for each in found:
+        first.setdefault(each.name, each.line)
+    again = [(each, first[each.name]) for each in found if first[each.name] != each.line]
+    once = tuple(each for each in found if first[each.name] == each.line)
+    if not once:
+        raise _unfit(path, 0, "names no package")
+    return ExpectedPackages(path=path, packages=once, again=tuple(again))
+
+
+def _unfit(path: Path, line: int, problem: str) -> ConfigError:
+    where = f", line {line:,}" if line else ""
+    return ConfigError(f"--expect {path}{where}: {problem}", hint=_FORM_OF_LIST)
+
+
+def _text(path: Path, data: bytes) -> str:
+    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    try:
+        text = data.decode("utf-16" if is_wide else "utf-8").removeprefix(_MARK)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _unfit(path, line, "is not UTF-8; expected a text") from None
+    bad = re.search(r"[\x00-\x08\x0e-\x1f]", text)
+    if bad is not None:
+        line = text.count("\n", 0, bad.start()) + 1
+        raise _unfit(path, line, f"has the byte {ord(bad[0]):#04x}; expected a text, this is a binary file")
+    return text
+
+
+def _of_lines(text: str) -> Iterator[ExpectedPackage]:
+    for number, line in enumerate(text.splitlines(), 1):
+        name = line.strip()
+        if name and not name.startswith("#"):
+            yield ExpectedPackage(name=name, line=number)
+
+
+def _of_csv(path: Path, text: str) -> list[ExpectedPackage] | None:
+    """Return the packages in a table with a header, None for a text that is none."""
+    lines = text.splitlines()
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        return None
+    delimiter = max(_DELIMITERS, key=lines[first].count)
+    rows = csv.reader(lines[first:], delimiter=delimiter, strict=True)
+    try:
+        header = [cell.strip().casefold() for cell in next(rows)]
+        names = _NAMES if len(header) > 1 else _ALONE
+        column = next((header.index(name) for name in names if name in header), None)
+        if column is None:
+            width, rest = len(header), lines[first + 1 :]
+            if (
+                width > 1
+                and rest
+                and all(line.count(delimiter) == width - 1 for line in rest if line.strip())
+            ):
+                known = ", ".join(_NAMES)
+                raise _unfit(path, first + 1, f"has a header without any of the columns {known}")
+            return None
+        found = []
+        for row in rows:
+            line = first + rows.line_num
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) <= column or not row[column].strip():
+                raise _unfit(path, line, f"has nothing in the column {header[column]!r}")
+            found.append(ExpectedPackage(name=row[column].strip(), line=line))
+    except csv.Error as error:
+        raise _unfit(path, first + rows.line_num, f"is not CSV: {error}") from None
+    return found
+
+
+def _of_mets(path: Path, data: bytes, budgets: Budgets) -> ExpectedPackages:
+    """Return the packages that a METS leads down to, and its own OBJID."""
+    known, by_div = "", dict[tuple[int, int], list[Mptr]]()
+    try:
+        for fact in reader.read(reading.blocks((data,)), budgets):
+            if isinstance(fact, reader.Root):
+                known = (fact.objid or "").strip()
+            elif isinstance(fact, Mptr) and fact.href and not fact.is_upward:
+                by_div.setdefault((fact.div, fact.within), []).append(fact)
+    except MetspackError as error:
+        raise _unfit(
+            path, getattr(error, "line", 0), f"is no METS that can be read: {error.message}"
+        ) from None
+    found: dict[str, ExpectedPackage] = {}
+    for group in by_div.values():
+        places = [_place(each) for each in group if each.named_by is By.LOCATION]
+        if any(is_of_representation(os.fsencode(f"/{each}")) for each in places):
+            continue
+        folder = next(
+            (_folder_of(each.rpartition("/")[0] if is_mets_name(each) else each) for each in places), ""
+        )
+        called = next(((each.href or "").strip() for each in group if each.named_by is not By.LOCATION), "")
+        if name := called or folder:
+            package = ExpectedPackage(name=name, line=group[0].line, also=folder if called else "")
+            found.setdefault(name, package)
+    if not found:
+        raise _unfit(path, 0, "is a METS that leads to no package")
+    return ExpectedPackages(path=path, packages=tuple(found.values()), known=known)
+
+
+def _place(pointer: Mptr) -> str:
+    try:
+        return "/".join(uris.located(pointer.href or "").segments)
+    except uris.ReferenceRefused:
+        return ""
+
+
 @unique
 @total_ordering
 class Level(Enum):
@@ -146,8 +369,8 @@ class Looking:
     the project's own; ``strict`` asks a second engine too; ``profile`` is which of the E-ARK standards they
     are held against. ``jobs`` processes hash files, None for as many as are of use; with more than one the
     files of a large package are listed in a process of its own while its METS are read. What is found is the
-    same. ``is_for_listing`` leaves the files alone, once all of them are known. Raises ``ConfigError`` for a
-    sample at a level that hashes no files.
+    same. ``is_for_listing`` leaves the files alone, once all of them are known. ``expected`` are the packages
+    that are announced. Raises ``ConfigError`` for a sample at a level that hashes no files.
     """
 
     level: Level = Level.FULL
@@ -158,6 +381,7 @@ class Looking:
     jobs: int | None = 1
     profile: Profile = Profile.AUTO
     is_for_listing: bool = False
+    expected: ExpectedPackages | None = None
 
     @property
     def is_of_every_file(self) -> bool:
@@ -181,7 +405,8 @@ class CheckOptions:
     (``1%``) or number (``250``) of files to hash, chosen by ``seed``. METS documents are judged by the
     schemas in ``schema_dir`` if given, and by xmlschema too with ``strict_schema``. ``profile`` is which of
     the E-ARK standards each is held against, by itself those that it says it follows (docs/rules.md).
-    ``jobs`` processes hash files; with more than one the calling module must be importable.
+    ``jobs`` processes hash files; with more than one the calling module must be importable. ``expect`` is a
+    file that announces the packages.
     """
 
     level: Level = Level.FULL
@@ -193,6 +418,7 @@ class CheckOptions:
     jobs: int | None = 1
     profile: Profile = Profile.AUTO
     budgets: Budgets = field(default_factory=Budgets)
+    expect: Path | None = None
 
     def looking(self) -> Looking:
         """Return the parsed options; raises ``ConfigError`` if one of them is not valid."""
@@ -207,4 +433,5 @@ class CheckOptions:
             strict=self.strict_schema,
             jobs=self.jobs,
             profile=self.profile,
+            expected=None if self.expect is None else expected(self.expect, self.budgets),
         )

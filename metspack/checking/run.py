@@ -27,7 +27,9 @@ from metspack.checking.links.links import LinkCheck
 from metspack.checking.links.roots import Roots, roots_of_one
 from metspack.checking.mets.grammar import Grammar
 from metspack.checking.opening import (
+    NO_PACKAGE,
     CheckedTree,
+    Opened,
     PackageToCheck,
     UnopenedPackage,
     opened,
@@ -35,7 +37,7 @@ from metspack.checking.opening import (
     put_together,
     root,
 )
-from metspack.checking.options import FileSample, Level, Looking, Sampled
+from metspack.checking.options import DeliveredName, FileSample, Level, Looking, Sampled
 from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import Interrupted, TargetError
@@ -43,7 +45,8 @@ from metspack.files import journal
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
 from metspack.mets.links import bare
-from metspack.mets.packages import Identity
+from metspack.mets.packages import is_read_again, stem_of_pack
+from metspack.mets.reader import Identity
 from metspack.model import Budgets, Finding, Severity
 
 _LINKING = "LXM"
@@ -64,6 +67,11 @@ class PackageResult:
     warnings: int
     infos: int
     is_complete: bool = True
+
+    @property
+    def is_package(self) -> bool:
+        """Whether it is a package, and not what one can be made of."""
+        return self.kind != NO_PACKAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,14 +253,14 @@ class Checking(Iterator[Finding]):
 
     def _checked(self) -> Iterator[Finding]:
         budgets = self._looking.budgets
-        with closing(OpenPacks(budgets)) as packs, ExitStack() as stack:
+        with closing(OpenPacks(budgets, is_read_again)) as packs, ExitStack() as stack:
             granted = [root(path) for path in self._granted]
             found = opened(self._paths, granted, packs, budgets)
             packages = [each for each in found if isinstance(each, PackageToCheck)]
             self._is_one, several = len(found) == 1, len(packages) > 1
             for each in found:
                 self._found[each.shown] = (
-                    each.identity(budgets) if isinstance(each, PackageToCheck) else Identity()
+                    each.identity(budgets) if isinstance(each, PackageToCheck) else Identity(kind=each.kind)
                 )
             for each in found:
                 if isinstance(each, UnopenedPackage):
@@ -264,8 +272,9 @@ class Checking(Iterator[Finding]):
             roots = stack.enter_context(
                 closing(Roots((*own, *granted), packs, budgets, own=len(own), given=given))
             )
-            if several or granted:
+            if several or granted or self._looking.expected is not None:
                 yield from roots.search()
+                yield from self._expected(found, roots)
             if several:
                 packages = ordering(packages, roots)
             first: dict[str, str] = {}
@@ -277,6 +286,27 @@ class Checking(Iterator[Finding]):
                         self._owner = each.shown
                         yield finding
                 yield from self._of_one(each, roots)
+
+    def _expected(self, found: Sequence[Opened], roots: Roots) -> Iterator[Finding]:
+        """Yield what differs from the packages that were announced, if any were."""
+        if self._looking.expected is None:
+            return
+        given = [
+            DeliveredName(path=self._path(each), objid=self._found[each.shown].objid, folder=_folder(each))
+            for each in found
+            if not isinstance(each, UnopenedPackage) or each.kind != NO_PACKAGE
+        ]
+        owners = {self._path(each): each.shown for each in found}
+        for package, finding in self._looking.expected.compared(given, {*roots.own_names()}):
+            self._owner = "" if package is None else owners[package.path]
+            yield finding
+
+    def _path(self, each: Opened) -> str:
+        """Return the path that a finding of a package as a whole has."""
+        mets = each.mets if isinstance(each, PackageToCheck) else None
+        if self._is_one:
+            return mets or PLAIN_METS
+        return each.shown if mets is None else f"{each.shown}/{mets}"
 
     def _as_given(self, finding: Finding, each: PackageToCheck, places: CheckedTree) -> Finding:
         """Return a finding with the package's own path before its own, where there are several."""
@@ -480,6 +510,13 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
         else:
             yield from fixity.of_documents(manifests=True)
+
+
+def _folder(each: Opened) -> str:
+    if isinstance(each, PackageToCheck):
+        return each.folder
+    name = os.path.basename(each.shown)
+    return stem_of_pack(name) or name
 
 
 def _of_copy(each: PackageToCheck, roots: Roots, first: dict[str, str]) -> Iterator[Finding]:

@@ -6,13 +6,15 @@ SIARD 2.2 S_8.2: ``Northwind.siard_part001``, ``_part002`` ... are the pieces of
 from __future__ import annotations
 
 import os
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Self
 
+from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.files.reading import Closable
 
@@ -202,3 +204,197 @@ class SpooledMedium(Medium):
     def close(self) -> None:
         """Let go of the bytes."""
         self._database.close()
+
+
+_GZIP = b"\x1f\x8b"
+_AS_GZIP = 31  # to zlib: a gzip header before the stream, its CRC-32 and size behind it
+_READ, _INFLATED = 1 << 15, 1 << 18  # bytes that are read, and inflated, at once
+_DENSEST = 1_100  # bytes that one byte of deflate cannot become
+_RATIO_FROM = 1 << 24  # bytes inflated before a ratio says anything
+_COPIES, _SPACING = 64, 1 << 20
+_AGAIN = "Get the file again from another copy, or unpack it with a tool that you trust."
+
+
+def is_gzip(path: Below) -> bool:
+    """Return whether a file begins as gzip's do; raises what ``reading.opened`` does."""
+    with Medium((path,)) as medium:
+        return medium.pread(len(_GZIP), 0) == _GZIP
+
+
+@dataclass(slots=True, kw_only=True)
+class _Inflating:
+    """A gzip stream under way: ``at`` counts the bytes that came out, ``read`` those that went in.
+
+    ``given`` went in and was not used yet. ``is_begun`` is False between two members of the file.
+    """
+
+    at: int
+    read: int
+    given: bytes
+    inflater: zlib._Decompress
+    is_begun: bool
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing was used yet."""
+        return self.read == len(self.given)
+
+    def copy(self) -> _Inflating:
+        """Return it as it is now."""
+        return replace(self, inflater=self.inflater.copy())
+
+
+class GzipMedium(Closable):
+    """The bytes that a gzip file of one member or several has compressed, read as a file; for one thread.
+
+    Who reads onward inflates each byte once. At intervals the state is kept, 64 at most and then twice as
+    far apart, and to go back the nearest is gone on from. ``size`` is a bound until the end was seen.
+    Raises what ``reading.opened`` does, and ``SourceError`` for a stream that is cut off or damaged, or has
+    become more than ``ratio`` times the bytes that went in.
+    """
+
+    __slots__ = ("_block", "_copies", "_file", "_path", "_ratio", "_spacing", "_state", "size", "stamps")
+
+    def __init__(self, path: Below, ratio: int = _DENSEST) -> None:
+        self._path, self._ratio = path, ratio
+        self._file: Medium | None = Medium((path,))
+        self.stamps = self._file.stamps
+        self.size = self._file.size * _DENSEST
+        self.rest(is_closed=False)
+
+    @property
+    def held(self) -> HeldMedium:
+        """The value with which another process can open the same file."""
+        return HeldMedium(paths=(self._path,), stamps=self.stamps)
+
+    def rest(self, *, is_closed: bool = True) -> None:
+        """Let go of file and memory until bytes are wanted again, which are inflated from the start then."""
+        self._copies: list[_Inflating] = []
+        self._spacing = _SPACING
+        self._state, self._block = _beginning(), b""
+        if is_closed:
+            self.close()
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Return up to ``size`` bytes from ``offset``: fewer only at the end."""
+        pieces: list[bytes | memoryview] = []
+        while size > 0 and (piece := self._from(offset)[:size]):
+            pieces.append(piece)
+            size -= len(piece)
+            offset += len(piece)
+        return bytes(pieces[0]) if len(pieces) == 1 else b"".join(pieces)
+
+    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Yield the bytes from ``start`` to ``stop`` (to the end when None) in blocks, as ``Medium`` does."""
+        while stop is None or start < stop:
+            block = self._from(start)
+            if not block:
+                return
+            block = block if stop is None else block[: stop - start]
+            start += len(block)
+            yield bytes(block)
+
+    def check_rest(self) -> None:
+        """Read on to the end, where each member's CRC-32 and size are; raises ``SourceError``."""
+        while self._inflate():
+            pass
+
+    def _from(self, offset: int) -> memoryview:
+        """Return the bytes from an offset to the end of the block that it is in, none at the end."""
+        if not self._state.at - len(self._block) <= offset <= self._state.at:
+            self._go_near(offset)
+        while self._state.at <= offset:
+            if not self._inflate():
+                return memoryview(b"")
+        return memoryview(self._block)[offset - self._state.at + len(self._block) :]
+
+    def _go_near(self, offset: int) -> None:
+        """Go on from the last state that was kept before an offset, unless this one is nearer."""
+        number = bisect_right(self._copies, offset, key=lambda each: each.at)
+        nearest = self._copies[number - 1] if number else None
+        if nearest is not None and (self._state.at > offset or self._state.at < nearest.at):
+            self._state, self._block = nearest.copy(), b""
+        elif self._state.at > offset:
+            self._state, self._block = _beginning(), b""
+
+    def _inflate(self) -> bool:
+        """Inflate the next block; return False at the end, where there is none."""
+        state = self._state
+        self._block = b""
+        while not self._block:
+            if state.is_begun and state.inflater.eof:
+                state.given, state.inflater, state.is_begun = state.inflater.unused_data, _inflater(), False
+            if not state.is_begun and not state.is_first:
+                state.given = state.given.lstrip(b"\0")  # what fills a block of a tape
+            if not state.given:
+                self._keep()
+                state.given = self._read(state.read)
+                state.read += len(state.given)
+                if not state.given and state.is_begun:
+                    raise self._refusal("is cut off: the gzip stream has no end")
+                if not state.given and not state.read:
+                    raise self._refusal("is no gzip file but empty")
+                if not state.given:
+                    self.size = state.at
+                    return False
+                continue
+            self._inflate_given(state)
+        if state.at > self._ratio * state.read and state.at > _RATIO_FROM:
+            raise self._refusal(f"becomes more than {self._ratio:,} times as large (--budget ratio=N)")
+        return True
+
+    def _inflate_given(self, state: _Inflating) -> None:
+        if not state.is_begun and len(state.given) < len(_GZIP):
+            more = self._read(state.read)
+            state.given, state.read = state.given + more, state.read + len(more)
+        if not state.is_begun and not state.given.startswith(_GZIP):
+            raise self._refusal("is no gzip file" if state.is_first else "has other bytes behind its end")
+        try:
+            self._block = state.inflater.decompress(state.given, _INFLATED)
+        except zlib.error as error:
+            reason = str(error).rpartition(": ")[2] or "invalid data"
+            raise self._refusal(f"is damaged: {reason} in the gzip stream") from None
+        state.is_begun, state.given = True, state.inflater.unconsumed_tail
+        state.at += len(self._block)
+
+    def _keep(self) -> None:
+        """Keep the state if the last one that was kept lies far enough behind."""
+        last = self._copies[-1].at if self._copies else 0
+        if self._state.at < last + self._spacing:
+            return
+        if len(self._copies) == _COPIES:
+            del self._copies[::2]
+            self._spacing *= 2
+            self._keep()
+        else:
+            self._copies.append(self._state.copy())
+
+    def _read(self, start: int) -> bytes:
+        if self._file is None:
+            self._file = Medium((self._path,))
+            if self._file.stamps != self.stamps:
+                self.close()
+                raise SourceError(
+                    f"{self._path}: was changed while it was read",
+                    hint="Wait until nothing else writes to it and start again.",
+                )
+        return self._file.pread(_READ, start)
+
+    def _refusal(self, problem: str) -> SourceError:
+        state = self._state
+        where = f"near byte {state.read - len(state.given):,} of the file, byte {state.at:,} of what is in it"
+        return SourceError(f"{self._path}: {problem}, {where}", hint=_AGAIN)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _beginning() -> _Inflating:
+    return _Inflating(at=0, read=0, given=b"", inflater=_inflater(), is_begun=False)
+
+
+def _inflater() -> zlib._Decompress:
+    return zlib.decompressobj(wbits=_AS_GZIP)

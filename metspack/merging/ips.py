@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Self
 
 from metspack import safexml
-from metspack.containers.ipreader import SUFFIXES, Item, OpenPacks
+from metspack.containers.ipreader import Item, OpenPacks
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, walking
 from metspack.files.byteranges import Below, Stretch
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.links import are_same, bare
+from metspack.mets.packages import stem_of_pack
 from metspack.model import Digest
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
 from metspack.packages.index import MetsTables
@@ -66,7 +67,7 @@ class IpFiles:
     def packed(cls, path: Path, packs: OpenPacks) -> Self:
         """Return the IP that is packed in a zip or tar file."""
         file = Below(root=path.parent, segments=(path.name,))
-        return cls(path=path, name=path.stem, tree=PackedTree(packs, file))
+        return cls(path=path, name=stem_of_pack(path.name) or path.stem, tree=PackedTree(packs, file))
 
     def _inner(self, names: Names) -> bytes:
         return path_of((self.name, *names) if self.tree.is_packed else names)
@@ -163,7 +164,7 @@ def ips(path: Path, packs: OpenPacks) -> Iterator[IpFiles]:
     found: list[IpFiles]
     if path.is_dir():
         found = [IpFiles.in_folder(path)] if (path / CSIP_METS).is_file() else list(_beside(path, packs))
-    elif path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
+    elif path.is_file() and stem_of_pack(path.name) is not None:
         found = [IpFiles.packed(path, packs)]
     else:
         raise SourceError(
@@ -183,7 +184,7 @@ def _beside(path: Path, packs: OpenPacks) -> Iterator[IpFiles]:
     for each in sorted(path.iterdir()):
         if (each / CSIP_METS).is_file():
             yield IpFiles.in_folder(each)
-        elif each.is_file() and os.fsencode(each.suffix.lower()) in SUFFIXES:
+        elif each.is_file() and stem_of_pack(each.name) is not None:
             yield IpFiles.packed(each, packs)
 
 

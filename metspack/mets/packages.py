@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from metspack import uris
-from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.containers.ipreader import GZIP_TAR, OpenPacks, PackedError, unpacked_name
 from metspack.digests import is_manifest
 from metspack.errors import MetspackError
 from metspack.files import reading
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import Below, GzipMedium
 from metspack.files.walking import DEEPEST
-from metspack.layouts.names import is_archive, stem_of
+from metspack.layouts.names import ARCHIVE, is_archive, stem_of
 from metspack.mets import (
     CSIP_METS,
     METS_NAMES,
@@ -80,12 +80,24 @@ def _packed_ips(root: Path, packs: OpenPacks) -> Iterator[tuple[str, Below]]:
     with os.scandir(root) as entries:
         names = sorted(each.name for each in entries if each.is_file(follow_symlinks=False))
     for name in names:
-        folder, suffix = os.path.splitext(name)
-        if os.fsencode(suffix.lower()) in SUFFIXES:
+        folder = stem_of_pack(name)
+        if folder is not None:
             path = Below(root=root, segments=(name,))
             with suppress(MetspackError):
                 if packs.opened(path).content(_mets(folder)) is not None:
                     yield folder, path
+
+
+def stem_of_pack(name: str) -> str | None:
+    """Return the name of a zip or tar file without its suffix, None for any other file."""
+    stem = unpacked_name(os.fsencode(name))
+    return None if stem is None else os.fsdecode(stem)
+
+
+def is_read_again(path: bytes) -> bool:
+    """Return whether a file of a package is one of those that are looked at now and again."""
+    name = path.rpartition(b"/")[2]
+    return is_mets_name(name) or f"/{_METADATA}/".encode() in b"/" + path or is_manifest(os.fsdecode(name))
 
 
 def _mets(folder: str) -> bytes:
@@ -261,10 +273,9 @@ def _folders(root: Path) -> Iterator[str]:
     """Yield the names of the folders in a folder, and those that its zip and tar files have once unpacked."""
     with os.scandir(root) as entries:
         for each in entries:
-            stem, suffix = os.path.splitext(each.name)
             if each.is_dir(follow_symlinks=False):
                 yield each.name
-            elif os.fsencode(suffix.lower()) in SUFFIXES:
+            elif (stem := stem_of_pack(each.name)) is not None:
                 yield stem
 
 
@@ -272,7 +283,10 @@ def _folders(root: Path) -> Iterator[str]:
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
-_UNREAD = (b".7z", b".rar")
+_UNREAD = re.compile(
+    r".*?(\.(7z|rar|taz|tbz2?|tlz|txz|tzst|(tar\.)?(bz2|lz|lz4|lzma|xz|z|zst)))", re.DOTALL | re.IGNORECASE
+)
+_GZIP, _TAR_HEADER, _TAR_MARK, _MARK_AT = ".gz", 512, b"ustar", 257
 _LINES = 1 << 16
 _SEVERAL = 2
 
@@ -284,7 +298,8 @@ class DeliveredPackage:
     ``mets`` is its METS from there, None for what is a package but for the METS that it lacks. ``top`` is the
     packed IP at the top of those side by side in the folder, which are one package; ``ips`` are all of them,
     if each is a package of its own beside others.
-    ``fault`` says why nothing of it can be read; ``is_unread`` that it is in a form which is not read at all.
+    ``fault`` says why nothing of it can be read; ``unread`` is a form of which nothing is read at all.
+    ``source`` is what a package can be made of and what is in none: an archive, or LOBs, without a METS.
     """
 
     path: Path
@@ -294,7 +309,8 @@ class DeliveredPackage:
     ips: tuple[DeliveredPackage, ...] = ()
     is_bag: bool = False
     is_packed: bool = False
-    is_unread: bool = False
+    unread: str = ""
+    source: str = ""
     fault: str = ""
 
 
@@ -347,11 +363,28 @@ class _Delivery:
         if is_lost or REPRESENTATIONS_FOLDER in folders:
             yield DeliveredPackage(path=path)
             return
+        yield from self._without_mets(path, files, folders, depth)
+
+    def _without_mets(
+        self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
+    ) -> Iterator[DeliveredPackage]:
+        """Yield what is in a folder that has no METS, packages and sources; or itself, if it lost one."""
         found = self._side_by_side(path, files, folders, depth)
-        if any(_is_of_archive([each.path.name for each in found], name) for name in files):
+        lobs = lobs_in(path)
+        if lobs:
+            found = [each for each in found if not each.source]
+        archives = [name for name in sorted({*files, *folders}) if _is_source(name)]
+        whole = [each.path.name for each in found if not each.source]
+        was_one = not whole and (lobs or archives) and any(map(is_manifest, files))
+        if was_one or any(_is_of_archive(whole, name) for name in archives):
             yield DeliveredPackage(path=path)
         else:
             yield from found
+            if any(each.path == path for each in found):
+                return  # side by side they are one package, with all of the folder
+            yield from (DeliveredPackage(path=path / name, source=name) for name in archives)
+            if lobs and not archives:
+                yield DeliveredPackage(path=path, source=lobs)
 
     def _in_metadata(self, path: Path, folders: Sequence[str]) -> str | None:
         if _METADATA not in folders:
@@ -390,7 +423,7 @@ class _Delivery:
                 found += self.file(path / name)
         ips = [each for each in found if _is_beside(path, each)]
         has_manifest = any(map(is_manifest, files))
-        if len(ips) < len(found) or len(ips) < (1 if has_manifest else _SEVERAL):
+        if len(ips) < sum(not each.source for each in found) or len(ips) < (1 if has_manifest else _SEVERAL):
             return found
         mets = top(path, self._budgets)
         packed = None if mets else packed_top(path, self._packs, self._budgets)
@@ -402,33 +435,47 @@ class _Delivery:
 
     def file(self, path: Path) -> Iterator[DeliveredPackage]:
         """Yield the packages in a file of a delivery: a zip or tar file, or one that is not read."""
-        name = os.fsencode(path.name).lower()
-        if name.endswith(SUFFIXES):
+        if stem_of_pack(path.name) is not None:
             yield from self.pack(path)
-        elif name.endswith(_UNREAD):
-            yield DeliveredPackage(path=path, is_unread=True)
+        elif (form := _UNREAD.fullmatch(path.name)) is not None:
+            yield DeliveredPackage(path=path, unread=form[1].lower())
+        elif path.name.lower().endswith(_GZIP) and _is_gzip_of_tar(path):
+            yield DeliveredPackage(
+                path=path, fault=f"its name has to end with {_EITHER}, as it is a tar file"
+            )
+
+    def _names(self, path: Path) -> Iterator[tuple[str, str]]:
+        """Yield the files in a zip or tar file, each as the path of its folder and its name."""
+        for item in self._packs.opened(Below(root=path, segments=())).items(b""):
+            if item.kind == "f":
+                folder, _, name = os.fsdecode(item.name).rpartition("/")
+                yield folder, name
 
     def pack(self, path: Path) -> Iterator[DeliveredPackage]:
         """Yield the packages in a zip or tar file."""
         folders: dict[str, list[str]] = {}
         archives: dict[str, str] = {}
-        bags: set[str] = set()
+        bags, sealed = set[str](), set[str]()
         try:
-            for item in self._packs.opened(Below(root=path, segments=())).items(b""):
-                folder, _, name = os.fsdecode(item.name).rpartition("/")
-                if item.kind != "f":
-                    continue
+            for folder, name in self._names(path):
                 if is_mets_name(name) or is_top_mets_name(name):
                     folders.setdefault(folder, []).append(name)
                 elif is_archive(name):
                     archives.setdefault(folder, name)
+                elif is_manifest(name):
+                    sealed.add(folder)
                 elif name == _BAG:
                     bags.add(f"{folder}/{_PAYLOAD}".lstrip("/"))
         except PackedError as error:
             yield DeliveredPackage(path=path, is_packed=True, fault=error.message)
             return
-        for folder, mets in sorted(_tops(folders, archives).items()):
+        above = {each for folder in folders for each in _above(folder)} if folders else archives.keys()
+        tops = _tops(folders, {each: name for each, name in archives.items() if each in above | sealed})
+        for folder, mets in sorted(tops.items()):
             yield DeliveredPackage(path=path, mets=mets, within=folder, is_packed=True, is_bag=folder in bags)
+        for folder, name in sorted(archives.items()) if folders else ():
+            if not _is_in(folder, tops):
+                yield DeliveredPackage(path=path, within=folder, is_packed=True, source=name)
 
     def _is_one(self, root: Path, ips: Sequence[DeliveredPackage], mets: str, *, upward: bool) -> bool:
         """Return whether links lead from the METS at the top to every IP beside it; ``upward`` also back."""
@@ -481,6 +528,34 @@ class _Delivery:
         yield from () if content is None else content.blocks()
 
 
+_EITHER = " or ".join(map(os.fsdecode, GZIP_TAR))
+
+
+def _is_gzip_of_tar(path: Path) -> bool:
+    """Return whether a file is a tar file that is compressed by gzip, whatever it is called."""
+    with suppress(OSError, MetspackError), GzipMedium(Below(root=path, segments=())) as medium:
+        return medium.pread(_TAR_HEADER, 0)[_MARK_AT:].startswith(_TAR_MARK)
+    return False
+
+
+_LOBS = (
+    ("header/metadata.xml", "an unpacked archive"),
+    ("content/schema*/table*", "LOBs"),
+    ("schema*/table*", "LOBs"),
+)
+
+
+def _is_source(name: str) -> bool:
+    """Return whether a name is that of an archive, or of the first of its parts."""
+    found = ARCHIVE.fullmatch(name)
+    return found is not None and int(found[2] or 1) == 1
+
+
+def lobs_in(folder: Path) -> str:
+    """Return what lies in a folder as in an unpacked archive, "" for nothing of that."""
+    return next((what for pattern, what in _LOBS if next(folder.glob(pattern), None)), "")
+
+
 def _listed(path: Path) -> tuple[list[str], list[str]]:
     """Return the names of the files and of the folders in a folder, sorted."""
     files: list[str] = []
@@ -523,28 +598,32 @@ def _tops(folders: Mapping[str, Sequence[str]], archives: Mapping[str, str]) -> 
     return {each: mets for each, mets in tops.items() if not _is_in(each, lost)} | dict.fromkeys(lost)
 
 
+def _above(folder: str) -> set[str]:
+    names = folder.split("/")
+    return {"/".join(names[:end]) for end in range(len(names) + 1)}
+
+
 def _is_in(folder: str, tops: Collection[str]) -> bool:
     """Return whether a folder is one of others or lies below one."""
-    names = folder.split("/")
-    return "" in tops or any("/".join(names[:end]) in tops for end in range(1, len(names) + 1))
+    return not _above(folder).isdisjoint(tops)
 
 
 def _is_of_archive(found: Sequence[str], archive: str) -> bool:
-    """Whether a file is an archive of which the packages below are segments, or below which there is none."""
-    if not is_archive(archive):
-        return False
-    return not found or any(name.startswith(f"{stem_of(archive)}_") for name in found)
+    """Whether a file is an archive of which the packages below are segments."""
+    return is_archive(archive) and any(name.startswith(f"{stem_of(archive)}_") for name in found)
 
 
 def _is_beside(root: Path, each: DeliveredPackage) -> bool:
     """Whether a package is an IP in a folder right in ``root``, or packed as one, with the METS of CSIP."""
-    is_here = each.path.parent == root and not (each.fault or each.is_unread or each.is_bag)
+    is_here = each.path.parent == root and not (each.fault or each.unread or each.source or each.is_bag)
     return is_here and each.mets == CSIP_METS and "/" not in each.within
 
 
 def _folder_beside(root: Path, each: DeliveredPackage) -> str:
     """Return the name of the folder that an IP has in ``root``, once unpacked."""
-    return (each.within or each.path.stem) if each.is_packed else each.path.relative_to(root).parts[0]
+    if each.is_packed:
+        return each.within or stem_of_pack(each.path.name) or each.path.name
+    return each.path.relative_to(root).parts[0]
 
 
 def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set[str], set[str]]:
@@ -572,53 +651,3 @@ def _objid(document: Iterable[bytes], budgets: Budgets) -> str | None:
         for fact in reader.read(document, budgets):
             return fact.objid if isinstance(fact, reader.Root) else None
     return None
-
-
-# --- What a package says it is ------------------------------------------------------------------------------
-
-_PROFILES = (
-    (re.compile(r"e-?ark-?sip(?!-root)", re.IGNORECASE), "E-ARK SIP"),
-    (re.compile(r"e-?ark-?aip", re.IGNORECASE), "E-ARK AIP"),
-    (re.compile(r"e-?ark-?dip", re.IGNORECASE), "E-ARK DIP"),
-    (re.compile(r"e-?ark-?csip|dilcis", re.IGNORECASE), "E-ARK"),
-)
-_INDEX = re.compile(r"SIARD.* INDEX", re.IGNORECASE)
-_OAIS = "OAISPACKAGETYPE"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    """The OBJID of a package, and what kind it is in words; both empty where its METS cannot be read."""
-
-    objid: str = ""
-    kind: str = ""
-
-
-def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = None) -> Identity:
-    """Return what a METS of a name says of its package in its root element and header; never raises."""
-    root: reader.Root | None = None
-    oais = software = ""
-    with suppress(OSError, MetspackError):
-        for fact in reader.read(document, budgets):
-            if isinstance(fact, reader.Root):
-                root = fact
-            elif isinstance(fact, reader.MetsHeader):
-                found = (value for key, value in fact.attributes.items() if key.rpartition(":")[2] == _OAIS)
-                oais = next(found, "")
-            elif not isinstance(fact, reader.Agent):
-                break
-            elif not software and fact.role == "CREATOR" and fact.type == "OTHER":
-                software = fact.name.strip()
-    if root is None:
-        return Identity()
-    kind = _spec(root, oais.strip(), name)
-    return Identity(objid=(root.objid or "").strip(), kind=f"{kind} by {software}" if software else kind)
-
-
-def _spec(root: reader.Root, oais: str, name: str) -> str:
-    found = next((word for form, word in _PROFILES if form.search(root.profile or "")), "")
-    if found or oais:
-        return f"E-ARK {oais}" if oais and found in {"", "E-ARK"} else found
-    if _INDEX.search(root.type or ""):
-        return "package of the recommendation on external LOBs"
-    return "Archivematica AIP" if is_top_mets_name(name) else "METS"

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from metspack import safexml
+from metspack.errors import MetspackError
+from metspack.mets import is_top_mets_name
 from metspack.mets.links import Mptr
 from metspack.model import Budgets
 
@@ -607,3 +609,53 @@ class _OpenFile:
             others=self.others,
             **self.format,
         )
+
+
+# --- What a package says it is ------------------------------------------------------------------------------
+
+_PROFILES = (
+    (re.compile(r"e-?ark-?sip(?!-root)", re.IGNORECASE), "E-ARK SIP"),
+    (re.compile(r"e-?ark-?aip", re.IGNORECASE), "E-ARK AIP"),
+    (re.compile(r"e-?ark-?dip", re.IGNORECASE), "E-ARK DIP"),
+    (re.compile(r"e-?ark-?csip|dilcis", re.IGNORECASE), "E-ARK"),
+)
+_INDEX = re.compile(r"SIARD.* INDEX", re.IGNORECASE)
+_OAIS = "OAISPACKAGETYPE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The OBJID of a package, and what kind it is in words; both empty where its METS cannot be read."""
+
+    objid: str = ""
+    kind: str = ""
+
+
+def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = None) -> Identity:
+    """Return what a METS of a name says of its package in its root element and header; never raises."""
+    root: Root | None = None
+    oais = software = ""
+    with suppress(OSError, MetspackError):
+        for fact in read(document, budgets):
+            if isinstance(fact, Root):
+                root = fact
+            elif isinstance(fact, MetsHeader):
+                found = (value for key, value in fact.attributes.items() if key.rpartition(":")[2] == _OAIS)
+                oais = next(found, "")
+            elif not isinstance(fact, Agent):
+                break
+            elif not software and fact.role == "CREATOR" and fact.type == "OTHER":
+                software = fact.name.strip()
+    if root is None:
+        return Identity()
+    kind = _spec(root, oais.strip(), name)
+    return Identity(objid=(root.objid or "").strip(), kind=f"{kind} by {software}" if software else kind)
+
+
+def _spec(root: Root, oais: str, name: str) -> str:
+    found = next((word for form, word in _PROFILES if form.search(root.profile or "")), "")
+    if found or oais:
+        return f"E-ARK {oais}" if oais and found in {"", "E-ARK"} else found
+    if _INDEX.search(root.type or ""):
+        return "package of the recommendation on external LOBs"
+    return "Archivematica AIP" if is_top_mets_name(name) else "METS"

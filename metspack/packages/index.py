@@ -6,7 +6,6 @@ cannot be read is a fault of the package, which the others can be given back wit
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from metspack import safexml
-from metspack.containers.ipreader import SUFFIXES
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.layouts.names import SEGMENT_GROUP, SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, links, reader
 from metspack.mets.fastreader import Run, condensed
-from metspack.mets.packages import ByObjid
+from metspack.mets.packages import ByObjid, stem_of_pack
 from metspack.model import Budgets, Digest
 from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
@@ -64,7 +62,6 @@ def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
     )
 
 
-_PACKS = tuple(os.fsdecode(each) for each in SUFFIXES)
 _BATCH = 2_000
 _ONE_BY_ONE = {"groupid", "format_name", "format_version", "format_registry", "format_key"}
 _OF_ITS_OWN = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
@@ -502,8 +499,8 @@ class Index(MetsTables):
         """Read one METS; returns whether it could be. Raises for the first, keeps the fault of others."""
         path = named.path
         try:
-            if path[-1].endswith(_PACKS):
-                named = self._packed(number, named)
+            if (stem := stem_of_pack(path[-1])) is not None:
+                named = self._packed(number, named, stem)
                 path = named.path
             with self.files.document(path) as content:
                 hashers = Hashers(named.fixity.algorithms)
@@ -522,7 +519,7 @@ class Index(MetsTables):
             self._segments.append(HeldSegment(objid=objid, mets=path))
         return True
 
-    def _packed(self, number: int, named: NamedMets) -> NamedMets:
+    def _packed(self, number: int, named: NamedMets, stem: str) -> NamedMets:
         """Return the METS in a zip or tar file that METS names in its place (SIARD 2.2 L_7.1-1).
 
         What is said of the file is proven.
@@ -532,7 +529,7 @@ class Index(MetsTables):
             for _ in reading.blocks(content.chunks(), hashers.update):
                 pass
         named.check(hashers)
-        path = self.files.mets_in((*named.path[:-1], named.path[-1].rpartition(".")[0]))
+        path = self.files.mets_in((*named.path[:-1], stem))
         self.execute("UPDATE mets SET path = ? WHERE id = ?", "/".join(path), number)
         return NamedMets(path=path, called=named.called)
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 
-from metspack.containers.ipreader import SUFFIXES, OpenPacks
+from metspack.containers.ipreader import OpenPacks
 from metspack.errors import SourceError
 from metspack.files.reading import Closable
 from metspack.layouts.names import SIARD, is_archive
@@ -415,8 +415,8 @@ def _found(path: Path) -> tuple[Path, str]:
             f"{path} is a SIARD archive; expected a package",
             hint=f"Name the folder that holds its mets.xml{beside}; metspack build makes packages.",
         )
-    if path.is_file() and os.fsencode(path.suffix.lower()) in SUFFIXES:
-        return path.parent, f"{path.stem}/{CSIP_METS}"
+    if path.is_file() and (stem := packages.stem_of_pack(path.name)) is not None:
+        return path.parent, f"{stem}/{CSIP_METS}"
     if path.exists():
         return path.parent, path.name
     raise SourceError(

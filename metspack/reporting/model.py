@@ -243,7 +243,8 @@ class Frame:
     @property
     def subject(self) -> str:
         """What was checked, in few words: the path, or how many packages."""
-        return counted(len(self.summary.results), "package") if self.are_several else self.path
+        packages = sum(each.is_package for each in self.summary.results)
+        return counted(packages, "package") if self.are_several else self.path
 
     def fails(self, severity: Severity) -> bool:
         """Whether a finding of this severity makes the check fail."""

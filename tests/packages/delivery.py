@@ -12,7 +12,7 @@ from tests.packages import forge
 from tests.packages.others import called, in_a_bag
 from tests.packages.spread import tarred, zipped
 
-FORMS = ("folder", "zip", "tar", "bag", "METS of another name", "METS in metadata")
+FORMS = ("folder", "zip", "tar", "tgz", "bag", "METS of another name", "METS in metadata")
 """The forms that packages come in, one after the other."""
 
 DISKS = 3

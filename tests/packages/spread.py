@@ -29,10 +29,23 @@ def zipped(folder: Path, target: Path, *, inside: str = "", keep: bool = False) 
     return target
 
 
-def tarred(folder: Path, target: Path, *, inside: str = "", form: int = tarfile.PAX_FORMAT) -> Path:
-    """Pack a folder as a tar file and take it away."""
+def tarred(
+    folder: Path,
+    target: Path,
+    *,
+    inside: str = "",
+    form: int = tarfile.PAX_FORMAT,
+    keep: bool = False,
+    backwards: bool = False,
+) -> Path:
+    """Pack a folder as a tar file, compressed if its name ends with ``gz``; ``backwards`` the last first."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(target, "w", format=form) as archive:
-        archive.add(folder, inside or ".")
-    shutil.rmtree(folder)
+    with tarfile.open(target, "w:gz" if target.name.lower().endswith("gz") else "w", format=form) as archive:
+        if backwards:
+            for path in sorted(folder.rglob("*"), reverse=True):
+                archive.add(path, (Path(inside) / path.relative_to(folder)).as_posix(), recursive=False)
+        else:
+            archive.add(folder, inside or ".")
+    if not keep:
+        shutil.rmtree(folder)
     return target

@@ -29,6 +29,34 @@ class MetsCodes:
         "A package in it is not looked at, and may be damaged or not be there at all.",
         "Unpack it and check the folder, or have the package sent as a folder, zip, tar or tar.gz.",
     )  # fmt: skip
+    PACKAGE_NOT_COME = rule(
+        "M014", ERROR, "Package that did not come",
+        "the package {expected!r} is announced, and nothing that was given has this OBJID or name",
+        "metspack check --expect",
+        "What was announced and is not there was not delivered, or lies elsewhere or under another name.",
+        "Have the package sent, or give the folder that it lies in as well; correct the list if it is wrong.",
+    )  # fmt: skip
+    PACKAGE_NOT_ANNOUNCED = rule(
+        "M015", WARNING, "Package that nobody announced",
+        "{source} announces no package of this OBJID or name: {found}",
+        "metspack check --expect",
+        "It was delivered by mistake, or is one of those that seem not to have come, under another name.",
+        "Ask who sent it; add it to the list, or take it out of the delivery.",
+    )  # fmt: skip
+    PACKAGE_ANNOUNCED_TWICE = rule(
+        "M017", INFO, "Package announced twice",
+        "{expected!r} was announced in line {other} already",
+        "metspack check --expect",
+        "One of the two lines may have been meant for another package, which nobody misses then.",
+        "Compare the list with its source.",
+    )  # fmt: skip
+    NO_PACKAGE = rule(
+        "M016", INFO, "No package, but what one can be made of",
+        "{reason}. {expected}",
+        "metspack package form, files",
+        "No METS says what belongs to it: nothing in it was checked, and no package beside it has it.",
+        "Make a package of it with that command, or find the package that it was taken from.",
+    )  # fmt: skip
     NOT_METS = rule(
         "M002", ERROR, "Not a METS document",
         "the root element is {found!r}, expected {expected!r}",

@@ -19,7 +19,7 @@ from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
-from metspack.containers.ipreader import SUFFIXES
+from metspack.containers.ipreader import unpacked_name
 from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name, is_of_representation, package_of
 from metspack.mets.links import By, bare
 from metspack.model import Finding
@@ -459,15 +459,15 @@ class LinkCheck:
 
     def _within(self, child: bytes) -> bytes | None:
         """Return the METS in the folder that a link leads to, None when it leads to anything else."""
-        if is_mets_name(child) or os.path.splitext(child)[1].lower() in SUFFIXES:
+        if is_mets_name(child) or unpacked_name(child) is not None:
             return None
         at = child and child + b"/"
         return next((at + name for name in _IN_A_FOLDER if self._places.is_there(at + name)), None)
 
     def _packed(self, child: bytes) -> bytes | None:
         """Return the METS that a zip or tar file would have where it lies, None for any other file."""
-        stem, suffix = os.path.splitext(child)
-        if suffix.lower() not in SUFFIXES or not self._places.is_there(child):
+        stem = unpacked_name(child)
+        if stem is None or not self._places.is_there(child):
             return None
         return stem + b"/" + _IN_A_FOLDER[0]
 

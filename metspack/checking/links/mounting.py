@@ -13,6 +13,7 @@ from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.roots import FoundPackage, Roots
 from metspack.checking.opening import CheckedTree
+from metspack.containers.ipreader import unpacked_name
 from metspack.mets.links import bare
 from metspack.mets.packages import folder_of_objid
 from metspack.model import Finding
@@ -197,7 +198,7 @@ class Mounting:
         return (
             found.root == self._own
             and found.pack is not None
-            and os.path.splitext(found.pack)[0] == folder
+            and unpacked_name(found.pack) == folder
             and inside == folder.rpartition(b"/")[2]
         )
 

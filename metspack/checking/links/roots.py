@@ -15,13 +15,14 @@ from metspack.checking.catalogue import Row, fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.segments import AgreedSegment, Agreement
 from metspack.checking.similarity import KnownEdits, likeness, nearest
-from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
+from metspack.containers.ipreader import OpenPacks, PackedError, unpacked_name
 from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
 from metspack.files.byteranges import Below
-from metspack.mets import is_mets_name, reader
+from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, bare
+from metspack.mets.packages import is_read_again
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 
@@ -154,7 +155,7 @@ class Roots:
             for name in lot.names:
                 if is_mets_name(name):
                     yield from self._document(root, None, lot.prefix + name)
-                elif name.lower().endswith(SUFFIXES):
+                elif unpacked_name(name) is not None:
                     path = lot.prefix + name
                     if not self._is_before(os.path.join(self._real[root], os.fsdecode(path)), root):
                         yield from self._pack(root, path)
@@ -211,6 +212,15 @@ class Roots:
 
     # --- asking -------------------------------------------------------------------------------------
 
+    def own_names(self) -> Iterator[str]:
+        """Yield the OBJIDs of the METS in the packages under check, and the names of their folders."""
+        for pack, path, objid in self._rows(
+            "SELECT pack, path, objid FROM document WHERE root < ?", self.own
+        ):
+            if not is_of_representation(path):
+                folder = folder_of(path).rstrip(b"/") or unpacked_name(pack or b"") or b""
+                yield from filter(None, (objid, shown(folder.rpartition(b"/")[2])))
+
     def named(self, objid: str) -> Iterator[FoundPackage]:
         """Yield the packages with an OBJID, whatever URN stands before it, in the order of the roots."""
         sql = "SELECT id, root, pack, path, objid FROM document WHERE bare = ? ORDER BY root, pack, path"
@@ -224,7 +234,7 @@ class Roots:
         within = folder.rpartition(b"/")[2] + b"/"
         sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND substr(pack, 1, ?) = ?"
         for row in list(self._rows(sql, root, len(folder) + 1, folder + b".")):
-            is_alone = os.path.splitext(row[2])[0] == folder
+            is_alone = unpacked_name(row[2]) == folder
             if is_alone and folder_of(row[3]) in {within, b""}:
                 return self._found(*row)
         return None
@@ -381,7 +391,7 @@ class Roots:
 @contextmanager
 def roots_of_one(root: Path, budgets: Budgets, agreement: Agreement) -> Iterator[Roots]:
     """Give the index of one package, for a look that may be followed by another, which has its own."""
-    with closing(OpenPacks(budgets)) as packs:
+    with closing(OpenPacks(budgets, is_read_again)) as packs:
         segments = agreement.segments.values()
         with closing(Roots((root,), packs, budgets, own=1, agreed=segments)) as own:
             yield own

@@ -70,6 +70,15 @@ class LookGroup(Group):
             "are found by namespace: METS and XLink, and the CSIP and SIP attributes if present.",
         ),
     ] = None
+    expect: Annotated[
+        Path | None,
+        option(
+            "--expect FILE",
+            "List of the packages that have to come: OBJIDs or folder names, one a line or as CSV with a "
+            "header, or the METS of a parent. Those that did not come are errors (M014), all others warnings "
+            "(M015).",
+        ),
+    ] = None
     strict_schema: Annotated[
         bool,
         option(

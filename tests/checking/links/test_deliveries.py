@@ -50,6 +50,22 @@ def _damaged(root: Path) -> None:
     (path / "Northwind_lobseg_1/mets.xml").unlink()
 
 
+def _loose(root: Path) -> None:
+    for name in ("Other.siard", "alone/A.siard", "lobs/content/schema0/table2/x", "parts.siard_part001"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"PK")
+    (root / "parts.siard_part002").touch()
+    (root / "unpacked.siard/header").mkdir(parents=True)
+    (root / "unpacked.siard/header/metadata.xml").touch()
+
+
+def _sources(root: Path) -> None:
+    numbered(root / "beside", 26)
+    (root / "alone").mkdir()
+    for name in ("Other.siard", "alone/A.siard", "alone/B.siard"):
+        (root / name).write_bytes(b"PK")
+
+
 def _again(root: Path) -> None:
     numbered(root / "again", 20)
     (root / "again/note").touch()
@@ -65,6 +81,12 @@ def _apart(root: Path) -> None:
 
 def _packed(root: Path) -> None:
     zipped(numbered(root / "packed", 23), root / "packed.zip", inside="packed")
+
+
+def _compressed(root: Path) -> None:
+    path = numbered(root / "tight", 25)
+    (path / forge.FIRST).write_bytes(b"x" * 403)
+    tarred(path, root / "tight.tar.gz", inside="tight", backwards=True)
 
 
 def _lost(root: Path) -> None:
@@ -104,7 +126,7 @@ def _unpacked(root: Path) -> None:
 
 
 KINDS: tuple[Callable[[Path], None], ...] = (
-    *(_good, _damaged, _again, _apart, _packed, _lost),
+    *(_good, _damaged, _again, _apart, _packed, _compressed, _lost, _sources),
     *(_by_objid, _roda, _siblings, _by_parts),
 )
 
@@ -290,10 +312,51 @@ def test_what_has_lost_its_mets_is_a_package_all_the_same(tmp_path: Path) -> Non
     assert codes(tmp_path / "sip", packed, level=Level.LINKS) == ["M001", "M001"]
 
 
-def test_an_archive_beside_packages_is_none_of_theirs(tmp_path: Path) -> None:
+def test_what_no_package_has_is_told_with_the_command_that_makes_one(tmp_path: Path) -> None:
+    good = numbered(tmp_path / "in/good", 21)
+    _loose(tmp_path / "in")
+    found = {each.path.removeprefix(f"{tmp_path}/in/"): each for each in check(tmp_path / "in")}
+    assert {(path, each.code) for path, each in found.items()} == {
+        (path, "M016")
+        for path in ("Other.siard", "alone/A.siard", "lobs", "unpacked.siard", "parts.siard_part001")
+    }
+    made = {
+        path: each.message.partition("metspack build ")[2].partition(" -o")[0] for path, each in found.items()
+    }
+    assert made["Other.siard"] == f"{tmp_path}/in/Other.siard"
+    assert made["alone/A.siard"] == f"{tmp_path}/in/alone/A.siard"
+    assert made["lobs"] == f"{tmp_path}/in/lobs"
+    assert found["lobs"].message.startswith("not a package: it holds LOBs and no METS. To make one: ")
+    assert found["alone/A.siard"].message.startswith("a SIARD archive. To make a package of it: ")
+    run = check([good, tmp_path / "in/alone"])
+    assert [each.code for each in run] == ["M016"]
+    assert [each.is_package for each in run.summary.results] == [True, False]
+
+
+def test_where_there_is_no_package_at_all_nothing_is_checked(tmp_path: Path) -> None:
+    _loose(tmp_path / "in")
+    for paths in ([tmp_path / "in"], [tmp_path / "in/alone", tmp_path / "in/Other.siard"]):
+        with pytest.raises(SourceError, match=r"is not a package|is a SIARD archive") as caught:
+            list(check(paths))
+        assert "metspack build" in (caught.value.hint or "")
+
+
+def test_an_archive_among_siblings_is_a_file_of_their_package(tmp_path: Path) -> None:
+    root = csip.divide(tmp_path / "set")
+    (root / "Other.siard").write_bytes(b"PK")
+    found = codes(root)
+    assert "F010" in found
+    assert "M016" not in found
+
+
+def test_an_archive_beside_packages_in_a_zip_file_is_told_too(tmp_path: Path) -> None:
     numbered(tmp_path / "in/good", 21)
-    (tmp_path / "in/Other.siard").write_bytes(b"PK")
-    assert codes(tmp_path / "in") == []
+    (tmp_path / "in/a/x").mkdir(parents=True)
+    (tmp_path / "in/a/x/Other.siard").write_bytes(b"PK")
+    packed = zipped(tmp_path / "in", tmp_path / "in.zip", keep=True)
+    (found,) = check(packed)
+    assert (found.path, found.code) == (f"{packed}/a/x/Other.siard", "M016")
+    assert f"Take it out of {packed}" in found.message
 
 
 def test_what_is_missing_or_unreadable_is_told_of_the_one_and_the_rest_goes_on(tmp_path: Path) -> None:
