@@ -19,7 +19,7 @@ from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError
 from metspack.digests import is_manifest
-from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.errors import ConfigError, MetspackError, SourceError, SourceNotFoundError
 from metspack.files import reading
 from metspack.files.byteranges import Below
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive
@@ -229,7 +229,7 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
             _check_was_a_package(path)
         return _folder(path, path, number, mets)
     if not path.exists():
-        raise SourceError(f"{path} does not exist", hint=_GIVE)
+        raise SourceNotFoundError(f"{path} does not exist", hint=_GIVE)
     if is_archive(path.name):
         raise SourceError(
             f"{path} is a SIARD archive, expected a package's folder or its METS file",
