@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 
 class MetspackError(Exception):
     """A command cannot be carried out; ``hint`` says what to do about it.
 
-    ``details`` are the single faults that the message sums up, each to be shown on a line of its own.
+    ``details`` are the single faults that the message sums up, each to be shown on a line of its own. ``id``
+    is what programs know the kind of error by.
     """
+
+    id: ClassVar[str] = "error"
 
     def __init__(self, message: str, *, hint: str = "", details: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -30,17 +33,43 @@ def _restored(kind: type[MetspackError], message: str, hint: str, details: tuple
 class SourceError(MetspackError):
     """The source cannot be read, or contradicts itself."""
 
+    id = "source"
+
+
+class SourceNotFoundError(SourceError):
+    """There is nothing at the path of the source."""
+
+    id = "source-not-found"
+
 
 class PlanError(MetspackError):
     """The LOBs cannot be divided within the limits, or a plan no longer fits its source."""
+
+    id = "plan"
 
 
 class TargetError(MetspackError):
     """The target cannot be written: it exists already, or space or permission is missing."""
 
+    id = "target"
+
+
+class TargetExistsError(TargetError):
+    """There is something at the path of the target, and nothing is overwritten."""
+
+    id = "target-exists"
+
+
+class TargetUnfinishedError(TargetExistsError):
+    """An earlier run was stopped and left what it had done beside the target, or another is at work there."""
+
+    id = "target-unfinished"
+
 
 class ConfigError(MetspackError):
     """An option or setting has an invalid value."""
+
+    id = "usage"
 
 
 class Interrupted(BaseException):

@@ -21,7 +21,7 @@ from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import TaskPlaced
 from metspack.checking.codes import Code
 from metspack.digests import Hashers
-from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import reading, tempdb
 from metspack.files.journal import ADD
 from metspack.files.staging import Partial
@@ -358,7 +358,7 @@ class _AddWork(build.BuildWork):
         """Raise ``TargetError`` where a segment is to be that exists already."""
         for spot in (self.spot(course, number) for number in course.ordered()):
             if os.path.lexists(self.found.root / spot.ip):
-                raise TargetError(
+                raise TargetExistsError(
                     f"{self.found.root} holds {spot.ip} already, which would be a segment of {self.name}",
                     hint="Give the new archive another name: --name NAME.",
                 )

@@ -18,7 +18,7 @@ from metspack.building.segmentedfolder import SegmentedFolder, SegmentFolder
 from metspack.building.segmentedlobs import SegmentedLobs
 from metspack.building.segments import SegmentTask
 from metspack.digests import Hashers
-from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import tempdb, writing
 from metspack.files.journal import IN_PLACE
 from metspack.files.staging import check_space
@@ -137,7 +137,7 @@ class _InPlaceWork:
 
     def _refuse_descriptions(self) -> None:
         if found := self.folder.descriptions():
-            raise TargetError(
+            raise TargetExistsError(
                 f"{self.root} has METS files or manifests already: {', '.join(found[:3])}"
                 f"{' and more' if len(found) > 3 else ''}",  # noqa: PLR2004 -- as many as were named
                 hint="Nothing is overwritten: move them away first, or run metspack check if it is a package "

@@ -20,7 +20,7 @@ from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
 from metspack.containers.ipreader import OpenPacks, PackedError
 from metspack.digests import is_manifest
-from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.errors import ConfigError, MetspackError, SourceError, SourceNotFoundError
 from metspack.files import reading
 from metspack.files.byteranges import Below
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive
@@ -270,7 +270,7 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
             raise error
         return _folder(path, path, number, mets)
     if not path.exists():
-        raise SourceError(f"{path} does not exist", hint=_GIVE)
+        raise SourceNotFoundError(f"{path} does not exist", hint=_GIVE)
     if is_archive(path.name):
         raise _about_archive(path)
     if mets_packages.stem_of_pack(path.name) is not None:

@@ -8,11 +8,20 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-from metspack.errors import ConfigError, Interrupted, MetspackError, PlanError, SourceError, TargetError
+from metspack.errors import (
+    ConfigError,
+    Interrupted,
+    MetspackError,
+    PlanError,
+    SourceError,
+    TargetError,
+    TargetExistsError,
+)
 
 EXIT_USAGE = 2
 EXIT_SOURCE = 3
 EXIT_TARGET = 4
+EXIT_EXISTS = 5
 EXIT_FAULT = 70
 EXIT_INTERRUPTED = 130
 EXIT_PIPE = 141
@@ -21,6 +30,7 @@ _CODES = (
     (ConfigError, EXIT_USAGE),
     (SourceError, EXIT_SOURCE),
     (PlanError, EXIT_SOURCE),
+    (TargetExistsError, EXIT_EXISTS),
     (TargetError, EXIT_TARGET),
 )
 
@@ -39,8 +49,8 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 def main() -> NoReturn:
     """Run the command line and exit with its code.
 
-    0 fine, 1 findings, 2 usage, 3 source, 4 target, 70 a fault of ours, 130 interrupted, 141 when the
-    reader of stdout left.
+    0 fine, 1 findings, 2 usage, 3 source, 4 target, 5 target exists already, 70 a fault of ours, 130
+    interrupted, 141 when the reader of stdout left.
     """
     gc.set_threshold(_GARBAGE)
     code = _run()
@@ -70,15 +80,17 @@ def _exit_code() -> int:
     from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy
 
     try:
-        cli_console.prepare()
+        cli_console.prepare(sys.argv[1:])
         code = _called()
         cli_console.finish()
     except MetspackError as error:
-        cli_console.error(error.message, error.hint, error.details)
+        cli_console.end_with_error(error.id, error.message, error.hint, error.details)
         return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAULT)
     except Interrupted:
-        cli_console.error(
-            "interrupted; nothing unfinished was left behind", "Run the same command again to start over."
+        cli_console.end_with_error(
+            "interrupted",
+            "interrupted; nothing unfinished was left behind",
+            "Run the same command again to start over.",
         )
         return EXIT_INTERRUPTED
     except cli_console.ReaderLeft:

@@ -113,8 +113,8 @@ def metspack(
     parent's METS and theirs name each other. **check** proves at any later time that the
     links and every byte still hold.
 
-    Exit codes: 0 fine, 1 findings, 2 usage, 3 the source or plan is refused, 4 the target or its disk
-    is, 70 a fault of metspack, 130 interrupted.
+    Exit codes: 0 fine, 1 findings, 2 usage, 3 the source or plan is refused, 4 the target cannot be
+    written, 5 the target exists already, 70 a fault of metspack, 130 interrupted.
     """
     del version
     if ctx.invoked_subcommand is None:

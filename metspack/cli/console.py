@@ -8,10 +8,10 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -102,6 +102,28 @@ def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
         _say(("hint:", "info"), (f" {hint}", ""))
 
 
+_result = {"is_json": False, "is_begun": False}
+
+
+def expect_json() -> None:
+    """Print the error that ends the run, if one does, as JSON on stdout too."""
+    _result["is_json"] = True
+
+
+def end_with_error(name: str, message: str, hint: str = "", details: Iterable[str] = ()) -> None:
+    """Print the error that ends the run; ``name`` is the id that programs know it by (docs/errors.md).
+
+    Where the result was to be JSON and nothing of it was printed, it is a line of JSON on stdout as well.
+    """
+    details = tuple(details)
+    error(message, hint, details)
+    if _result["is_json"] and not _result["is_begun"] and sys.stdout is not None:
+        said = {"id": name, "message": message, "details": details, "hint": hint}
+        with suppress(OSError, ReaderLeft, TargetError):  # what cannot be written is on stderr
+            _print(json.dumps({"error": said}))
+            finish()
+
+
 def warning(message: str) -> None:
     """Print a warning."""
     tell("warning", message=message)
@@ -126,7 +148,8 @@ def fault() -> None:
     """Print the traceback of an error that is ours, and how to report it."""
     tell("fault", traceback=traceback.format_exc())
     traceback.print_exc()
-    error(
+    end_with_error(
+        "fault",
         "this is a fault of metspack, not of your archive",
         "Report it with the lines above and the command you ran; nothing was published.",
     )
@@ -136,8 +159,13 @@ class ReaderLeft(BaseException):
     """Who reads stdout has seen enough; no handler below the command line may swallow it."""
 
 
-def prepare() -> None:
-    """Let stdout take every text: what its encoding cannot hold is written as a code."""
+def prepare(arguments: Sequence[str]) -> None:
+    """Begin a run: stdout takes every text, and what its encoding cannot hold is written as a code.
+
+    ``arguments`` are those of the command line: whether JSON was asked for is to be known of one that cannot
+    be understood as well.
+    """
+    _result.update(is_json="--json" in takewhile("--".__ne__, arguments), is_begun=False)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
@@ -204,6 +232,11 @@ def document(value: object) -> None:
     _print(json.dumps(value, indent=2))
 
 
+def record(value: object) -> None:
+    """Print one of many results as a line of JSON, as ``document`` does."""
+    _print(json.dumps(value))
+
+
 def pour(block: bytes) -> None:
     """Write bytes of the result as they are; raises as ``out`` does, and ``ConfigError`` for a terminal.
 
@@ -238,6 +271,7 @@ def _check_stdout() -> None:
 
 @contextmanager
 def _delivered() -> Iterator[None]:
+    _result["is_begun"] = True
     try:
         yield
     except BrokenPipeError:

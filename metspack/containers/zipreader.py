@@ -46,7 +46,7 @@ from metspack.containers.zipformat import (
     local_header_length,
     refusal,
 )
-from metspack.errors import SourceError
+from metspack.errors import SourceError, SourceNotFoundError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.reading import Closable
@@ -385,7 +385,8 @@ class ZipContainer(Closable):
         try:
             medium = Medium(parts or (path,))
         except OSError as error:
-            raise SourceError(
+            kind = SourceNotFoundError if isinstance(error, FileNotFoundError) else SourceError
+            raise kind(
                 f"{path}: cannot be opened: {error.strerror or error}",
                 hint="Name the .siard file, and make sure that you may read it.",
             ) from error

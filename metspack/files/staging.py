@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from metspack.errors import TargetError
+from metspack.errors import TargetError, TargetExistsError, TargetUnfinishedError
 from metspack.files import tempdb, writing
 
 _AROUND = 16  # journal, manifests, the archive's directory: what there is once, however large the package
@@ -25,13 +25,13 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
     # The last component is not resolved: a link of that name is in the way like anything else.
     absolute = target.parent.resolve() / target.name if target.name else target.resolve()
     if os.path.lexists(absolute):
-        raise TargetError(
+        raise TargetExistsError(
             f"{target} exists already",
             hint="Choose another target, or move that one away: nothing is overwritten.",
         )
     partial = absolute.with_name(f"{absolute.name}.partial")
     if os.path.lexists(partial):
-        raise TargetError(
+        raise TargetUnfinishedError(
             f"{partial} exists already: an earlier build was stopped, or another is running",
             hint="When no other build is running, remove that folder and run the command again.",
         )

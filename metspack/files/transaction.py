@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from metspack.digests import Hashers
-from metspack.errors import SourceError, TargetError
+from metspack.errors import SourceError, TargetError, TargetExistsError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import FolderChanges, Recovery
 from metspack.files.staging import Partial
@@ -182,7 +182,7 @@ def recover(
         except (OSError, SourceError):
             pass  # there is no journal, or it cannot be read
         if found is None and not _is_bare(partial):
-            raise TargetError(
+            raise TargetUnfinishedError(
                 f"{partial} exists already, and its origin is unknown",
                 hint="When no other build is running, remove it and run the command again.",
             )
@@ -198,7 +198,7 @@ def _end(
     is_same = found.job == job
     is_in_between = found.event in {journal.PUTTING, journal.ALL_PUT}
     if found.command != command or (is_in_between and check is not None and not is_same):
-        raise TargetError(
+        raise TargetUnfinishedError(
             f"{partial} exists already: {found.named} was interrupted",
             hint="Leave that folder where it is, and run that command again first, with the same options.",
         )
@@ -240,7 +240,7 @@ def _new(staged: Path, folder: Path, prefix: str, replaces: frozenset[str]) -> I
         elif (staged / path).is_dir():
             yield from _new(staged, folder, f"{path}/", replaces)
         elif path not in replaces:
-            raise TargetError(
+            raise TargetExistsError(
                 f"{folder / path} exists already", hint="Nothing is overwritten: move that file away."
             )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import reading, writing
 from metspack.reporting import json, junit, text
 from metspack.reporting.model import Frame
@@ -126,7 +126,7 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
     except SourceError as error:  # a pipe, a device
         raise TargetError(error.message, hint="Name a file; --json and --jsonl write to stdout.") from None
     if start and form.mark not in start:
-        raise TargetError(
+        raise TargetExistsError(
             f"{target} exists already, and is not a report of this form",
             hint="Only earlier reports are replaced: choose another name, or move that file away.",
         )

@@ -301,7 +301,7 @@ def test_a_target_that_is_in_the_way(
 ) -> None:
     made(place / f"out{beside}")
     outcome = refused(metspack, place, northwind)
-    assert outcome.code == 4
+    assert outcome.code == 5
     assert f"error: {place / f'out{beside}'} exists already" in outcome.err
 
 

@@ -417,7 +417,7 @@ def test_workers_end_with_their_parent(program: Program, large: Path, tmp_path: 
     _until(lambda: _gone(run.pid), 10)
     assert names(tmp_path) == {"out.partial"}  # a kill cannot be cleaned up after, and nothing is published
     again = program("build", large, "-o", "out", cwd=tmp_path)
-    assert again.code == 4
+    assert again.code == 5
     assert "out.partial exists already: an earlier build was stopped" in again.err
 
 
@@ -508,7 +508,7 @@ def test_a_result_that_cannot_be_written_is_said(
 
     monkeypatch.setattr(sys, "argv", ["metspack", command, str(northwind)])
     monkeypatch.setattr(console, "forget_output", lambda: None)
-    monkeypatch.setattr(console, "prepare", lambda: monkeypatch.setattr(sys, "stdout", Full()))
+    monkeypatch.setattr(console, "prepare", lambda _arguments: monkeypatch.setattr(sys, "stdout", Full()))
     assert cli._run() == 4
     assert (
         "error: cannot write the result: No space left on device\nhint: Free space" in capfd.readouterr().err

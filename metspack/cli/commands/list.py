@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +79,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         entries = chain([*islice(found, 1)], found)
         if json_output or form == "jsonl":
             for each in entries:
-                console.out(json.dumps(_object(each)))
+                console.record(_object(each))
         elif form == "csv":
             _write_csv(entries)
         elif not quiet:

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperOption
 
+from metspack.cli import console
 from metspack.cli.config import files as configuration
 from metspack.cli.config.files import ConfigFile, Known, Setting
 from metspack.cli.options import groups
@@ -27,6 +28,9 @@ from metspack.mets import dialects
 _PREFIX = "METSPACK"
 _PANEL = "Configuration"
 _COMMAND_LINE, _ENVIRONMENT, _FILES, _DEFAULT = 0, 1, 2, 1 << 30
+_JSON = {"json", "jsonl"}
+"""Values of ``--format`` with which the result is JSON."""
+
 _OF_THE_JOB = {
     *(
         "archive",
@@ -121,6 +125,8 @@ class Configured(Command):
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command; an error about a setting tells where that was set."""
+        if ctx.params.get("json_output") or ctx.params.get("form") in _JSON:
+            console.expect_json()
         try:
             return super().invoke(ctx)
         except ConfigError as error:

@@ -288,7 +288,7 @@ def test_a_folder_in_segments_becomes_a_package_where_it_stands(
     assert tree(folder).keys() == whole.keys()
     assert not errors(folder)
     again = metspack("build", folder, "--keep-segments", "--in-place")
-    assert again.code == 4
+    assert again.code == 5
     assert "has METS files or manifests already" in again.err
 
 

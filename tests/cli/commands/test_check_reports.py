@@ -153,7 +153,6 @@ def test_exit_codes_of_a_package_with_errors(metspack: Commands, bad: Path, fail
 def test_options_that_mean_nothing(metspack: Commands, good: Path, wrong: list[str]) -> None:
     outcome = metspack("check", good, *wrong)
     assert outcome.code == 2, outcome
-    assert outcome.out == ""
     assert wrong[0] in outcome.err or "report.pdf" in outcome.err
 
 
@@ -230,7 +229,7 @@ def test_a_report_that_cannot_be_written_is_told_before_the_check(
 ) -> None:
     (tmp_path / "mine.html").write_bytes(b"<p>mine</p>")
     outcome = metspack("check", good, "--report", tmp_path / "mine.html")
-    assert (outcome.code, outcome.out) == (4, "")
+    assert (outcome.code, outcome.out) == (5, "")
     assert (tmp_path / "mine.html").read_bytes() == b"<p>mine</p>"
     assert metspack("check", good, "--report", tmp_path / "no" / "r.html").code == 4
 

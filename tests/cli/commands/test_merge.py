@@ -57,5 +57,5 @@ def test_what_cannot_be_put_together_is_said(metspack: Commands, out: Path, tmp_
     assert outcome.code == 3
     assert "names the child NW_s0_t2_c4_seg_0, which is not among the containers" in outcome.err
     assert metspack("merge", out, "-o", tmp_path / "whole", "--profile", "sip").code == 2
-    assert metspack("merge", out, "-o", out).code == 4
+    assert metspack("merge", out, "-o", out).code == 5
     assert metspack("merge", out, "-o", tmp_path / "whole", "--checksum", "SHA3").code == 2

@@ -190,7 +190,7 @@ def test_targets_that_cannot_be(
     assert (outcome.code, words in outcome.err) == (code, True), outcome
     (tmp_path / "there").mkdir()
     outcome = metspack("restore", out, "-o", tmp_path / "there")
-    assert (outcome.code, "exists already" in outcome.err) == (4, True), outcome
+    assert (outcome.code, "exists already" in outcome.err) == (5, True), outcome
     (tmp_path / "there").rmdir()
     assert tree(tmp_path) == before
 

@@ -1,0 +1,90 @@
+"""Errors as programs see them: an id, an exit code, and a line of JSON where JSON was asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from metspack import cli, errors
+from tests.cli.conftest import Commands
+from tests.conftest import CHECKOUT
+
+_ROW = re.compile(r"\| `([a-z-]+)` \| ([0-9]+) \|")
+_PAGE = CHECKOUT / "docs" / "errors.md"
+
+
+def _kinds(kind: type[errors.MetspackError]) -> list[type[errors.MetspackError]]:
+    own = [each for each in kind.__subclasses__() if each.__module__ == "metspack.errors"]
+    return [each for below in own for each in (below, *_kinds(below))]
+
+
+def test_every_kind_of_error_is_on_the_page_with_its_exit_code() -> None:
+    codes = {
+        each.id: next(code for kind, code in cli._CODES if issubclass(each, kind))
+        for each in _kinds(errors.MetspackError)
+    }
+    known = codes | {"fault": cli.EXIT_FAULT, "interrupted": cli.EXIT_INTERRUPTED}
+    assert {name: int(code) for name, code in _ROW.findall(_PAGE.read_text(encoding="utf-8"))} == known
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "name"),
+    [
+        (("build", "{source}", "-o", "{made}", "--json"), 5, "target-exists"),
+        (("build", "{source}", "-o", "{begun}", "--json"), 5, "target-unfinished"),
+        (("build", "{source}", "-o", "{folder}/no/out", "--json"), 4, "target"),
+        (("build", "{folder}/no.siard", "-o", "{folder}/out", "--json"), 3, "source-not-found"),
+        (("inspect", "{folder}/no.siard", "--json"), 3, "source-not-found"),
+        (("inspect", "{text}", "--json"), 3, "source"),
+        (("check", "{folder}/no", "--json"), 3, "source-not-found"),
+        (("list", "{folder}/no", "--format", "jsonl"), 3, "source-not-found"),
+        (("links", "{folder}/no", "--format", "json"), 3, "source-not-found"),
+        (("plan", "{source}", "--json", "--max-bytes", "1", "--split", "never"), 3, "plan"),
+        (("plan", "{source}", "--json", "--max-files", "0"), 2, "usage"),
+        (("plan", "{source}", "--json", "--no-such-option"), 2, "usage"),
+        (("check", "--json"), 2, "usage"),
+    ],
+)
+def test_an_error_is_a_line_of_json(  # noqa: PLR0917 -- fixtures and a case
+    metspack: Commands, northwind: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, name: str
+) -> None:
+    places = {"source": northwind, "folder": tmp_path, "made": tmp_path / "made", "begun": tmp_path / "begun"}
+    places["text"] = tmp_path / "text.siard"
+    places["made"].mkdir()
+    places["text"].write_text("text")
+    (tmp_path / "begun.partial").mkdir()
+    outcome = metspack(*(each.format(**places) for each in arguments))
+    found = json.loads(outcome.out)["error"]
+    assert (outcome.code, found["id"]) == (code, name)
+    assert f"error: {found['message']}\n" in outcome.err
+    assert f"hint: {found['hint']}\n" in outcome.err
+
+
+def test_without_json_stdout_stays_empty(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("check", tmp_path / "no")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert metspack("check", tmp_path / "no", "--json").out
+    assert not metspack("check", tmp_path / "no").out, "what one run asked for is not for the next"
+
+
+def test_a_setting_asks_for_json_too(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METSPACK_LINKS_FORMAT", "json")
+    found = json.loads(metspack("links", tmp_path / "no").out)
+    assert found["error"]["id"] == "source-not-found"
+
+
+def test_a_fault_of_ours_is_json_as_well(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> int:
+        raise RuntimeError("nobody expected this")
+
+    monkeypatch.setattr(cli, "_called", broken)
+    outcome = metspack("check", tmp_path, "--json")
+    assert outcome.code == 70
+    assert json.loads(outcome.out)["error"]["id"] == "fault"
