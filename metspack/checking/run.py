@@ -49,6 +49,7 @@ from metspack.mets.packages import is_read_again, stem_of_pack
 from metspack.mets.reader import Identity
 from metspack.model import Budgets, Finding, Severity
 
+_OWN = "metspack"
 _LINKING = "LXM"
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
 
@@ -382,19 +383,17 @@ class Checking(Iterator[Finding]):
         if is_complete:
             self._ended |= {each.shown, *places.given.values()}
         self._routes += archive.routes(catalogue, "" if self._is_one else f"{each.shown}/")
-        self.graphs.append(graph(catalogue, each.shown))
+        checked = Checked(
+            package=each,
+            catalogue=catalogue,
+            places=places,
+            links=graph(catalogue, each.shown),
+            is_complete=is_complete,
+            is_one=self._is_one,
+        )
+        self.graphs.append(checked.links.renamed(checked.as_given))
         if self._observer is not None:
-            linked = self.graphs[-1]
-            self._observer(
-                Checked(
-                    package=each,
-                    catalogue=catalogue,
-                    places=places,
-                    links=linked,
-                    is_complete=is_complete,
-                    is_one=self._is_one,
-                )
-            )
+            self._observer(checked)
 
     def _steps(
         self,
@@ -442,7 +441,9 @@ class Checking(Iterator[Finding]):
         yield from links.orphans()
         standards = StandardsCheck(catalogue, places, _root_of(each), looking)
         # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
-        if whole and each.mets is not None and not standards.is_eark:
+        # Those beside the IPs of a set are metspack's own way.
+        is_own = bool(each.ips) and self._found[each.shown].software == _OWN
+        if whole and each.mets is not None and (is_own or not standards.is_eark):
             yield from manifests.missing(catalogue)
         fixity = Fixity(catalogue, places, self._count_bytes, self._count_files)
         listed.compare(catalogue, whole=whole)

@@ -625,10 +625,11 @@ _OAIS = "OAISPACKAGETYPE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The OBJID of a package, and what kind it is in words; both empty where its METS cannot be read."""
+    """The OBJID of a package, what kind it is in words, what made it; empty where METS cannot be read."""
 
     objid: str = ""
     kind: str = ""
+    software: str = ""
 
 
 def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = None) -> Identity:
@@ -649,7 +650,8 @@ def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = Non
     if root is None:
         return Identity()
     kind = _spec(root, oais.strip(), name)
-    return Identity(objid=(root.objid or "").strip(), kind=f"{kind} by {software}" if software else kind)
+    kind = f"{kind} by {software}" if software else kind
+    return Identity(objid=(root.objid or "").strip(), kind=kind, software=software)
 
 
 def _spec(root: Root, oais: str, name: str) -> str:

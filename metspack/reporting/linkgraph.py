@@ -171,7 +171,6 @@ def svg(graphs: Sequence[Graph]) -> Iterator[str]:
     from metspack.reporting.html import environment  # noqa: PLC0415
     from metspack.reporting.linkmap import link_map  # noqa: PLC0415 -- the other forms need no templates
 
-    seen = [graph.below(graph.path) for graph in graphs] if len(graphs) > 1 else graphs
     links = sum(len(graph.edges) for graph in graphs)
     faults = sum(edge.is_fault for graph in graphs for edge in graph.edges)
     templates = environment()
@@ -181,10 +180,10 @@ def svg(graphs: Sequence[Graph]) -> Iterator[str]:
     style = _USE.sub(lambda found: colours[found[1]], templates.get_template("map.css").render())
     yield templates.get_template("links.svg.j2").render(
         map=link_map(
-            [graph.top for graph in seen if graph.top is not None],
-            [each for graph in seen for each in children(graph)],
-            [each for graph in seen for each in parents(graph)],
-            [each for graph in seen for each in representations(graph)],
+            [graph.top for graph in graphs if graph.top is not None],
+            [each for graph in graphs for each in children(graph)],
+            [each for graph in graphs for each in parents(graph)],
+            [each for graph in graphs for each in representations(graph)],
         ),
         style=style,
         title=f"Links of {', '.join(graph.path for graph in graphs)}",

@@ -134,10 +134,6 @@ class Graph:
         """The package's own METS, None when it has none."""
         return next((node for node in self.nodes if node.path), None)
 
-    def below(self, folder: str) -> Graph:
-        """Return the graph as seen from outside: the paths begin with a folder, empty for none."""
-        return self.renamed(lambda path: f"{folder}/{path}") if folder else self
-
     def renamed(self, name: Callable[[str], str]) -> Graph:
         """Return the graph with other paths."""
         nodes = (replace(node, path=node.path and name(node.path)) for node in self.nodes)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import Level, check
 from metspack.errors import SourceError
+from metspack.reporting import linkgraph
 from tests.checking.links.test_roots import aip, mets
 from tests.findings import ordered
 from tests.laws import law
@@ -264,6 +265,36 @@ def test_siblings_side_by_side_stay_one_package(tmp_path: Path) -> None:
     assert [graph.path for graph in run.graphs] == [str(root)]
     (root / "note").touch()
     assert [each.path for each in check(root) if each.code == "F010"] == ["note"]
+
+
+def test_siblings_that_metspack_made_have_manifests_beside_them(tmp_path: Path) -> None:
+    root = csip.divide(tmp_path / "set")
+    for manifest in root.glob("manifest-*"):
+        manifest.unlink()
+    assert codes(root) == [], "other software does not write them"
+    forge.edit(root / "top/METS.xml", "By hand", "metspack")
+    assert [(each.path, each.code) for each in ordered(check(root))] == [
+        ("manifest-md5.txt", "F020"),
+        ("manifest-sha256.txt", "F020"),
+    ]
+    assert codes(root, level=Level.LINKS) == []
+
+
+def test_links_of_several_packages_are_shown_with_the_path_of_each(tmp_path: Path) -> None:
+    one = numbered(tmp_path / "in/a", 20)
+    csip.divide(tmp_path / "in/set")
+    run = check(tmp_path / "in", Level.LINKS)
+    assert list(run) == []
+    paths = {node.path for graph in run.graphs for node in graph.nodes}
+    inbox = tmp_path / "in"
+    assert {f"{one}/mets.xml", f"{one}/Northwind_lobseg_0/mets.xml", f"{inbox}/set/child_0/METS.xml"} <= paths
+    assert all(path.startswith(f"{inbox}/") and path.count(str(inbox)) == 1 for path in paths)
+    drawn = "".join(linkgraph.svg(run.graphs))
+    assert f"{one}/mets.xml" in drawn
+    assert f"{one}/{one}" not in drawn
+    run = check(one, Level.LINKS)
+    list(run)
+    assert run.graphs[0].nodes[0].path == "mets.xml"
 
 
 def test_a_stranger_among_siblings_makes_a_delivery_of_them(tmp_path: Path) -> None:
