@@ -257,13 +257,17 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
 
     What an unlisted folder does to all files below it is one finding.
     """
+    guesses = 0
     for mets, line, xml_id, path, pseudo, href, kind, other, _ in catalogue.rows(_MISSING):
         place = xml_id or ""
         if other is None and (kind == "d" or not path):
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source_of(mets, line))
         elif other is None and pseudo and not _first_exists(catalogue, path):
-            near = nearest_file(catalogue, path.rpartition(b"/")[2])
+            near = _inside(catalogue, mets, path)
+            if not near and guesses < _NEAREST_FOR:
+                guesses += 1
+                near = nearest_file(catalogue, path.rpartition(b"/")[2])
             yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href, nearest=near)
         else:
             catalogue.put("INSERT OR IGNORE INTO gone VALUES (?)", path)
@@ -322,6 +326,17 @@ def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
     for path, size in catalogue.rows(_UNLISTED):
         if not (is_of_objects and not path.startswith(_OBJECTS) and catalogue.row(_BY_BAG, path)):
             yield path, size
+
+
+def _inside(catalogue: Catalogue, mets: bytes, path: bytes) -> str:
+    """Return the file, at the root or beside the METS, whose path ends as one does that leads outside."""
+    names = path.split(b"/")
+    for start in range(1, len(names)):
+        tail = b"/".join(names[start:])
+        for there in dict.fromkeys((tail, folder_of(mets) + tail)):
+            if catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", there) is not None:
+                return shown(there)
+    return ""
 
 
 def _first_exists(catalogue: Catalogue, path: bytes) -> bool:

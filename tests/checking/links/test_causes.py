@@ -129,14 +129,13 @@ def test_far_more_than_are_guessed_at_have_one_cause(tmp_path: Path) -> None:
     assert found.count == 130
 
 
-def test_a_prefix_before_locations_outside_is_one_cause(tmp_path: Path) -> None:
-    root = forge.forge(tmp_path / "ip", forge.lobs(130, 1))
-    exchanged(
-        root / NAME.join(("", "_0/mets.xml")), 'href="content/', f'href="file:///data/old/{NAME}_0/content/'
-    )
+@pytest.mark.parametrize("before", ["/data/old/", "file:///data/old/", "../../old/"])
+def test_a_prefix_before_locations_outside_is_one_cause(tmp_path: Path, before: str) -> None:
+    root = forge.forge(tmp_path / "ip", forge.lobs(530, 1))
+    exchanged(root / NAME.join(("", "_0/mets.xml")), 'href="content/', f'href="{before}{NAME}_0/content/')
     forge.seal(root)
     found = [each for each in check(root, Level.STRUCTURE) if each.code == "P003"]
-    assert [each.count for each in found] == [130]
+    assert [each.count for each in found] == [530]
 
 
 @pytest.mark.parametrize("by_objid", [False, True])
