@@ -106,6 +106,18 @@ class FolderTree:
         """Return the file, whether it is there or not."""
         return Below(root=self.root, segments=(*self.names, *names_of(path)))
 
+    def around(self) -> Iterator[tuple[FolderTree, bytes]]:
+        """Yield the folders that it is in, from the next one up, each with its path there and a slash."""
+        folder, above = Path(os.path.realpath(self.root.joinpath(*self.names))), b""
+        while folder.name:
+            above = os.fsencode(folder.name) + b"/" + above
+            folder = folder.parent
+            yield FolderTree(folder), above
+
+    def names_at_top(self) -> list[str]:
+        """Return the names of what lies right in it, sorted."""
+        return sorted(os.listdir(self.root.joinpath(*self.names)))
+
 
 class PackedTree:
     """The part of a zip or tar file that lies below a folder in it, ``b""`` for all."""
@@ -144,6 +156,19 @@ class PackedTree:
                 yield Item(name=b"/".join(names[:depth]), kind="d")
             above = names if item.kind == "d" else names[:-1]
             yield Item(name=name, kind=item.kind, size=item.size)
+
+    def around(self) -> Iterator[tuple[PackedTree, bytes]]:
+        """Yield the folders that it is in, as ``FolderTree`` does, up to the whole zip or tar file."""
+        folder, above = self._prefix.rstrip(b"/"), b""
+        while folder:
+            folder, _, name = folder.rpartition(b"/")
+            above = name + b"/" + above
+            yield PackedTree(self._packs, self.file, folder), above
+
+    def names_at_top(self) -> list[str]:
+        """Return the names of the files right in it, sorted."""
+        names = (item.name[len(self._prefix) :] for item in self.items() if item.kind != "d")
+        return [os.fsdecode(each) for each in names if b"/" not in each]
 
     def items(self) -> Iterator[Item]:
         """Yield the entries by whole path in the zip or tar file, sorted."""

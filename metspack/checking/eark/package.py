@@ -21,6 +21,7 @@ from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, Version
 from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
 from metspack.checking.eark.structmap import Structure, identified_divisions
+from metspack.checking.files import manifests
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.segments import AgreedSegment, Unsettled
@@ -33,7 +34,7 @@ from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
 from metspack.siard import metadata
 
-_STATED = re.compile(r"(.+) line (\d+)")
+_STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
 _INVALID = re.compile(
     r"Element '(?:\{[^}]*\})?(\w+)'(?:, attribute|: The attribute) '([\w:]+)'(?:: | is required )"
 )
@@ -290,7 +291,7 @@ class StandardsCheck:
         if outline is None:
             return
         name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
-        if is_elsewhere or self._is_swapped(path):
+        if is_elsewhere or self._is_swapped(path) or (not folder and manifests.is_payload(self._places)):
             name = None
         profiles.judge(outline, faults, self._profile, is_package=True)
         is_rooted = bool(folder) or self._root.is_rooted

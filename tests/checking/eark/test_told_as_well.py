@@ -14,7 +14,7 @@ from metspack.reporting.model import line
 from tests.checking.rule_damages import package, representation
 from tests.packages import csip
 from tests.packages.csip import ARCHIVE, PACKAGE_METS, REPRESENTATION_METS
-from tests.packages.forge import edit, forge
+from tests.packages.forge import edit, forge, write_manifests
 
 _PREMIS = "metadata/preservation/premis.xml"
 
@@ -28,6 +28,11 @@ def _sized(path: str) -> Callable[[Path], object]:
     return lambda root: (root / path).write_bytes((root / path).read_bytes() + b" ")
 
 
+def _lost_of_a_manifest(root: Path) -> None:
+    write_manifests(root)
+    (root / "schemas/dc.xsd").unlink()
+
+
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -37,6 +42,7 @@ def _sized(path: str) -> Callable[[Path], object]:
         (_sized("documentation/readme.txt"), {("F002", "CSIP69"), ("F003", "CSIP71")}),
         (lambda root: (root / _PREMIS).unlink(), {("F001", "CSIP38")}),
         (lambda root: (root / "schemas/dc.xsd").unlink(), {("F001", "CSIP79")}),
+        (_lost_of_a_manifest, {("F001", "CSIP79")}),
         (
             lambda root: edit(
                 root / PACKAGE_METS, 'CHECKSUMTYPE="SHA-256" LOC', 'CHECKSUMTYPE="X" LOC', count=3
