@@ -71,9 +71,19 @@ def findings(
     yield from noticed(catalogue)
 
 
+_NOTICED = f"""
+SELECT path, kind, reason FROM noticed n WHERE kind <> '{_EMPTY}' OR NOT (
+    EXISTS (SELECT 1 FROM entry e
+        WHERE e.path > CAST(n.path || '/' AS BLOB) AND e.path < CAST(n.path || '0' AS BLOB))
+    OR EXISTS (SELECT 1 FROM listed l
+        WHERE l.path > CAST(n.path || '/' AS BLOB) AND l.path < CAST(n.path || '0' AS BLOB))
+) ORDER BY n.rowid
+"""  # noqa: S608 -- a constant
+
+
 def noticed(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the findings on the files listed since the last call."""
-    for path, kind, reason in catalogue.rows("SELECT path, kind, reason FROM noticed ORDER BY rowid"):
+    """Yield the findings on the files listed since the last call; what is lost of a folder is told alone."""
+    for path, kind, reason in catalogue.rows(_NOTICED):
         yield from _noticed(path, kind, reason)
     catalogue.put("DELETE FROM noticed")
 

@@ -233,8 +233,13 @@ INVALID: list[tuple[str, str, Damage]] = [
     ),
     (
         "CSIP64",
-        "of another representation",
+        "of a folder that is not in the representation, from the package on",
         representation('USE="data"', 'USE="Representations/rep1/content"'),
+    ),
+    (
+        "CSIP64",
+        "of another representation",
+        representation('USE="data"', 'USE="Representations/rep2/data"'),
     ),
     ("CSIP80", "none at all", without(r"<structMap.*</structMap>\n")),
     ("CSIP88", "two of them", _division("second", "Metadata", "")),
