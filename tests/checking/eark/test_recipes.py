@@ -160,6 +160,16 @@ VALID: dict[str, tuple[Damage, str]] = {
     "CSIP108": (_OWN_DIVISION, "CSIPSTR12"),
     "CSIP109": (_OWN_DIVISION, "CSIPSTR12"),
     "CSIP119": (with_content, "CSIPSTR12"),
+    "CSIP80": (
+        package(
+            "<dmdSec ",
+            '<dmdSec ID="old" CREATED="2026-05-01T12:00:00Z" STATUS="SUPERSEDED"><mdWrap MDTYPE="OTHER" '
+            'OTHERMDTYPE="METS"><xmlData><mets OBJID="x" TYPE="x"><metsHdr><agent><name/></agent></metsHdr>'
+            '<fileSec><fileGrp USE="x"/></fileSec><structMap LABEL="CSIP"><div/></structMap></mets>'
+            "</xmlData></mdWrap></dmdSec><dmdSec ",
+        ),
+        "CSIP21",
+    ),
     "CSIPSTR6": (
         both(
             package("metadata/preservation/premis.xml", f"{REPRESENTATION}/metadata/preservation/premis.xml"),
