@@ -107,7 +107,9 @@ class Survey:
 
         Pointers, and where documentation and schemas lie, are looked at one by one.
         """
-        if not isinstance(run.fact, File) or any("" in column for column in run.columns.values()):
+        if not isinstance(run.fact, File):
+            return False
+        if not all(all(map(str.strip, column)) for column in run.columns.values()):
             return False
         if not self._files.takes_types(run.columns.get("mimetype", ())):
             return False
