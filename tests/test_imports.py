@@ -36,7 +36,6 @@ PURE = {
     "checking.eark.sip",
     "digests",
     "sizes",
-    "textlength",
     "mediatypes",
     "mets",
     "mets.links",

@@ -26,7 +26,6 @@ from metspack.files.byteranges import Below
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
-from metspack.mets.links import bare
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, MountedTree, NoTree, PackageTree, PackedTree, path_of
 
@@ -437,39 +436,6 @@ def root(path: Path) -> Path:
     if path.is_dir() or mets_packages.stem_of_pack(path.name) is not None:
         return path
     return path.parent
-
-
-def ordering(packages: Sequence[PackageToCheck], roots: Roots) -> list[PackageToCheck]:
-    """Return the packages with each parent before its children, and else by OBJID, however they are given."""
-    known = [(each, roots.at(each.number, each.mets, each.within)) for each in packages]
-    known.sort(key=lambda each: (bare(each[1].objid) if each[1] else "", each[0].root.name, each[0].shown))
-    numbers: dict[str, list[int]] = {}
-    for number, (_, found) in enumerate(known):
-        if found is not None and found.objid:
-            numbers.setdefault(bare(found.objid), []).append(number)
-    parents: list[set[int]] = [set() for _ in known]
-    for number, (_, found) in enumerate(known):
-        if found is not None:
-            parents[number].update(each for up in found.ups for each in numbers.get(up, ()))
-            for down in found.downs:
-                for child in numbers.get(down, ()):
-                    parents[child].add(number)
-    after: dict[int, None] = {}
-    for number in range(len(known)):
-        _put_after(number, parents, after)
-    return [known[number][0] for number in after]
-
-
-def _put_after(number: int, parents: Sequence[set[int]], after: dict[int, None]) -> None:
-    """Put a package behind its parents, and theirs; one that is above itself stands where it is met."""
-    ahead, under_way = [number], set[int]()
-    while ahead:
-        here = ahead[-1]
-        more = [] if here in under_way else sorted(parents[here] - after.keys() - under_way, reverse=True)
-        under_way.add(here)
-        ahead += more
-        if not more:
-            after.setdefault(ahead.pop())
 
 
 def put_together(

@@ -33,7 +33,6 @@ from metspack.checking.opening import (
     PackageToCheck,
     UnopenedPackage,
     opened,
-    ordering,
     put_together,
     root,
 )
@@ -277,7 +276,7 @@ class Checking(Iterator[Finding]):
                 yield from roots.search()
                 yield from self._expected(found, roots)
             if several:
-                packages = ordering(packages, roots)
+                packages = _ordered(packages, roots)
             first: dict[str, str] = {}
             for each in packages if not several else put_together(packages, roots, budgets):
                 if several:
@@ -518,6 +517,39 @@ def _folder(each: Opened) -> str:
         return each.folder
     name = os.path.basename(each.shown)
     return stem_of_pack(name) or name
+
+
+def _ordered(packages: Sequence[PackageToCheck], roots: Roots) -> list[PackageToCheck]:
+    """Return the packages with each parent before its children, and else by OBJID, however they are given."""
+    known = [(each, roots.at(each.number, each.mets, each.within)) for each in packages]
+    known.sort(key=lambda each: (bare(each[1].objid) if each[1] else "", each[0].root.name, each[0].shown))
+    numbers: dict[str, list[int]] = {}
+    for number, (_, found) in enumerate(known):
+        if found is not None and found.objid:
+            numbers.setdefault(bare(found.objid), []).append(number)
+    parents: list[set[int]] = [set() for _ in known]
+    for number, (_, found) in enumerate(known):
+        if found is not None:
+            parents[number].update(each for up in found.ups for each in numbers.get(up, ()))
+            for down in found.downs:
+                for child in numbers.get(down, ()):
+                    parents[child].add(number)
+    after: dict[int, None] = {}
+    for number in range(len(known)):
+        _put_after(number, parents, after)
+    return [known[number][0] for number in after]
+
+
+def _put_after(number: int, parents: Sequence[set[int]], after: dict[int, None]) -> None:
+    """Put a package behind its parents, and theirs; one that is above itself stands where it is met."""
+    ahead, under_way = [number], set[int]()
+    while ahead:
+        here = ahead[-1]
+        more = [] if here in under_way else sorted(parents[here] - after.keys() - under_way, reverse=True)
+        under_way.add(here)
+        ahead += more
+        if not more:
+            after.setdefault(ahead.pop())
 
 
 def _of_copy(each: PackageToCheck, roots: Roots, first: dict[str, str]) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from typing import Self
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import MetspackError, SourceError
 from metspack.processes import ThreadedHashers
-from metspack.textlength import TextLength
+from metspack.sizes import TextLength
 
 CHUNK = 1 << 20
 """Bytes per read of a large file."""

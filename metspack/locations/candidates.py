@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from metspack import textlength
+from metspack import sizes
 from metspack.errors import SourceError
 from metspack.layouts.names import DIGITS, stem_of
 from metspack.locations import Convention
@@ -155,7 +155,7 @@ class Candidates:
 
     def fits(self, size: int, length: int | None) -> bool:
         """Return whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
-        return length is None or size == length or (self.is_text and textlength.is_possible(length, size))
+        return length is None or size == length or (self.is_text and sizes.is_possible(length, size))
 
     def named_in_full(self, file: str) -> Convention:
         """Return the convention by which a plain ``file`` is an entry's full name: C, or F."""

@@ -118,6 +118,18 @@ class FolderTree:
         """Return the file, whether it is there or not."""
         return Below(root=self.root, segments=(*self.names, *names_of(path)))
 
+    def around(self) -> Iterator[tuple[FolderTree, bytes]]:
+        """Yield the folders that it is in, from the next one up, each with its path there and a slash."""
+        folder, above = Path(os.path.realpath(self.root.joinpath(*self.names))), b""
+        while folder.name:
+            above = os.fsencode(folder.name) + b"/" + above
+            folder = folder.parent
+            yield FolderTree(folder), above
+
+    def names_at_top(self) -> list[str]:
+        """Return the names of what lies right in it, sorted."""
+        return sorted(os.listdir(self.root.joinpath(*self.names)))
+
 
 class PackedTree:
     """The part of a zip or tar file that lies below a folder in it, ``b""`` for all."""
@@ -157,6 +169,19 @@ class PackedTree:
             above = names if item.kind == "d" else names[:-1]
             yield Item(name=name, kind=item.kind, size=item.size)
 
+    def around(self) -> Iterator[tuple[PackedTree, bytes]]:
+        """Yield the folders that it is in, as ``FolderTree`` does, up to the whole zip or tar file."""
+        folder, above = self._prefix.rstrip(b"/"), b""
+        while folder:
+            folder, _, name = folder.rpartition(b"/")
+            above = name + b"/" + above
+            yield PackedTree(self._packs, self.file, folder), above
+
+    def names_at_top(self) -> list[str]:
+        """Return the names of the files right in it, sorted."""
+        names = (item.name[len(self._prefix) :] for item in self.items() if item.kind != "d")
+        return [os.fsdecode(each) for each in names if b"/" not in each]
+
     def items(self) -> Iterator[Item]:
         """Yield the entries by whole path in the zip or tar file, sorted."""
         return self._packs.opened(self.file).items(self._prefix)
@@ -175,22 +200,6 @@ class PackedTree:
     def is_there(self, path: bytes) -> bool:
         """Return whether there is a file at a path."""
         return self._packs.opened(self.file).content(self._prefix + path) is not None
-
-    def around(self, name: bytes) -> Iterator[tuple[PackedTree, bytes]]:
-        """Yield the trees that hold this one in a folder of a name, and its path there (``data/ip/``)."""
-        steps = self._prefix.split(b"/")[:-1]
-        for depth in range(len(steps) - 1, -1, -1):
-            if steps[depth] == name:
-                tree = PackedTree(self._packs, self.file, b"/".join(steps[:depth]))
-                yield tree, b"/".join(steps[depth:]) + b"/"
-
-    def names(self, folder: bytes = b"") -> Iterator[bytes]:
-        """Yield what lies in a folder of it by its names there, each once."""
-        above, last = folder + b"/" if folder else b"", b""
-        for item in self._packs.opened(self.file).items(self._prefix + above):
-            name = item.name[len(self._prefix) + len(above) :].partition(b"/")[0]
-            if name not in {b"", last}:
-                yield (last := name)
 
     def location(self, path: bytes) -> Stretch | Compressed | Streamed | None:
         """Return the place of a file's bytes in the zip or tar file."""

@@ -8,7 +8,7 @@ from enum import Enum, unique
 from metspack.digests import OCTETS, Hashers
 from metspack.model import Digest, LobCell
 from metspack.packages.lobs import Disagreement, HeldLob, HeldPart
-from metspack.textlength import TextLength
+from metspack.sizes import TextLength
 
 
 @unique

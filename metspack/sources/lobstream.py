@@ -18,8 +18,8 @@ from metspack.files.reading import Closable
 from metspack.model import Digest, Extent, Format, LobRef, LobRun, Proofs, ZipExtent
 from metspack.processes import ThreadedHashers
 from metspack.siard import entries
+from metspack.sizes import TextLength
 from metspack.sources.pronom import Identifying
-from metspack.textlength import TextLength
 from metspack.uris import shown
 
 _OPEN = 8

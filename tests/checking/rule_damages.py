@@ -139,6 +139,7 @@ _DUMP = both(
 )
 _DIVISION = without(r'<div ID="div-rep1".*?</div>\n')
 
+_ANOTHER = '<agent ROLE="{}" TYPE="ORGANIZATION"><name>Another</name></agent>'
 _NAMED_2_0_4 = package("E-ARK-SIP-v2-2-0.xml", "E-ARK-SIP-v2-0-4.xml")
 
 
@@ -357,6 +358,8 @@ CASES: dict[str, Case] = {
 CASES |= {
     "CSIP86": _case("CSIP86", _NAMED_2_0_4, package('ID="top" LABEL="package"', 'ID="top" LABEL="another"')),
     "SIP1": _case("SIP1", package("<mets ", '<mets LABEL=" " ')),
+    "SIP9": _case("SIP9", package("</metsHdr>", f"{_ANOTHER.format('ARCHIVIST')}</metsHdr>")),
+    "SIP26": _case("SIP26", package("</metsHdr>", f"{_ANOTHER.format('PRESERVATION')}</metsHdr>")),
     "SIP3": _case("SIP3", package("<metsHdr ", '<metsHdr RECORDSTATUS="BRAND NEW" ')),
     "SIP5": _case("SIP5", _recorded(("SUBMISSIONAGREEMENT", "a"), ("SUBMISSIONAGREEMENT", "b"))),
     "SIP6": _case(

@@ -17,8 +17,9 @@ from metspack.model import Finding
 from metspack.packages.files import FolderTree
 from tests.findings import ordered
 from tests.laws import law, spread
-from tests.packages import forge
+from tests.packages import csip, forge
 from tests.packages.cases import Case, cases
+from tests.packages.spread import zipped
 
 LINKED = [each for each in cases() if each.code[0] in "LPS"]
 
@@ -133,3 +134,14 @@ def test_usual_names_are_those_that_nothing_is_to_be_said_of(names: list[str]) -
 @pytest.mark.parametrize("name", ["record0.bin", "0", "a.b", "s0-t1_c2", ".x", "connect.bin"])
 def test_names_as_archives_have_them_are_usual(name: str) -> None:
     assert are_usual(f"a/{name}/b".encode())
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_folder_that_has_lost_all_its_files_is_told_with_these(is_packed: bool, tmp_path: Path) -> None:
+    root = csip.forge(tmp_path / "package")
+    (root / "documentation" / "readme.txt").unlink()
+    (root / "documentation" / "more").mkdir()
+    if is_packed:
+        root = zipped(root, tmp_path / "x.zip", inside="package")
+    told = [(each.code, each.path) for each in check(root)]
+    assert told == [("P010", "documentation/more"), ("F001", "documentation/readme.txt")]

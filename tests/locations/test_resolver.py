@@ -32,8 +32,8 @@ from metspack.locations.statement import LevelLocation, Outcome, outcome
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, ZipExtent
 from metspack.siard import tables
 from metspack.siard.metadata import Field, Table
+from metspack.sizes import TextLength
 from metspack.sources.archive import Archive
-from metspack.textlength import TextLength
 from metspack.uris import Repair
 from tests.laws import law
 from tests.shared_data import shared

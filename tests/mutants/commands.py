@@ -63,11 +63,12 @@ def run(root: Path, archives: tuple[str, ...]) -> Outcome:
 
 
 def _sharded(root: Path) -> dict[str, str]:
+    folder = root if root.is_dir() else root.parent
     # By LOB: the names of shards are made from the OBJID, which nothing but its own METS may say.
     return {
         shard.lob: _sha256(
             b"".join(
-                (root / unquote(each.url)).read_bytes()[each.offset : each.offset + each.length]
+                (folder / unquote(each.url)).read_bytes()[each.offset : each.offset + each.length]
                 for each in shard.files
             )
         )

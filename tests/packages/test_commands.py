@@ -17,6 +17,7 @@ _WITHOUT_LOBS = {
     "L035__fptr_taken_away",
     "csip_divided",
     "dates_with_spaces_around",
+    "F045__bag_to_be_fetched",
 }
 
 

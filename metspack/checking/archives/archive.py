@@ -8,7 +8,7 @@ from dataclasses import fields
 from itertools import groupby
 from pathlib import Path
 
-from metspack import safexml, textlength
+from metspack import safexml, sizes
 from metspack.checking import grouping
 from metspack.checking.archives import forms, mappingtxt
 from metspack.checking.archives.cells import Cells, Routes
@@ -36,8 +36,7 @@ from metspack.siard import schemas, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.schemas import SchemaFault
 from metspack.siard.tables import TableForm
-from metspack.sizes import counted
-from metspack.textlength import TextLength
+from metspack.sizes import TextLength, counted
 
 _ROOTS = ("content/", "header/")
 _ODD = {
@@ -107,8 +106,8 @@ SELECT archive, place, path, length, coalesce(held, bytes) FROM (
         SELECT c.id, c.archive, c.place, c.path, c.length, coalesce(c.size,
             (SELECT min(e.size) FROM entry e WHERE e.path = c.path),
             (SELECT d.size FROM disk d WHERE d.path = c.path AND d.kind = 'f')) AS bytes FROM cell c
-    ) c WHERE {textlength.impossible_sql("length", "bytes")}
-) WHERE held IS NULL OR {textlength.impossible_sql("length", "held")} ORDER BY id
+    ) c WHERE {sizes.impossible_sql("length", "bytes")}
+) WHERE held IS NULL OR {sizes.impossible_sql("length", "held")} ORDER BY id
 """  # noqa: S608 -- names of columns
 _AGAINST_METS = """
 SELECT c.archive, c.place, c.path, c.algorithm, c.digest, e.digest, m.path, e.line
@@ -590,7 +589,7 @@ class _ArchiveCheck:
                 file=extent.name,
                 others="nothing else says what it should be",
             )
-        undecided = length is not None and textlength.is_possible(length, extent.size)
+        undecided = length is not None and sizes.is_possible(length, extent.size)
         if undecided and text is not None and text.unit(length) is None:
             yield Code.LENGTH_DIFFERS.at(
                 self._name, 0, place, file=extent.name, expected=f"{length:,}", found=str(text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from metspack import textlength
+from metspack import sizes
 from metspack.checking import grouping
 from metspack.checking.archives.forms import ArchiveForm
 from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, LobRunFiles, Lost
@@ -307,7 +307,7 @@ class Cells:
         splitlobs.put_cell(self._batch, self._archive, self._id(cell), cell, paths, inside=packed)
         where = (self._name, 0, self._id(cell))
         count, found = len(pieces), sum(size for _, size in pieces)
-        if cell.length is not None and not textlength.is_possible(cell.length, found):
+        if cell.length is not None and not sizes.is_possible(cell.length, found):
             facts = {"found": counted(found, "byte"), "expected": f"{cell.length:,}"}
             yield Code.SPLIT_LENGTH.at(*where, count=count, **facts)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, takewhile
 from pathlib import Path
 
-from metspack import textlength, uris
+from metspack import sizes, uris
 from metspack.checking.catalogue import Catalogue, folder_of, nearest_file, shown
 from metspack.checking.links import swaps
 from metspack.checking.segments import AgreedColumns, AgreedSegment, Agreement, Unsettled
@@ -217,7 +217,7 @@ class AgreedFiles:
         """Compare lengths with sizes; of texts they may be in other units, which the bytes tell."""
         for (loaded, number), length in zip(places, lengths, strict=True):
             if length != (size := loaded.size(number)):
-                if not textlength.is_possible(length, size):
+                if not sizes.is_possible(length, size):
                     raise Unsettled
                 self._agreement.keep_length(loaded.folder, number, length)
 

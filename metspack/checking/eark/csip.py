@@ -94,12 +94,9 @@ def _add_header() -> None:
     add.has("CSIP6", "mets/@PROFILE", "The METS names its profile")
     add.seen("CSIP117", "mets/metsHdr", "The METS has a header")
     add.has("CSIP7", "mets/metsHdr/@CREATEDATE", "The header gives the date of creation")
-    add.left(
-        "CSIP8",
-        "mets/metsHdr/@LASTMODDATE",
-        "The header of a modified package gives the date of the modification",
-        "A package does not show whether it was modified after its creation.",
-    )
+    says = "The header of a modified package gives the date of the modification"
+    note = "A package does not show whether it was modified after its creation. A date that is none is M020."
+    add.left("CSIP8", "mets/metsHdr/@LASTMODDATE", says, note, _SHOULD, "M020")
     add.seen(
         "CSIP9",
         "mets/metsHdr/@csip:OAISPACKAGETYPE",

@@ -34,6 +34,7 @@ class Elements:
         self._parser = safexml.expat_parser(namespaces=True)
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._text: list[str] = []
+        self._begun: dict[str, Start] = {}
 
     def read(self, blocks: Iterable[bytes]) -> None:
         """Parse a document and call the handlers; raises ``XmlError`` if it is not well-formed."""
@@ -53,6 +54,7 @@ class Elements:
         self._parser.CharacterDataHandler = self._parser.StartDoctypeDeclHandler = None
         self.starts.clear()
         self.ends.clear()
+        self._begun.clear()
 
     def feed(self, block: bytes, *, final: bool = False) -> None:
         """Parse the next bytes and call the handlers; raises ``XmlError`` and ``ReadingDone``."""
@@ -60,7 +62,7 @@ class Elements:
 
     def begin(self) -> None:
         """Fix the handlers for all bytes that are fed."""
-        starts = {f"{METS} {name}": handle for name, handle in self.starts.items()}
+        starts = self._begun = {f"{METS} {name}": handle for name, handle in self.starts.items()}
         ends = {f"{METS} {name}": handle for name, handle in self.ends.items()}
         parser = self._parser
 
@@ -74,6 +76,22 @@ class Elements:
             if handle is not None:
                 handle()
 
+        def pass_over(_attributes: Attributes, _line: int) -> None:
+            depth = 1
+
+            def deeper(_name: str, _attributes: Attributes) -> None:
+                nonlocal depth
+                depth += 1
+
+            def higher(_name: str) -> None:
+                nonlocal depth
+                depth -= 1
+                if not depth:
+                    parser.StartElementHandler, parser.EndElementHandler = start, end
+
+            parser.StartElementHandler, parser.EndElementHandler = deeper, higher
+
+        starts[f"{METS} xmlData"] = pass_over
         parser.StartElementHandler = start
         parser.EndElementHandler = end
 

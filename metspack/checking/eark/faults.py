@@ -79,7 +79,7 @@ def _as_well() -> Mapping[tuple[str, str], tuple[tuple[str, Requirement], ...]]:
         *above, element = re.sub(r"\[.*?\]", "", place).split("/")
         if element == "mdRef":
             element = f"{above[-1]}/mdRef"
-        is_of_schema = each.demand is not None and element not in {"div", "structMap"}  # of many
+        is_of_schema = each.demand is not None and element not in {"div", "structMap", "mptr"}  # of many
         for code in (*each.codes, *((_SCHEMA,) if is_of_schema else ())):
             found.setdefault((code, element), []).append((attribute, each))
     return {key: tuple(rows) for key, rows in found.items()}
@@ -207,7 +207,8 @@ class Demands:
 
     def judge(self, attributes: Mapping[str, str], line: int) -> None:
         """Record the attributes of an element that are absent, blank or of another value."""
-        if self._names <= attributes.keys() and "" not in attributes.values() and self._is_met(attributes):
+        is_full = self._names <= attributes.keys() and all(map(str.strip, attributes.values()))
+        if is_full and self._is_met(attributes):
             return
         for rule, name, value in self._rows:
             found = attributes.get(name)

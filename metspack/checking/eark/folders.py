@@ -150,7 +150,9 @@ def _judge_uses(
             first, slash, below = group.use.encode("utf-8", "surrogateescape").strip(b"/").partition(b"/")
             names = [first + slash + below, first.lower() + slash + below]
             if not is_package and first.lower() + slash == FOLDER:  # from the package's root on
-                names = [below.partition(b"/")[2] or b"."]
+                named, _, inside = below.partition(b"/")
+                own = folder[:-1].rpartition(b"/")[2]
+                names = [inside or b"."] if named.lower() == own.lower() else []
             if not any(each == b"." or holdings.has_folder(folder + each) for each in names):
                 faults.add("CSIP64", group.line, f"{quoted(group.use)}, where no folder is", group.id)
 

@@ -15,12 +15,13 @@ from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark import folders, profiles, siard
 from metspack.checking.eark.document import DOCUMENTATION, SCHEMAS, Elements, Outline, StatedFileGroup
-from metspack.checking.eark.faults import TOLD_AS_WELL, Faults, quoted, told_as_well
+from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, quoted, told_as_well
 from metspack.checking.eark.folders import CataloguedFiles, Representation
 from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, Version
 from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
-from metspack.checking.eark.structmap import Structure
+from metspack.checking.eark.structmap import Structure, identified_divisions
+from metspack.checking.files import manifests
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.segments import AgreedSegment, Unsettled
@@ -34,8 +35,10 @@ from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
 from metspack.siard import metadata
 
-_STATED = re.compile(r"(.+) line (\d+)")
-_INVALID = re.compile(r"Element '(?:\{[^}]*\})?(\w+)', attribute '([\w:]+)'")
+_STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
+_INVALID = re.compile(
+    r"Element '(?:\{[^}]*\})?(\w+)'(?:, attribute|: The attribute) '([\w:]+)'(?:: | is required )"
+)
 _OUTSIDE = "SELECT path FROM cell WHERE archive = ? AND NOT inside AND path IS NOT NULL ORDER BY id"
 _PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 """A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
@@ -105,7 +108,9 @@ class Survey:
 
         Pointers, and where documentation and schemas lie, are looked at one by one.
         """
-        if not isinstance(run.fact, File) or any("" in column for column in run.columns.values()):
+        if not isinstance(run.fact, File):
+            return False
+        if not all(all(map(str.strip, column)) for column in run.columns.values()):
             return False
         if not self._files.takes_types(run.columns.get("mimetype", ())):
             return False
@@ -170,7 +175,8 @@ class StandardsCheck:
         self._database = _DatabaseCheck(catalogue, places, looking)
         self._shared = grouping.SharedFaults("found")
         self._claimed: dict[bytes, frozenset[Standard]] = {}
-        self._metadata: dict[bytes, dict[int, str]] = {}
+        self._metadata: dict[bytes, dict[int, dict[str, str]]] = {}
+        self._identified: dict[bytes, dict[tuple[int, str], str]] = {}
 
     @property
     def is_eark(self) -> bool:
@@ -199,29 +205,50 @@ class StandardsCheck:
         stated = _STATED.fullmatch(facts.get("source", ""))
         name, line = (stated[1], int(stated[2])) if stated else (finding.path, finding.line)
         mets = name.encode("utf-8", "surrogateescape")
-        requirement = self._told_as_well(finding.code, mets, line, facts)
+        requirement = self._told_as_well(finding, mets, line, facts)
         if requirement is None or requirement.standard not in self._claims(mets):
             return finding
         return replace(finding, requirement=requirement.id)
 
     def _told_as_well(
-        self, code: str, mets: bytes, line: int, facts: Mapping[str, str]
+        self, finding: Finding, mets: bytes, line: int, facts: Mapping[str, str]
     ) -> Requirement | None:
+        code = finding.code
         if is_archive(shown(mets)):
             return told_as_well(code, "")
         element, attribute = facts.get("element"), facts.get("attribute")
-        if (invalid := _INVALID.match(facts.get("reason", ""))) is not None:
-            element, attribute = invalid.groups()
-        if element in {None, "mdRef"}:
-            section = self._sections(mets).get(line)
+        if code == Code.NOT_VALID.id:
+            # Of content, and of attributes that are unknown, no requirement speaks.
+            invalid = _INVALID.match(facts.get("reason", ""))
+            element, attribute = invalid.groups() if invalid else ("", "")
+        elif code == Code.ID_TWICE.id and element == "div":
+            return NAMED.get(self._divisions(mets).get((line, facts["found"]), ""))
+        elif code == Code.CHILD_MISSING.id:
+            above = mets[: mets.rfind(b"/") + 1] + folders.FOLDER
+            inside = facts.get("expected", "").encode("utf-8", "surrogateescape").startswith(above)
+            element = "mptr" if inside else ""
+        if element in {None, "mdRef"} and (sections := self._sections(mets).get(line)):
+            href = facts.get("href", finding.path.removeprefix(shown(mets[: mets.rfind(b"/") + 1])))
+            kinds = set(sections.values())
+            section = sections.get(href) or (kinds.pop() if len(kinds) == 1 else "")
+            if not section and finding.path == shown(mets):
+                return None  # of which element on the line it is told
             element = f"{section}/mdRef" if section else element
         for each in ("file", "FLocat") if element is None else (element,):
             if (found := told_as_well(code, each, attribute)) is not None:
                 return found
         return None
 
-    def _sections(self, mets: bytes) -> Mapping[int, str]:
-        """Return the section of each mdRef of a METS by its line; they stand before the files."""
+    def _divisions(self, mets: bytes) -> Mapping[tuple[int, str], str]:
+        """Return what asks for the IDs of the divisions in the structMap of CSIP."""
+        if mets not in self._identified:
+            found = self._identified[mets] = {}
+            with suppress(OSError, MetspackError), self._places.content(mets) as content:
+                identified_divisions(content.blocks(), found)
+        return self._identified[mets]
+
+    def _sections(self, mets: bytes) -> Mapping[int, Mapping[str, str]]:
+        """Return the section of each mdRef of a METS by line and location; they stand before the files."""
         if mets not in self._metadata:
             found = self._metadata[mets] = {}
             with suppress(OSError, MetspackError), self._places.content(mets) as content:
@@ -267,7 +294,7 @@ class StandardsCheck:
         if outline is None:
             return
         name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
-        if is_elsewhere or self._is_swapped(path):
+        if is_elsewhere or self._is_swapped(path) or (not folder and manifests.is_payload(self._places)):
             name = None
         profiles.judge(outline, faults, self._profile, is_package=True)
         is_rooted = bool(folder) or self._root.is_rooted

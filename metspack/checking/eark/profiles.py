@@ -133,7 +133,7 @@ def _holds_database(found: Opening) -> bool:
 
 def judge(outline: Outline, faults: Faults, profile: Profile, *, is_package: bool) -> None:
     """Record that a METS does not name the profile of a standard; any standard it may follow will do."""
-    named = outline.root.get("PROFILE", "").strip()
+    named = outline.root.get("PROFILE", "")
     is_auto = profile is Profile.AUTO
     wanted = siard.ROOT_PROFILE if is_package else siard.REPRESENTATION_PROFILE
     if named != wanted and not (is_auto and _EARK.fullmatch(named)):

@@ -135,8 +135,11 @@ _OF_FILES = {
 }
 _TOLD_AS_WELL: dict[str, dict[str, tuple[str, ...]]] = {
     "mdRef": _OF_FILES | {"MIMETYPE": ("M040",), "MDTYPE": ("M041",)},
-    "file": _OF_FILES,
+    "file": _OF_FILES | {"ID": ("M004",)},
+    "structMap[@LABEL='CSIP']": {"ID": ("M004",)},
     "FLocat": _OF_FILES,
+    "mptr": {"xlink:href": ("L002",)},
+    **{each: {"ID": ("M004",)} for each in ("dmdSec", "digiprovMD", "rightsMD", "fileSec", "fileGrp")},
 }
 """The codes that tell of a file which is not as an attribute says, or of an attribute that says nothing."""
 
@@ -166,9 +169,9 @@ class RequirementTable:
         """Add one that nothing can break."""
         self.rows.append(Requirement(self.standard, id_, need, where, says, State.NOT_APPLICABLE, note))
 
-    def left(self, id_: str, where: str, says: str, why: str, need: Need = Need.SHOULD) -> None:
-        """Add one that cannot be checked, and why."""
-        self.rows.append(Requirement(self.standard, id_, need, where, says, State.NOT_CHECKABLE, why))
+    def left(self, id_: str, where: str, says: str, why: str, need: Need = Need.SHOULD, *codes: str) -> None:
+        """Add one that cannot be checked, and why; ``codes`` tell of a value that can be none."""
+        self.rows.append(Requirement(self.standard, id_, need, where, says, State.NOT_CHECKABLE, why, codes))
 
     def was(self, until: Version, need: Need, *ids: str, where: str = "") -> None:
         """Note what requirements were until a version."""

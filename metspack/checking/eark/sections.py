@@ -92,6 +92,8 @@ class FileSection:
         return self._types.are_sound(kinds)
 
     def _start_section(self, attributes: Attributes, line: int) -> None:
+        if self._outline.has_files:
+            self._faults.add("CSIP58", line, "another fileSec")
         self._outline.has_files = True
         self._line = line
         self._section.judge(attributes, line)
@@ -117,7 +119,7 @@ class FileSection:
             self._outline.is_complete = False
         if group.kind == REPRESENTATIONS and not group.content:
             self._faults.add("CSIP62", line, "none", group.id)
-        if group.content == "OTHER" and not group.other:
+        if group.content == "OTHER" and not (group.other or "").strip():
             self._faults.add("CSIP63", line, "none", group.id)
         if group.content == siard.TYPE and self._is_package and group.other not in siard.VOCABULARY:
             self._faults.add("SIARD_7", line, quoted(group.other), group.id)
@@ -157,7 +159,7 @@ class FileSection:
         if self._folder is not None:
             rule, folder = self._folder
             name = self._open[-1].get("ID", "")
-            if href and not _is_in(href, folder):
+            if href.strip() and not _is_in(href, folder):
                 self._faults.add(rule, line, quoted(href), name)
             _note_type(self._outline, "CSIP68", self._open[-1], href, line, name)
 
@@ -192,12 +194,19 @@ _FOLDER = {
 
 def _is_in(href: str, *folder: str) -> bool:
     """Return whether a location is below a folder of these names; one that is no path is of no folder."""
-    try:
-        names = uris.located(href).segments[:-1]
-    except uris.ReferenceRefused:
+    if (segments := _segments(href)) is None:
         return True  # a URL, or told of as a location
+    names = segments[:-1]
     starts = range(len(names) - len(folder) + 1)
     return any(names[start : start + len(folder)] == folder for start in starts)
+
+
+def _segments(href: str) -> tuple[str, ...] | None:
+    """Return the names on the path that a location is, None where it is none."""
+    try:
+        return tuple(uris.located(href).segments)
+    except uris.ReferenceRefused:
+        return None
 
 
 class Sections:
@@ -276,8 +285,11 @@ class Sections:
         self._open = None
 
 
-def sections_of_references(blocks: Iterable[bytes], found: dict[int, str]) -> None:
-    """Fill in which section the mdRef on a line is in; raises ``XmlError`` for what is not well-formed."""
+def sections_of_references(blocks: Iterable[bytes], found: dict[int, dict[str, str]]) -> None:
+    """Fill in the section of each mdRef by its line and location; raises ``XmlError`` as ``read`` does.
+
+    A line on which files begin as well has an empty section too.
+    """
     elements, at = Elements(), [""]
 
     def enter(name: str) -> Start:
@@ -286,11 +298,14 @@ def sections_of_references(blocks: Iterable[bytes], found: dict[int, str]) -> No
 
         return start
 
-    def refer(_attributes: Attributes, line: int) -> None:
+    def refer(attributes: Attributes, line: int) -> None:
         if len(found) < KEPT:
-            found[line] = at[0]
+            href = attributes.get("xlink:href", "").strip()
+            segments = _segments(href)
+            found.setdefault(line, {})[href if segments is None else "/".join(segments)] = at[0]
 
-    def stop(_attributes: Attributes, _line: int) -> None:
+    def stop(_attributes: Attributes, line: int) -> None:
+        found.get(line, {})[""] = ""
         raise ReadingDone
 
     elements.starts |= {name: enter(name) for name in _PLACES}
@@ -382,7 +397,7 @@ class Header:
             add("SIP1", line, quoted(get("LABEL")))
         if not self._outline.content:
             add("CSIP4", line, "none")
-        if self._outline.content == "OTHER" and not self._outline.other:
+        if self._outline.content == "OTHER" and not self._outline.other.strip():
             add("CSIP5", line, "none")
 
     def _start_header(self, attributes: Attributes, line: int) -> None:
@@ -441,6 +456,10 @@ class Header:
     def _end_header(self) -> None:
         self._judge_software()
         self._judge_submitter()
+        for role, rule in (("ARCHIVIST", "SIP9"), ("PRESERVATION", "SIP26")):
+            further = [each for each in self._agents if each.says("ROLE") == role][1:]
+            if further:
+                self._faults.add(rule, further[0].line, f"{len(further) + 1} of them")
         for agent in self._agents:
             role, kind = agent.says("ROLE"), agent.says("TYPE")
             if role == "ARCHIVIST":
@@ -468,7 +487,9 @@ class Header:
         ):
             if best.says(attribute) != value:
                 add(rule, line, quoted(best.attributes.get(attribute)))
-        if not best.is_named:
+        if len(best.names) > 1:
+            add("CSIP14", line, f"{len(best.names)} names")
+        elif not best.is_named:
             add("CSIP14", line, "none")
         if len(best.notes) != 1 or not best.notes[0][0]:
             add("CSIP15", line, f"{len(best.notes)} notes" if len(best.notes) != 1 else "an empty one")

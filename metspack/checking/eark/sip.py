@@ -67,7 +67,7 @@ def _add_rows() -> None:
         says += ", and the only one" if id_ in ONCE else ""
         add.seen(id_, "metsHdr/altRecordID", says, _MAY)
     organisation = "is an ORGANIZATION or an INDIVIDUAL"
-    add.free("SIP9", _AGENT, "An agent may be the archival creator")
+    add.seen("SIP9", _AGENT, "At most one agent is the archival creator", _MAY)
     _add_agent(
         10,
         "archival creator",
@@ -97,7 +97,7 @@ def _add_rows() -> None:
     add.left("SIP23", f"{_AGENT}/@TYPE", "The contact person is an INDIVIDUAL", contact, _MUST)
     add.seen("SIP24", f"{_AGENT}/name", "The contact person has a name")
     add.free("SIP25", f"{_AGENT}/note", "The contact person may have notes")
-    add.free("SIP26", _AGENT, "An agent may be the preservation agent")
+    add.seen("SIP26", _AGENT, "At most one agent is the preservation agent", _MAY)
     _add_agent(
         27,
         "preservation agent",

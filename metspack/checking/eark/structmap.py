@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from metspack.checking.eark.document import (
     DOCUMENTATION,
@@ -28,6 +30,7 @@ _POINTING = {DOCUMENTATION: "CSIP96", SCHEMAS: "CSIP100", REPRESENTATIONS: "CSIP
 _NAMING = {DOCUMENTATION: "CSIP116", SCHEMAS: "CSIP118", REPRESENTATIONS: "CSIP119"}
 _LABELS = 1_000  # that are kept to name one which is nearly right
 _PATH = re.compile(r"(?i:representations)/([^/]+)/METS\.xml")
+_LOCATION = re.compile(r"(?:\./)?(?i:representations)/([^/]+)/[^/]+")
 _CANONICAL = {each.casefold(): each for each in _SPELLED}
 
 
@@ -37,6 +40,7 @@ class _DivElement:
     line: int
     pointers: list[tuple[str | None, int]] = field(default_factory=list)
     titles: list[tuple[str | None, int]] = field(default_factory=list)
+    href: str = ""  # of its last mptr
 
     @property
     def label(self) -> str:
@@ -157,13 +161,14 @@ class Structure:
             self._pointer.judge(attributes, line)
             if len(self._division.titles) < KEPT:
                 self._division.titles.append((attributes.get("xlink:title"), line))
+                self._division.href = attributes.get("xlink:href", "")
 
     def _end_div(self) -> None:
         if self._depth == 2 and self._division is not None:  # noqa: PLR2004
             division, self._division = self._division, None
             if len(self._outline.labels) < _LABELS:
                 self._outline.labels.append(division.label)
-            canonical = _CANONICAL.get(division.label.casefold())
+            canonical = _CANONICAL.get(division.label.strip().casefold())
             if canonical is not None:
                 self._judge_known(division, canonical)
             elif division.titles or division.label.casefold().startswith(f"{REPRESENTATIONS_FOLDER}/"):
@@ -205,11 +210,12 @@ class Structure:
         if self._faults.version is Version.V2_0_4:  # "the path to the representation level METS document"
             label = _PATH.sub(f"{REPRESENTATIONS}/\\1", label)
         kind, _, folder = label.partition("/")
-        if kind != REPRESENTATIONS or not folder:
+        if kind != REPRESENTATIONS or not folder or _PATH.fullmatch(label):
             add("CSIP107", line, quoted(division.attributes.get("LABEL")))
-        elif len(self._outline.divided) < KEPT:
+        is_named = kind == REPRESENTATIONS and bool(folder)
+        if is_named and len(self._outline.divided) < KEPT:
             self._outline.divided[label] = line
-        else:
+        elif is_named:
             self._outline.is_complete = False
         if not division.titles:
             self._outline.unpointed[label] = (
@@ -218,9 +224,63 @@ class Structure:
             return
         if not has_id:
             add("CSIP106", line, "none", label)
+        self._judge_pointers(division, label, is_named=is_named)
+
+    def _judge_pointers(self, division: _DivElement, label: str, *, is_named: bool) -> None:
         if len(division.titles) != 1:
-            add("CSIP109", line, f"{len(division.titles)} of them", label)
-        groups = {each.id for each in self._outline.of_kind(REPRESENTATIONS)}
+            self._faults.add("CSIP109", division.line, f"{len(division.titles)} of them", label)
+        groups = {each.id: each.representation for each in self._outline.of_kind(REPRESENTATIONS)}
         for title, at in division.titles:
             if title is None or (title not in groups and self._outline.is_complete):
-                add("CSIP108", at, quoted(title), label)
+                self._faults.add("CSIP108", at, quoted(title), label)
+        if is_named and len(division.titles) == 1:
+            title, at = division.titles[0]
+            self._judge_agreement(division, label, groups.get(title or "", ""), at)
+
+    def _judge_agreement(self, division: _DivElement, label: str, grouped: str, line: int) -> None:
+        """Record which of a division's label, title and location is of another representation than the rest.
+
+        ``grouped`` is the representation of the fileGrp that is the title, empty when that says none.
+        """
+        named = label.split("/")[1].casefold()
+        located = _LOCATION.fullmatch(unquote(division.href))
+        led = located[1].casefold() if located else named
+        if grouped and grouped.casefold() != named:
+            if located and led == grouped.casefold():
+                self._faults.add("CSIP107", division.line, f"{quoted(label)} for {quoted(division.href)}")
+            else:
+                self._faults.add("CSIP108", line, quoted(division.titles[0][0]), label)
+        elif led != named and led in {each.representation.casefold() for each in self._outline.groups}:
+            self._faults.add("CSIP109", line, quoted(division.href), label)
+
+
+def identified_divisions(blocks: Iterable[bytes], found: dict[tuple[int, str], str]) -> None:
+    """Fill in what asks for the ID of a division in the structMap of CSIP, by its line and ID.
+
+    Raises ``XmlError`` for what is not well-formed.
+    """
+    elements, depth = Elements(), [_OUTSIDE]
+
+    def enter(attributes: Attributes, _line: int) -> None:
+        depth[0] = 0 if attributes.get("LABEL") == "CSIP" else _OUTSIDE
+
+    def start(attributes: Attributes, line: int) -> None:
+        depth[0] += 1
+        if depth[0] in {1, 2} and len(found) < KEPT:
+            label = attributes.get("LABEL", "")
+            rule = "CSIP85" if depth[0] == 1 else _IDENTIFIED.get(label)
+            if rule is None and label.startswith(f"{REPRESENTATIONS}/"):
+                rule = "CSIP106"
+            if rule is not None:
+                found[line, attributes.get("ID", "").strip()] = rule
+
+    def end() -> None:
+        depth[0] -= 1
+
+    elements.starts |= {"structMap": enter, "div": start}
+    elements.ends["div"] = end
+    elements.read(blocks)
+
+
+_OUTSIDE = 1_000_000  # deeper than any division lies
+_IDENTIFIED = {_METADATA: "CSIP89", DOCUMENTATION: "CSIP94", SCHEMAS: "CSIP98", REPRESENTATIONS: "CSIP102"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, repeat, takewhile
 from operator import itemgetter
 
-from metspack import processes, textlength
+from metspack import processes, sizes
 from metspack.checking import grouping, similarity
 from metspack.checking.catalogue import Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code, Rule
@@ -62,7 +62,7 @@ FROM cell c WHERE NOT c.inside AND c.digest IS NOT NULL
 # What METS, manifests and cells say as well was compared with PREMIS already.
 _MORE = f"""
 SELECT c.path, 4, c.id, 0, c.place, NULL, NULL, c.length FROM cell c JOIN disk s ON s.path = c.path
-WHERE NOT c.inside AND c.length <> s.size AND NOT {textlength.impossible_sql("c.length", "s.size")}
+WHERE NOT c.inside AND c.length <> s.size AND NOT {sizes.impossible_sql("c.length", "s.size")}
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.length)
 UNION ALL
 SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a

@@ -152,11 +152,12 @@ _ANY_PATH_TWICE = """
 SELECT EXISTS (SELECT 1 FROM entry WHERE path IS NOT NULL GROUP BY path HAVING count(*) > 1)
 """
 _IDS_TWICE = """
-SELECT m.path, e.line, e.xml_id, (SELECT min(line) FROM entry WHERE mets = e.mets AND xml_id = e.xml_id)
+SELECT m.path, e.line, e.xml_id, e.element,
+    (SELECT min(line) FROM entry WHERE mets = e.mets AND xml_id = e.xml_id)
 FROM entry e JOIN mets m ON m.id = e.mets
 WHERE EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.xml_id = e.xml_id AND o.id < e.id)
 UNION ALL
-SELECT m.path, i.line, i.xml_id, coalesce(
+SELECT m.path, i.line, i.xml_id, i.element, coalesce(
     (SELECT min(line) FROM entry WHERE mets = i.mets AND xml_id = i.xml_id),
     (SELECT line FROM ident WHERE mets = i.mets AND xml_id = i.xml_id AND id < i.id ORDER BY id LIMIT 1)
 ) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
@@ -218,8 +219,9 @@ def documents(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the findings inside each METS document: on its IDs and its structMaps."""
     catalogue.put(_WITHOUT_HASH)
     if catalogue.number(_ANY_ID_TWICE):
-        for path, line, identifier, other in catalogue.rows(_IDS_TWICE):
-            yield Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other)
+        for path, line, identifier, element, other in catalogue.rows(_IDS_TWICE):
+            facts = {"found": identifier, "other": other, "element": element}
+            yield Code.ID_TWICE.at(shown(path), line, identifier, **facts)
     for path, line, fileid in catalogue.rows(_DANGLING):
         yield Code.FPTR_DANGLING.at(shown(path), line, fileid, found=fileid)
     for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok AND NOT pointed ORDER BY id"):

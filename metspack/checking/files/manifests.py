@@ -6,12 +6,12 @@ into the catalogue beside them and compared as they are.
 
 from __future__ import annotations
 
-import os
+import codecs
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from contextlib import closing
+from itertools import chain
 from operator import lt
-from pathlib import Path
 
 from metspack.checking import grouping
 from metspack.checking.archives import forms
@@ -26,6 +26,7 @@ from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, al
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
+from metspack.mets import METS_NAMES, is_mets_name
 from metspack.model import Digest, Finding
 from metspack.packages.files import FolderTree, PackedTree, path_of
 from metspack.sizes import counted
@@ -242,7 +243,7 @@ class _Manifest:
         self._batch.add(_PUT_LINE, self._number, path, text.lower(), number)
 
 
-def _path(written: bytes, *, escaped: bool) -> tuple[str, bytes]:
+def _path(written: bytes, *, escaped: bool = False) -> tuple[str, bytes]:
     """Return the reason why a path is not valid, empty if it is, and the path."""
     if escaped:
         # md5sum writes such names with a backslash before the digest.
@@ -404,16 +405,24 @@ def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
 
 # --- Bags (BagIt) -------------------------------------------------------------------------------------
 
-_BAG_NAME, _PAYLOAD = "bagit.txt", b"data/"
-_BAG_MANIFEST = re.compile(r"(tag)?manifest-([a-z0-9]+)\.txt", re.IGNORECASE)
+_BAG_NAME, _PAYLOAD = b"bagit.txt", b"data/"
+_BAG_MANIFEST = re.compile(r"(tag)?manifest-([a-z0-9-]+)\.txt", re.IGNORECASE)
 _BAG_LINE = re.compile(rb"([0-9A-Fa-f]+)[ \t]+\*?(?:\./)*([^\r\n]+?)[\r\n]*", re.DOTALL)
 _ENCODED = re.compile(rb"%(0A|0D|25)", re.IGNORECASE)
 _FETCH = "fetch.txt"
 _FETCH_LINE = re.compile(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re.DOTALL)
-_OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,18})\.([0-9]{1,18})[ \t\r]*", re.IGNORECASE)
-_LOST = f"""
-SELECT 1 FROM manifest JOIN listed l ON l.manifest = manifest.id
-WHERE {OF_BAG} AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind = 'f')
+_OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
+_DECLARED = re.compile(rb"Tag-File-Character-Encoding:[ \t]*([\w-]{1,20})", re.IGNORECASE)
+_ENCODINGS = frozenset({"ISO-8859-1", "ISO-8859-15", "WINDOWS-1252", "UTF-16", "UTF-16LE", "UTF-16BE"})
+_IN_A_BAGS = f"SELECT 1 FROM listed l JOIN manifest ON manifest.id = l.manifest WHERE {OF_BAG}"  # noqa: S608
+# What is missing or not named is told one by one.
+_IS_TOLD = f"""
+SELECT 1 WHERE EXISTS (
+    {_IN_A_BAGS} AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind = 'f')
+) OR (EXISTS ({_IN_A_BAGS}) AND EXISTS (
+    SELECT 1 FROM disk d WHERE d.kind = 'f' AND d.path >= ? AND d.path < ?
+    AND NOT EXISTS ({_IN_A_BAGS} AND l.path = d.path)
+))
 """  # noqa: S608 -- a constant
 _PAYLOAD_SIZE = (
     "SELECT coalesce(sum(size), 0), count(*) FROM disk WHERE kind = 'f' AND path >= ? AND path < ?"
@@ -423,37 +432,28 @@ _PAYLOAD_SIZE = (
 _BagTree = FolderTree | PackedTree
 
 
+def is_payload(places: CheckedTree) -> bool:
+    """Return whether a package is the whole payload of a bag, whose folder has not the package's name."""
+    bag = _bag_of(places)
+    return bag is not None and bag[1] == _PAYLOAD
+
+
 def _bag_of(places: CheckedTree) -> tuple[_BagTree, bytes] | None:
     """Return the bag that a package is, or in whose payload it is, and what is cut off paths then."""
     base = places.base
-    if isinstance(base, PackedTree):
-        if base.is_there(_BAG_NAME.encode()):
-            return base, b""
-        found = base.around(_PAYLOAD.rstrip(b"/"))
-        return next((each for each in found if each[0].is_there(_BAG_NAME.encode())), None)
-    if not isinstance(base, FolderTree) or base.names:
+    if not isinstance(base, FolderTree | PackedTree):
         return None
-    if base.is_there(_BAG_NAME.encode()):
+    if base.is_there(_BAG_NAME):
         return base, b""
-    root = Path(os.path.realpath(base.root))
-    for payload in (root, *root.parents):
-        above = FolderTree(payload.parent)
-        if payload.name == _PAYLOAD.decode().rstrip("/") and above.is_there(_BAG_NAME.encode()):
-            return above, os.fsencode(root.relative_to(payload.parent)) + b"/"
+    for tree, above in base.around():
+        if above.startswith(_PAYLOAD) and tree.is_there(_BAG_NAME):
+            return tree, above
     return None
-
-
-def _names(tree: _BagTree, folder: bytes = b"") -> Iterator[str]:
-    """Yield the names in a folder of a bag, none for its own."""
-    if isinstance(tree, FolderTree):
-        yield from sorted(os.listdir(tree.root / os.fsdecode(folder)))
-    else:
-        yield from map(shown, tree.names(folder))
 
 
 def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
     """Yield the files of the payload that a manifest of the bag does not name."""
-    is_bag = catalogue.row(_IS_FILE, _BAG_NAME.encode()) is not None
+    is_bag = catalogue.row(_IS_FILE, _BAG_NAME) is not None
     for (path,) in catalogue.rows(_NOT_NAMED, number):
         if not is_bag or path.startswith(_PAYLOAD):
             yield path
@@ -462,35 +462,54 @@ def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
 class _Bag:
     """A bag: its payload manifests go to the catalogue, the files about it are compared at once.
 
-    ``above`` is what is cut off the paths in it to get those in the package. Where the payload holds more
-    than the package, what is about all of it is not compared.
+    ``above`` is what is cut off the paths in it to get those in the package. Of several packages in a bag
+    the first tells of the bag itself, and of the files that are in no package.
     """
 
     def __init__(self, catalogue: Catalogue, tree: _BagTree, above: bytes) -> None:
         self._catalogue = catalogue
         self._tree = tree
         self._above = above
-        steps = above.split(b"/")[:-1]
-        folders = (b"/".join(steps[:depth]) for depth in range(1, len(steps)))
-        self._is_alone = all(len(list(islice(_names(tree, each), 2))) == 1 for each in folders)
+        self._is_alone = above in {b"", _PAYLOAD}
+        self._tells = self._is_alone or self._is_first()
+        self._packages: dict[bytes, bool] = {}
+        self._together = grouping.FindingGroups()
+
+    def _is_first(self) -> bool:
+        with closing(self._tree.walk()) as items:
+            found = (each.name for each in items if each.name.startswith(_PAYLOAD))
+            return min(filter(is_mets_name, found), default=self._above).startswith(self._above)
+
+    def _is_in_a_package(self, path: bytes) -> bool:
+        """Whether a file of the payload is in any package: each tells of its own."""
+        folder = path.rpartition(b"/")[0]
+        if not folder:
+            return False
+        if folder not in self._packages:
+            has_mets = any(self._tree.is_there(folder + b"/" + each.encode()) for each in METS_NAMES)
+            self._packages[folder] = has_mets or self._is_in_a_package(folder)
+        return self._packages[folder]
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the bag itself."""
-        names = list(_names(self._tree))
+        names = self._tree.names_at_top()
         kinds = [(name, found) for name in names if (found := _BAG_MANIFEST.fullmatch(name)) is not None]
         known = [(name, found[1], algorithm_name(found[2])) for name, found in kinds]
-        if not any(tag is None for _, tag, _ in known):
-            yield Code.BAG_WITHOUT_MANIFEST.at(self._shown(_BAG_NAME))
+        if self._tells and not any(tag is None for _, tag, _ in known):
+            yield Code.BAG_WITHOUT_MANIFEST.at(self._shown(_BAG_NAME.decode()))
         for name, tag, algorithm in known:
-            if algorithm is None or (tag is not None and not self._is_alone):
+            if algorithm is None or (tag and not self._tells):
                 continue
             try:
                 yield from self._manifest(name, algorithm, is_of_tags=tag is not None)
             except OSError as error:
                 yield Code.UNREADABLE.at(self._shown(name), reason=fault(error))
+            except MetspackError as error:
+                yield Code.UNREADABLE.at(self._shown(name), reason=str(error))
+        yield from self._together.release()
         if _FETCH in names:
             yield from self._unfetched()
-        if "bag-info.txt" in names and self._is_alone:
+        if self._is_alone and "bag-info.txt" in names:
             yield from self._information("bag-info.txt")
 
     def _shown(self, name: str) -> str:
@@ -500,20 +519,24 @@ class _Bag:
         number = 0 if is_of_tags else self._catalogue.put(_PUT_MANIFEST, f"{_BAGS}{name}", algorithm)
         batch = Batch(self._catalogue)
         strange, first = 0, b""
+        encoding = self._encoding()
         with self._tree.content(name.encode()) as content:
-            for line_number, line in enumerate(lines(content), start=1):
+            for line_number, line in enumerate(_bag_lines(content, encoding), start=1):
                 found = _BAG_LINE.fullmatch(line)
                 digits = 2 * OCTETS[algorithm]
-                reason, path = ("no line", b"") if found is None else _path(_decoded(found[2]), escaped=False)
+                reason, path = ("no line", b"") if found is None else _path(self._meant(found[2]))
                 is_in_place = is_of_tags != path.startswith(_PAYLOAD)
                 if found is None or reason or len(found[1]) != digits or not is_in_place:
                     if line.strip():
                         strange, first = strange + 1, first or line
                     continue
                 digest = found[1].decode().lower()
-                if is_of_tags:
-                    yield from self._tag_file(name, path, Digest(algorithm=algorithm, value=digest))
-                elif path.startswith(self._above):
+                if is_of_tags or not path.startswith(self._above):
+                    if is_of_tags or (self._tells and not self._is_in_a_package(path)):
+                        folder = b"/".join(path.split(b"/")[:2]) if path.count(b"/") > 1 else None
+                        for fault_of in self._at_once(name, path, Digest(algorithm=algorithm, value=digest)):
+                            yield from self._together.take(folder, fault_of, name)
+                else:
                     batch.add(_PUT_LINE, number, path.removeprefix(self._above), digest, line_number)
         batch.flush()
         self._catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
@@ -521,7 +544,20 @@ class _Bag:
             facts = {"found": shown(first.strip()[:_SHOWN]), "count": f"{strange:,}", "manifest": name}
             yield Code.BAG_LINE.at(self._shown(name), **facts)
 
-    def _tag_file(self, manifest: str, path: bytes, expected: Digest) -> Iterator[Finding]:
+    def _encoding(self) -> str:
+        """Return the encoding of its manifests when it is none that has ASCII's bytes as they are."""
+        with self._tree.content(_BAG_NAME) as content:
+            found = (_DECLARED.fullmatch(line.strip()) for line in lines(content))
+            stated = next((each[1].decode().upper() for each in found if each), "")
+        return stated if stated in _ENCODINGS else ""
+
+    def _meant(self, written: bytes) -> bytes:
+        """Return the path that is written: before version 1.0 a per cent sign stands for itself."""
+        path = written.removeprefix(b"./")
+        is_so = b"%" in path and not path.startswith(b"/") and b".." not in path and self._tree.is_there(path)
+        return path if is_so else _ENCODED.sub(lambda mark: bytes((int(mark[1], 16),)), path)
+
+    def _at_once(self, manifest: str, path: bytes, expected: Digest) -> Iterator[Finding]:
         hashers = Hashers((expected.algorithm,))
         where = self._shown(shown(path))
         try:
@@ -545,7 +581,7 @@ class _Bag:
         with self._tree.content(_FETCH.encode()) as content:
             for line in filter(bytes.strip, lines(content)):
                 found = _FETCH_LINE.fullmatch(line)
-                reason, path = ("no line", b"") if found is None else _path(_decoded(found[2]), escaped=False)
+                reason, path = ("no line", b"") if found is None else _path(self._meant(found[2]))
                 if found is None or reason or not path.startswith(_PAYLOAD):
                     strange, fault = strange + 1, fault or line
                     continue
@@ -568,8 +604,8 @@ class _Bag:
             stated = [found for line in lines(content) if (found := _OXUM.fullmatch(line.rstrip(b"\n")))]
         self._catalogue.settle()
         span = (b"", b"\xff") if self._above else (_PAYLOAD, _PAYLOAD[:-1] + b"0")
-        if self._catalogue.row(_LOST) is not None:
-            return  # what was lost is told for itself
+        if self._catalogue.row(_IS_TOLD, *span) is not None:
+            return
         size, count = self._catalogue.row(_PAYLOAD_SIZE, *span) or (0, 0)
         for each in stated:
             if (int(each[1]), int(each[2])) != (size, count):
@@ -580,5 +616,11 @@ class _Bag:
                 yield Code.BAG_DIFFERS.at(self._shown(name), manifest=name, **facts)
 
 
-def _decoded(path: bytes) -> bytes:
-    return _ENCODED.sub(lambda mark: bytes((int(mark[1], 16),)), path)
+def _bag_lines(content: Content, encoding: str) -> Iterator[bytes]:
+    """Yield the lines of a bag's manifest, which may end as on any system; a mark of UTF-8 is left out."""
+    blocks = content.blocks()
+    if encoding:
+        texts = codecs.iterdecode(blocks, encoding, "replace")
+        blocks = (each.encode() for each in texts)
+    for number, line in enumerate(chain.from_iterable(map(_cut, _stretches(blocks)))):
+        yield from (line.removeprefix(codecs.BOM_UTF8) if number == 0 else line).splitlines()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 
-from metspack import textlength
+from metspack import sizes
 from metspack.checking.catalogue import Batch, Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.fixity import Fixity, Parts
@@ -119,7 +119,7 @@ class _StatedWhole:
         """Whether the parts' bytes can be the whole's; where they cannot, that was told from the sizes."""
         if self.size is None or self.line:
             return self.size in {None, size}
-        return textlength.is_possible(self.size, size)
+        return sizes.is_possible(self.size, size)
 
     @property
     def source(self) -> str:

@@ -331,12 +331,14 @@ class DocumentReader:
             self._seen.are_objects_new = False
         for identifier in fact.admid.split():
             for algorithm, digest, line, size in self._catalogue.all(_OF_SECTION, identifier):
+                left_size, left_digest = size, (algorithm, digest)
                 if fact.size is None and size is not None:
-                    fact = replace(fact, size=str(size))
+                    fact, left_size = replace(fact, size=str(size)), None
                 if fact.checksum is None and digest is not None:
                     fact = replace(fact, checksum=digest, checksum_type=algorithm)
-                else:
-                    said = (line, size, algorithm, digest)
+                    left_digest = (None, None)
+                if left_size is not None or left_digest[1] is not None:
+                    said = (line, left_size, *left_digest)
                     self._batch.add(_PUT_OBJECT, self._path, self._mets, fact.id, path, *said)
         return fact
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from metspack import safexml
 from metspack.checking.eark.document import Outline
 from metspack.checking.eark.faults import Faults
-from metspack.checking.eark.package import surveyed
+from metspack.checking.eark.package import Survey, surveyed
 from metspack.checking.eark.profiles import opening
 from metspack.checking.eark.requirements import Standard
+from metspack.mets.fastreader import Run, condensed
 from metspack.model import Budgets
 from tests.laws import law
 
@@ -172,3 +173,13 @@ def test_files_that_all_lack_the_same_are_all_counted() -> None:
     surveyed(lambda: [whole], faults, is_package=False, budgets=Budgets())
     [found] = (each for each in faults.findings("x") if "CSIP68" in each.message)
     assert dict(found.facts)["count"] == str(_FILES)
+
+
+def test_a_run_with_a_blank_location_is_read_file_by_file() -> None:
+    for href, is_taken in (("data/3000", True), (" ", False), ("", False)):
+        files = "".join(map(_FILE.format, range(1_000, 5_000))).replace("data/3000", href)
+        text = f"{_OPEN}><m:fileSec><m:fileGrp>\n{files}</m:fileGrp></m:fileSec></m:mets>".encode()
+        survey = Survey({Standard.CSIP}, is_package=False)
+        runs = [each for each in condensed([text], Budgets()) if isinstance(each, Run)]
+        assert runs
+        assert all(map(survey.takes, runs)) == is_taken

@@ -160,6 +160,16 @@ VALID: dict[str, tuple[Damage, str]] = {
     "CSIP108": (_OWN_DIVISION, "CSIPSTR12"),
     "CSIP109": (_OWN_DIVISION, "CSIPSTR12"),
     "CSIP119": (with_content, "CSIPSTR12"),
+    "CSIP80": (
+        package(
+            "<dmdSec ",
+            '<dmdSec ID="old" CREATED="2026-05-01T12:00:00Z" STATUS="SUPERSEDED"><mdWrap MDTYPE="OTHER" '
+            'OTHERMDTYPE="METS"><xmlData><mets OBJID="x" TYPE="x"><metsHdr><agent><name/></agent></metsHdr>'
+            '<fileSec><fileGrp USE="x"/></fileSec><structMap LABEL="CSIP"><div/></structMap></mets>'
+            "</xmlData></mdWrap></dmdSec><dmdSec ",
+        ),
+        "CSIP21",
+    ),
     "CSIPSTR6": (
         both(
             package("metadata/preservation/premis.xml", f"{REPRESENTATION}/metadata/preservation/premis.xml"),
@@ -193,6 +203,11 @@ VALID: dict[str, tuple[Damage, str]] = {
 }
 
 _LONG = "x" * 257
+_MORE = f'<fileGrp ID="g" USE="Schemas">{_file("s", "schemas/dc.xsd")}</fileGrp>'
+_BLANK = 'csip:OTHERCONTENTINFORMATIONTYPE=" "'
+_REP2 = "representations/rep2"
+_OF_REP2 = 'LABEL="Representations/rep2"'
+_SECOND = _group("rep2", "Representations/rep2", f"{_REP2}/METS.xml", f" {_OTHER}")
 INVALID: list[tuple[str, str, Damage]] = [
     # Beside those of `rule_damages.EVERY`, of which there is one for each requirement.
     *(
@@ -228,8 +243,13 @@ INVALID: list[tuple[str, str, Damage]] = [
     ),
     (
         "CSIP64",
-        "of another representation",
+        "of a folder that is not in the representation, from the package on",
         representation('USE="data"', 'USE="Representations/rep1/content"'),
+    ),
+    (
+        "CSIP64",
+        "of another representation",
+        representation('USE="data"', 'USE="Representations/rep2/data"'),
     ),
     ("CSIP80", "none at all", without(r"<structMap.*</structMap>\n")),
     ("CSIP88", "two of them", _division("second", "Metadata", "")),
@@ -260,6 +280,36 @@ INVALID: list[tuple[str, str, Damage]] = [
         "SIP35",
         "by its name in the text",
         package('<file ID="readme"', '<file sip:FILEFORMATKEY=" " ID="readme"'),
+    ),
+    ("CSIP1", "blank", package('OBJID="package"', 'OBJID=" "')),
+    ("CSIP14", "two names", package("<name>By hand</name>", "<name>By hand</name><name>By foot</name>")),
+    ("CSIP58", "two of them", package("</fileSec>", f"</fileSec><fileSec ID='more'>{_MORE}</fileSec>")),
+    (
+        "CSIP63",
+        "blank",
+        both(with_content, package('csip:OTHERCONTENTINFORMATIONTYPE="notes"', _BLANK)),
+    ),
+    ("CSIP79", "blank", package('xlink:href="documentation/readme.txt"', 'xlink:href=" "')),
+    ("CSIP95", "padded", package('LABEL="Documentation"', 'LABEL="Documentation "')),
+    (
+        "CSIP107",
+        "the METS itself",
+        package('LABEL="Representations/rep1"', 'LABEL="Representations/rep1/METS.xml"'),
+    ),
+    ("CSIP107", "of another", both(_SECOND, package('LABEL="Representations/rep1"', _OF_REP2))),
+    ("CSIP108", "of another", both(_SECOND, package('xlink:title="rep1"', 'xlink:title="rep2"'))),
+    (
+        "CSIP109",
+        "to another",
+        both(
+            _SECOND, package('representations/rep1/METS.xml" xlink:title', f'{_REP2}/METS.xml" xlink:title')
+        ),
+    ),
+    ("CSIP110", "to none", package('rep1/METS.xml" xlink:title', 'rep7/METS.xml" xlink:title')),
+    (
+        "SIP2",
+        "padded",
+        package('PROFILE="https://earksip.dilcis.eu', 'PROFILE=" https://earksip.dilcis.eu'),
     ),
     ("CSIP86", "no label", both(_SIP_2_0_4, package('ID="top" LABEL="package"', 'ID="top"'))),
 ]

@@ -14,7 +14,7 @@ from metspack.reporting.model import line
 from tests.checking.rule_damages import package, representation
 from tests.packages import csip
 from tests.packages.csip import ARCHIVE, PACKAGE_METS, REPRESENTATION_METS
-from tests.packages.forge import edit, forge
+from tests.packages.forge import edit, forge, write_manifests
 
 _PREMIS = "metadata/preservation/premis.xml"
 
@@ -28,6 +28,11 @@ def _sized(path: str) -> Callable[[Path], object]:
     return lambda root: (root / path).write_bytes((root / path).read_bytes() + b" ")
 
 
+def _lost_of_a_manifest(root: Path) -> None:
+    write_manifests(root)
+    (root / "schemas/dc.xsd").unlink()
+
+
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -37,6 +42,7 @@ def _sized(path: str) -> Callable[[Path], object]:
         (_sized("documentation/readme.txt"), {("F002", "CSIP69"), ("F003", "CSIP71")}),
         (lambda root: (root / _PREMIS).unlink(), {("F001", "CSIP38")}),
         (lambda root: (root / "schemas/dc.xsd").unlink(), {("F001", "CSIP79")}),
+        (_lost_of_a_manifest, {("F001", "CSIP79")}),
         (
             lambda root: edit(
                 root / PACKAGE_METS, 'CHECKSUMTYPE="SHA-256" LOC', 'CHECKSUMTYPE="X" LOC', count=3
@@ -68,6 +74,60 @@ def test_attributes_that_the_schema_knows_nothing_of(
     tmp_path: Path, damage: Callable[[Path], object], told: tuple[str, str]
 ) -> None:
     assert told in found(csip.forge(tmp_path / "package", damage))
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (package('<agent ROLE="ARCHIVIST" TYPE="ORGANIZATION">', '<agent TYPE="ORGANIZATION">'), ""),
+        (package("<name>By hand</name>", "<name>By hand</name><name>By foot</name>"), ""),
+        (package('<mdRef MDTYPE="DC"', "<mdRef"), "CSIP25"),
+        (package('ID="dmd" CREATED', "CREATED"), "CSIP18"),
+        (package("<metsHdr ", '<metsHdr LASTMODDATE="yesterday" '), "CSIP8"),
+        (package('<mptr LOCTYPE="URL"', "<mptr"), ""),
+    ],
+)
+def test_the_schema_tells_of_the_requirement_on_that_attribute(
+    damage: Callable[[Path], object], told: str, tmp_path: Path
+) -> None:
+    root = csip.forge(tmp_path / "package", damage)
+    assert {each for each in found(root) if each[0] == "M020"} == {("M020", told)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('<dmdSec ID="dmd"', '<dmdSec ID="premis"', {"CSIP33"}),
+        ('<fileSec ID="files"', '<fileSec ID="dmd"', {"CSIP59"}),
+        ('<fileGrp ID="schemas"', '<fileGrp ID="documentation"', {"CSIP65"}),
+        ('<file ID="schema"', '<file ID="readme"', {"CSIP67"}),
+        ('<structMap ID="map"', '<structMap ID="dmd"', {"CSIP83"}),
+        ('<div ID="top"', '<div ID="dmd"', {"CSIP85"}),
+        ('<div ID="div-metadata"', '<div ID="dmd"', {"CSIP89"}),
+        ('<div ID="div-documentation"', '<div ID="dmd"', {"CSIP94"}),
+        ('<div ID="div-schemas"', '<div ID="dmd"', {"CSIP98"}),
+        ('<div ID="div-rep1"', '<div ID="dmd"', {"CSIP106"}),
+    ],
+)
+def test_an_id_that_is_another_elements_as_well(old: str, new: str, told: set[str], tmp_path: Path) -> None:
+    root = csip.forge(tmp_path / "package", package(old, new))
+    assert {requirement for code, requirement in found(root) if code == "M004"} == told
+
+
+def _joined(root: Path) -> None:
+    """Write a METS without its line ends, as some tools do."""
+    mets = root / PACKAGE_METS
+    mets.write_text(mets.read_text().replace(">\n", ">"))
+
+
+def test_of_elements_on_one_line_the_one_is_told_that_it_is_about(tmp_path: Path) -> None:
+    root = csip.forge(tmp_path / "package", _joined)
+    _sized("metadata/descriptive/dc.xml")(root)
+    _sized("documentation/readme.txt")(root)
+    assert {each for each in found(root) if each[0] == "F002"} == {("F002", "CSIP27"), ("F002", "CSIP69")}
+    edited = csip.forge(tmp_path / "edited", _joined)
+    edit(edited / PACKAGE_METS, 'MDTYPE="DC"', 'MDTYPE="NONE"')
+    assert {each for each in found(edited) if each[0] == "M020"} == {("M020", "")}
 
 
 def test_it_stands_at_the_end_of_the_line(tmp_path: Path) -> None:

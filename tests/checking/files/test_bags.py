@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from metspack.checking import Level, check
 from metspack.model import Finding
 from tests.checking.links.test_deliveries import numbered
 from tests.findings import ordered
-from tests.packages import forge
+from tests.packages import csip, forge
 from tests.packages.bags import INFO, PAYLOAD, TAGS, put_in_a_bag, seal_tags
 from tests.packages.spread import tarred, zipped
 
@@ -119,7 +120,118 @@ def test_the_payload_of_a_bag_is_the_package_also_without_its_mets(bag: Path) ->
     assert "M001" in told
     assert not told & {"F020", "F021", "F022", "F026", "F040", "F041"}
     (bag / "data" / "more").touch()
-    assert {"F041", "F042"} <= {each.code for each in check(bag)}
+    assert [each.path for each in check(bag) if each.code == "F041"] == ["more"] * 2
+    assert "F042" not in {each.code for each in check(bag)}  # what is more is told with the file
+
+
+LINES: dict[str, Callable[[str], bytes]] = {
+    "of Windows": lambda text: text.replace("\n", "\r\n").encode(),
+    "of an old Mac": lambda text: text.replace("\n", "\r").encode(),
+    "without the last end": lambda text: text.rstrip("\n").encode(),
+    "with a mark of UTF-8": lambda text: text.encode("utf-8-sig"),
+    "of upper case, with asterisks": lambda text: re.sub(
+        "^(.*)  ", lambda mark: mark[1].upper() + " *", text, flags=re.MULTILINE
+    ).encode(),
+    "with tabs": lambda text: text.replace("  ", "\t").encode(),
+    "in UTF-16": lambda text: text.encode("utf-16"),
+    "in Latin 1": lambda text: text.encode("latin-1"),
+}
+
+
+@pytest.mark.parametrize("kind", LINES)
+def test_lines_as_any_system_writes_them(kind: str, bag: Path) -> None:
+    (bag / "data" / "blåbær.txt").write_text("x")
+    put_in_a_bag(bag)
+    encoding = {"in UTF-16": "UTF-16", "in Latin 1": "ISO-8859-1"}.get(kind, "UTF-8")
+    (bag / "bagit.txt").write_text(f"BagIt-Version: 1.0\nTag-File-Character-Encoding: {encoding}\n")
+    for name in (PAYLOAD, "manifest-sha512.txt"):
+        (bag / name).write_bytes(LINES[kind]((bag / name).read_text()))
+    (bag / TAGS).unlink()
+    assert not {each for each in codes(bag) if each.startswith("F04")}
+
+
+def test_per_cents_stand_for_themselves_where_such_a_file_is_there(bag: Path) -> None:
+    (bag / "data" / "100%25.txt").write_text("x")
+    put_in_a_bag(bag)
+    assert not {"F040", "F041"} & set(codes(bag))
+
+
+def test_more_bytes_than_there_can_be(bag: Path) -> None:
+    edited(INFO, "Oxum: ", f"Oxum: {'9' * 60}")(bag)
+    seal_tags(bag)
+    assert codes(bag) == ["F042"]
+
+
+def test_a_file_that_is_lost_is_told_once(bag: Path) -> None:
+    next((bag / "data").rglob("*.bin")).unlink()
+    assert [each for each in codes(bag) if each.startswith("F")] == ["F001"]
+
+
+FORMS: dict[str, Callable[[Path], Path]] = {
+    "folder": lambda bag: bag,
+    "zip": lambda bag: zipped(bag, bag.with_suffix(".zip"), inside="bag"),
+    "tar": lambda bag: tarred(bag, bag.with_suffix(".tar"), inside="bag"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_bag_in_any_form_is_looked_at(form: str, bag: Path) -> None:
+    (bag / "data" / "more.txt").write_text("x")
+    put_in_a_bag(bag)
+    (bag / "data" / "more.txt").write_text("y")
+    edited(INFO, "2026", "2027")(bag)
+    told = {each.code: each.path for each in check(FORMS[form](bag)) if each.code in {"F026", "F042"}}
+    assert told == {"F026": "more.txt", "F042": "../bag-info.txt"}
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """A bag with two packages, and a file that is in none."""
+    for name in ("one", "two"):
+        forge.forge(tmp_path / "bag" / "data" / name)
+        for path in (tmp_path / "bag" / "data" / name).glob("manifest-*.txt"):
+            path.unlink()
+    (tmp_path / "bag" / "data" / "letter.txt").write_text("x")
+    put_in_a_bag(tmp_path / "bag")
+    return tmp_path / "bag"
+
+
+def of_bags(root: Path) -> list[tuple[str, str]]:
+    told = [each for each in check(root) if each.code in {"F026", "F040", "F041", "F042", "F043", "F044"}]
+    return [(each.code, each.path[each.path.index("data/") :]) for each in told]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_packages_in_one_bag(form: str, shared: Path) -> None:
+    assert of_bags(shared) == []
+    (shared / "data" / "two" / "more.txt").write_text("x")
+    (shared / "data" / "letter.txt").write_text("y")
+    edited(INFO, "2026", "2027")(shared)
+    root = FORMS[form](shared)
+    assert sorted(of_bags(root)) == [
+        ("F041", "data/two/more.txt"),
+        ("F041", "data/two/more.txt"),
+        ("F042", "data/one/../../bag-info.txt"),
+        ("F042", "data/one/../../data/letter.txt"),
+        ("F042", "data/one/../../data/letter.txt"),
+    ]
+
+
+def test_a_package_that_its_bag_has_lost(shared: Path) -> None:
+    shutil.rmtree(shared / "data" / "two")
+    told = [each for each in check(shared) if each.code == "F040"]
+    assert [each.path for each in told] == [told[0].path] * 2
+    assert "more below 'data/two'" in told[0].message
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_payload_of_a_bag_has_not_the_folder_of_the_package(form: str, tmp_path: Path) -> None:
+    csip.forge(tmp_path / "package")
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "package").rename(tmp_path / "bag" / "data")
+    put_in_a_bag(tmp_path / "bag")
+    told = check(FORMS[form](tmp_path / "bag"))
+    assert [each.requirement for each in told if each.requirement] == []
 
 
 def packed(bag: Path, form: str, inside: str) -> Path:
@@ -200,7 +312,6 @@ def test_a_package_in_a_folder_of_the_payload_is_in_the_bag_as_well(tmp_path: Pa
     told = ordered(check(bag, Level.FIXITY))
     assert {(each.path, each.code) for each in told} == {
         (f"../../../{manifest.name}", "F042"),
-        ("../../../bag-info.txt", "F042"),
         (forge.FIRST, "F026"),
         ("note", "F010"),
         ("note", "F024"),
@@ -228,4 +339,7 @@ def test_of_several_packages_in_a_bag_each_is_held_against_its_own_lines(tmp_pat
     manifest.write_text(re.sub(f"(?m)^.(.*21/{forge.FIRST})", r"0\1", manifest.read_text()))
     (bag / "data/more").touch()
     told = [(each.path, each.code) for each in check(bag, Level.FIXITY)]
-    assert told == [(f"{bag}/data/21/{forge.FIRST}", "F026")]
+    assert told == [
+        (f"{bag}/data/20/../../{PAYLOAD}", "F042"),  # the first package tells of the bag itself
+        (f"{bag}/data/21/{forge.FIRST}", "F026"),
+    ]

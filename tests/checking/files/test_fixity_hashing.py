@@ -15,7 +15,7 @@ from metspack.checking import CheckSummary, Code, Level, check
 from metspack.checking.files import fixity
 from metspack.files.reading import Asked, FileRun, Hashed, PartRun, hash_blocks, hash_parts, hash_runs
 from metspack.model import Finding
-from metspack.textlength import TextLength
+from metspack.sizes import TextLength
 from tests.laws import law
 from tests.packages import forge
 from tests.packages.forge import lobs

@@ -293,6 +293,7 @@ def test_a_digest_of_the_section_is_compared_with_that_of_the_file_element(tmp_p
     assert codes(archivematica(tmp_path, technical("tech", ("md5", MD5_OF_B)), files=[said])) == ["M042"]
     sized = technical("tech", ("md5", MD5_OF_A), size="2")
     assert codes(archivematica(tmp_path, sized, files=[said])) == ["M042"]
+    assert codes(archivematica(tmp_path, sized, files=['ADMID="amd" SIZE="1"'])) == ["M042"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.textlength import TextLength, impossible_sql, is_possible
+from metspack.sizes import TextLength, impossible_sql, is_possible
 
 TEXTS = st.text(st.characters(codec="utf-8"))
 MARKED = "aé€\U0001f600b\U00010000ÿ"
