@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 from metspack import safexml
+from metspack.containers.ipreader import OpenPacks
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb
@@ -26,15 +30,18 @@ from metspack.merging.ips import (
     is_kept,
     is_made_anew,
     proven,
+    read_ips,
     read_mets,
     said_of_mets,
     stated,
 )
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.dialects.interface import SplitLob, SplitPart
-from metspack.model import LONGEST, SMALL, Format
+from metspack.mets.fastreader import Run
+from metspack.mets.reader import File
+from metspack.model import LONGEST, SMALL, Budgets, Format
 from metspack.packages.formats import PREMIS, SplitFormat, split_formats
-from metspack.packages.index import MetsTables
+from metspack.packages.index import Document, MetsTables, plain_run
 from metspack.packages.lobs import StatedFixity
 from metspack.packages.metsfiles import format_in
 from metspack.processes import ThreadedHashers
@@ -46,6 +53,7 @@ _DATA_TABLE = """CREATE TABLE data (n INTEGER PRIMARY KEY, entry INTEGER NOT NUL
     path TEXT UNIQUE, xml_id TEXT UNIQUE)"""
 
 
+_ABOVE_DATA = 4  # an IP's folder, the representations, one of them, its data
 _ABOVE, _DATA = f"/{REPRESENTATIONS_FOLDER}/", f"/{DATA}/"
 
 
@@ -59,10 +67,12 @@ def data_path(folder: str) -> str:
 
 
 _SELECTED = f"""WITH file AS (
-    SELECT id, {data_path("?2")} AS below, coalesce(xml_id, '') AS xml_id FROM entry WHERE mets = ?1
+    SELECT id, kind, {data_path("?2")} AS below, coalesce(xml_id, '') AS xml_id FROM entry WHERE mets = ?1
 ) SELECT"""  # noqa: S608
 _PUT = f"""INSERT OR IGNORE INTO data (entry, container, path, xml_id) {_SELECTED}
-id, ?3, below, xml_id FROM file WHERE below IS NOT NULL ORDER BY id"""
+id, ?3, iif(kind = 'run', NULL, below), iif(kind = 'run', NULL, xml_id) FROM file
+WHERE below IS NOT NULL ORDER BY id"""
+_ADDED = "SELECT path, xml_id FROM data WHERE n > ? AND path IS NOT NULL"
 _SECOND = f"""{_SELECTED} below, xml_id FROM file WHERE below IS NOT NULL
 AND id NOT IN (SELECT entry FROM data) ORDER BY id LIMIT 1"""  # noqa: S608
 _REFUSED = "SELECT line, refused FROM entry WHERE mets = ? AND refused IS NOT NULL ORDER BY id LIMIT 1"
@@ -71,9 +81,10 @@ WHERE e.mets = ? AND (e.algorithm IS NULL OR e.algorithm NOT IN ({", ".join("?" 
 ORDER BY d.n LIMIT 1"""  # noqa: S608
 _VIEW = """CREATE VIEW data_file AS SELECT d.n, d.container, d.path, d.xml_id, e.mets, e.line, e.size,
     e.algorithm, e.digest, e.media, e.format, CASE WHEN e.groupid <> '' AND e.seq GLOB '[0-9]*'
-    AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of, CAST(e.seq AS INTEGER) AS seq
-FROM data d JOIN entry e ON e.id = d.entry"""
-_COLUMNS = f"""container, mets, algorithm, part_of, format, path, xml_id,
+    AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of, CAST(e.seq AS INTEGER) AS seq,
+    coalesce(r.files, 1) AS files, r.columns FROM data d JOIN entry e ON e.id = d.entry
+LEFT JOIN run r ON r.entry = d.entry"""
+_COLUMNS = f"""columns, container, mets, algorithm, part_of, format, path, xml_id,
     coalesce(nullif(media, ''), '{DEFAULT}'), size, digest, seq, line"""
 _PARTS = "SELECT 1 FROM data_file WHERE part_of <> '' LIMIT 1"
 _IN_ORDER = f"SELECT {_COLUMNS} FROM data_file ORDER BY n"  # noqa: S608
@@ -161,16 +172,105 @@ class DataRun:
 _OF_FILES = ("paths", "ids", "media_types", "sizes", "digests", "sequences", "lines")
 
 
+class DoubtfulError(Exception):
+    """Files of which many together do not tell enough: they are to be looked at one by one."""
+
+
+_RUN_TABLE = "CREATE TABLE run (entry INTEGER PRIMARY KEY, files INTEGER, columns BLOB)"
+_PUT_RUN = "INSERT INTO run VALUES (?, ?, ?)"
+_PUT_PLACE = """INSERT INTO entry (mets, kind, part, size, algorithm, path, child, line)
+    VALUES (?, 'run', 0, ?, ?, ?, 0, ?)"""
+_TAKEN = ("path", "xml_id")  # what no two data files may have in common
+_NOTE = "INSERT INTO taken_{} VALUES (?)"
+_TWICE = "SELECT 1 FROM taken_{} GROUP BY hash HAVING count(*) > 1 LIMIT 1"
+
+
+class DataTables(MetsTables):
+    """METS of containers; data files that are written alike are kept together, unless that is not wanted.
+
+    What is noted of each tells whether a path or an ID comes twice, and whether the files on disk are those
+    that METS lists. Where one of them is not so, ``DoubtfulError`` is raised: tables in which each file
+    stands by itself tell which.
+    """
+
+    def __init__(self, budgets: Budgets | None = None, *, together: bool = True) -> None:
+        super().__init__(budgets)
+        self.are_together = together
+        self.files = 0
+        self._listed: Counter[str] = Counter()
+        self.execute(_RUN_TABLE)
+        for name in _TAKEN:
+            self.execute(f"CREATE TABLE taken_{name} (hash INTEGER)")
+
+    def note(self, container: str, paths: Sequence[str], ids: Sequence[str]) -> None:
+        """Note data files of a container by path and ID."""
+        hashes = [*map(hash, paths)]
+        self._listed[container] += sum(hashes)
+        self.files += len(paths)
+        for name, found in zip(_TAKEN, (hashes, map(hash, ids)), strict=True):
+            with tempdb.explained("the index of the package"):
+                self._database.executemany(_NOTE.format(name), zip(found))
+
+    def check_once(self) -> None:
+        """Raise ``DoubtfulError`` unless each path and each ID was noted once."""
+        if any(self.row(_TWICE.format(name)) is not None for name in _TAKEN):
+            raise DoubtfulError
+
+    def see(self, container: str, paths: Iterable[str]) -> None:
+        """Take note of data files that a container has."""
+        self._listed[container] -= sum(map(hash, paths))
+
+    def check_seen(self, container: str) -> None:
+        """Raise ``DoubtfulError`` unless the data files that a container has are those that were noted."""
+        if self._listed[container]:
+            raise DoubtfulError
+
+    def _take_run(self, document: Document, run: Run) -> bool:
+        if not (self.are_together and self._take_data(document, run)):
+            return super()._take_run(document, run)
+        return True
+
+    def _take_data(self, document: Document, run: Run) -> bool:
+        """Keep a run of data files as it is; return False for one of other files."""
+        fact = run.fact
+        if not isinstance(fact, File) or (files := plain_run(run)) is None:
+            return False
+        folder = "".join(f"{each}/" for each in document.folder)
+        places = [folder + each for each in run.columns["href"]]
+        names = places[0].split("/")
+        if len(names) <= _ABOVE_DATA or names[1] != REPRESENTATIONS_FOLDER or names[3] != DATA:
+            return False
+        above = "".join(f"{each}/" for each in names[:_ABOVE_DATA])
+        if not all(each.startswith(above) for each in places):
+            return False
+        media = run.columns.get("mimetype") or [fact.mimetype or ""] * run.count
+        ids, _, lines, sizes, digests, _, _ = zip(*files.rows, strict=True)
+        paths = [each[len(above) :] for each in places]
+        self.note(names[0], paths, ids)
+        self.flush()
+        rows = zip(paths, ids, [each or DEFAULT for each in media], sizes, digests, lines, strict=True)
+        while batch := list(islice(rows, LONGEST)):
+            for _, alike in groupby(batch, lambda row: (row[0].rpartition("/")[0], row[3] <= SMALL)):
+                path, xml_id, kind, size, digest, line = zip(*alike, strict=True)
+                columns = (path, xml_id, kind, size, digest, (0,) * len(path), line)
+                place = self.execute(
+                    _PUT_PLACE, document.number, sum(size), files.algorithm, above + path[0], line[0]
+                )
+                self.execute(_PUT_RUN, place, len(path), pickle.dumps(columns))
+        return True
+
+
 class DataFiles:
     """All data files of containers, as their METS in the tables list them.
 
     ``containers`` begin with the parent; the METS of their representations are read by this, and ``seen`` is
-    called with the number of files so far. Raises ``SourceError`` when two files have the same path or ID
-    (AIP2), when one has no digest or is listed by nobody, and when a METS is not what another says of it.
+    called with the number of files so far. Raises ``DoubtfulError`` as ``DataTables`` does, and
+    ``SourceError`` when two files have the same path or ID (AIP2), when one has no digest or is listed by
+    nobody, and when a METS is not what another says of it.
     """
 
     def __init__(
-        self, containers: Sequence[GivenIp], tables: MetsTables, seen: Callable[[int], object]
+        self, containers: Sequence[GivenIp], tables: DataTables, seen: Callable[[int], object]
     ) -> None:
         self._containers = containers
         self._tables = tables
@@ -189,6 +289,8 @@ class DataFiles:
         for number, container in enumerate(containers):
             self._take(number, container, said[number])
             self._find(number, container)
+        if tables.are_together:
+            tables.check_once()
 
     @property
     def representation(self) -> str | None:
@@ -204,8 +306,10 @@ class DataFiles:
         while batch := list(islice(rows, LONGEST)):
             for _, alike in groupby(batch, _alike):
                 files = list(alike)
-                container, mets, algorithm, part_of, kind, *_ = files[0]
-                columns = dict(zip(_OF_FILES, [*zip(*files, strict=True)][-len(_OF_FILES) :], strict=True))
+                packed, container, mets, algorithm, part_of, kind, *_ = files[0]
+                columns = [*zip(*files, strict=True)][-len(_OF_FILES) :]
+                if packed is not None:
+                    columns = pickle.loads(packed)  # noqa: S301 -- of this process
                 yield DataRun(
                     ip=self._containers[container].ip,
                     representation=self.representation or "",
@@ -213,7 +317,7 @@ class DataFiles:
                     algorithm=algorithm,
                     part_of=part_of,
                     format=format_in(kind),
-                    **columns,
+                    **dict(zip(_OF_FILES, columns, strict=True)),
                 )
 
     def archives(self) -> list[DataFile]:
@@ -222,7 +326,8 @@ class DataFiles:
 
     def amounts(self) -> tuple[int, int]:
         """Return how many files there are, and their bytes together."""
-        files, size = self._tables.row("SELECT count(*), coalesce(sum(size), 0) FROM data_file") or (0, 0)
+        sql = "SELECT coalesce(sum(files), 0), coalesce(sum(size), 0) FROM data_file"
+        files, size = self._tables.row(sql) or (0, 0)
         return int(files), int(size)
 
     def documents(self) -> Iterator[tuple[tuple[str, ...], StatedFixity]]:
@@ -284,7 +389,8 @@ class DataFiles:
         if (refused := row(_REFUSED, mets)) is not None:
             raise SourceError(f"{path} line {refused[0]}: {refused[1]}", hint="Correct the METS.")
         folder = container.ip.name
-        self._seen(self._tables.execute(_PUT, mets, folder, number))
+        before = (row("SELECT coalesce(max(n), 0) FROM data") or (0,))[0]
+        last = self._tables.execute(_PUT, mets, folder, number)
         if (second := row(_SECOND, mets, folder)) is not None:
             self._refuse_second(container, *second)
         if (bare := row(_WITHOUT_DIGEST, mets, *OCTETS)) is not None:
@@ -292,6 +398,10 @@ class DataFiles:
                 f"{path} line {bare[0]}: {shown(bare[1])} has no digest that can be compared",
                 hint="Without one its bytes cannot be verified: write the METS anew with digests.",
             )
+        if self._tables.are_together:
+            for place, identifier in list(self._tables.rows(_ADDED, before)):
+                self._tables.note(folder, [place], [identifier])
+        self._seen(max(last, self._tables.files))
 
     def _refuse_second(self, container: GivenIp, path: str, identifier: str) -> None:
         other = self._tables.row("SELECT container FROM data WHERE path = ?", path)
@@ -319,9 +429,14 @@ class DataFiles:
                     self.left_out += 1
                     if len(self.examples) < _EXAMPLES:
                         self.examples += (str(container.folder.joinpath(*path)),)
+        if self._tables.are_together:
+            self._tables.check_seen(container.ip.name)
 
     def _check_listed(self, number: int, container: GivenIp, folder: Names, names: Sequence[str]) -> None:
         inner = "".join(f"{each}/" for each in folder[3:])
+        if self._tables.are_together:
+            self._tables.see(container.ip.name, [inner + each for each in names])
+            return
         for start in range(0, len(names), LONGEST):
             asked = [inner + name for name in names[start : start + LONGEST]]
             if (row := self._tables.row(_UNLISTED, number, json.dumps(asked))) is not None:
@@ -332,10 +447,31 @@ class DataFiles:
                 )
 
 
+@contextmanager
+def read_files(
+    paths: Sequence[Path], packs: OpenPacks, budgets: Budgets, seen: Callable[[int], object]
+) -> Iterator[tuple[Sequence[GivenIp], DataFiles]]:
+    """Read the METS of the IPs in some folders; yields the IPs, as ``read_ips`` does, and their data files.
+
+    ``seen`` is called with the number of files so far. Raises as ``read_ips`` and ``DataFiles``.
+    """
+    for together in (True, False):
+        with DataTables(budgets, together=together) as tables:
+            tables.execute("CREATE INDEX entry_mets ON entry (mets)")
+            try:
+                containers = read_ips(paths, packs, tables)
+                with tempdb.explained("the files of the containers"):
+                    found = DataFiles(containers, tables, seen)
+            except DoubtfulError:
+                continue
+            yield containers, found
+            return
+
+
 def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return what the files of a run have in common, of one of the rows of ``_COLUMNS``."""
-    size = row[8]
-    return *row[:5], row[5].rpartition("/")[0], size is not None and size <= SMALL
+    size, folder = row[9], (row[6] or "").rpartition("/")[0]
+    return *row[:6], folder, size is not None and size <= SMALL
 
 
 _KEEPING_SPLIT = "the split LOBs"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -20,15 +21,14 @@ from metspack.containers.ipreader import OpenPacks
 from metspack.containers.ipwriter import Folder
 from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.files import tempdb, writing
+from metspack.files import writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
-from metspack.merging.datafiles import DataFile, DataFiles, DataRun, Wholes
-from metspack.merging.ips import GivenIp, check_fixity, proven, read_ips
+from metspack.merging.datafiles import DataFile, DataFiles, DataRun, Wholes, read_files
+from metspack.merging.ips import GivenIp, check_fixity, proven
 from metspack.mets import CSIP_METS, dialects, filetable, ids, packages
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
 from metspack.model import LONGEST, SMALL
-from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity
 from metspack.processes import ThreadedHashers
 from metspack.progress import Progress, Silent
@@ -70,19 +70,20 @@ def merge_ips(
     _check_dialect(options.dialect)
     _check_outside(paths, target)
     progress.stage("Reading METS", None)
+    seen = partial(_prepare, jobs)
     with (
         processes.keeping(),
         closing(OpenPacks(options.budgets)) as packs,
-        MetsTables(options.budgets) as tables,
+        read_files(paths, packs, options.budgets, seen) as (containers, found),
+        stage(target) as staging,
     ):
-        tables.execute("CREATE INDEX entry_mets ON entry (mets)")
-        containers = read_ips(paths, packs, tables)
-        with tempdb.explained("the files of the containers"):
-            found = DataFiles(containers, tables, lambda files: processes.prepare(_copy, jobs, files=files))
-        with stage(target) as staging:
-            result = _MergeWork(containers, found, options, progress, staging).write(jobs)
-            staging.publish()
+        result = _MergeWork(containers, found, options, progress, staging).write(jobs)
+        staging.publish()
     return result
+
+
+def _prepare(jobs: int | None, files: int) -> None:
+    processes.prepare(_copy, jobs, files=files)
 
 
 def _check_dialect(name: str) -> None:

@@ -399,9 +399,9 @@ class _Delivery:
                 with reading.opening(path, (name,)) as descriptor:
                     rest = b""
                     for block in reading.chunks(descriptor, size=_LINES):
-                        *lines, rest = (rest + block).split(b"\n")
+                        lines, _, rest = (b"\n" + rest + block).rpartition(b"\n")
                         rest = rest[-_LINES:]
-                        if any(_names_mets(line) for line in lines):
+                        if any(map(_names_mets, _lines_with(PLAIN_METS.encode(), lines))):
                             return True
                     if _names_mets(rest):
                         return True
@@ -567,6 +567,16 @@ def _listed(path: Path) -> tuple[list[str], list[str]]:
             elif each.is_file(follow_symlinks=False):
                 files.append(each.name)
     return sorted(files), sorted(folders)
+
+
+def _lines_with(word: bytes, lines: bytes) -> Iterator[bytes]:
+    """Yield the lines in which a word of small letters occurs, in whatever case, and no others."""
+    small, at = lines.lower(), 0
+    while (at := small.find(word, at)) >= 0:
+        start, stop = small.rfind(b"\n", 0, at) + 1, small.find(b"\n", at)
+        stop = len(lines) if stop < 0 else stop
+        yield lines[start:stop]
+        at = stop
 
 
 def _names_mets(line: bytes) -> bool:

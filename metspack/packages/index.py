@@ -26,6 +26,7 @@ from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
 from metspack.packages.metsfiles import (
     LOB_ID,
+    PlainRun,
     archive_of,
     digest_of,
     format_of,
@@ -159,7 +160,7 @@ class MetsTables(reading.Closable):
 
         Raises what ``blocks`` does, and as ``reader.read``: then ``forget`` what came before.
         """
-        document = _Document(number, path[:-1])
+        document = Document(number, path[:-1])
         self._before = (self.row("SELECT coalesce(max(id), 0) FROM entry") or (0,))[0]
         for each in condensed(blocks, self.budgets):
             if not isinstance(each, Run):
@@ -167,8 +168,7 @@ class MetsTables(reading.Closable):
             elif not self._take_run(document, each):
                 for fact in each.facts():
                     self._take(document, fact)
-        for sql in tuple(self._waiting):
-            self._flush(sql)
+        self.flush()
         self.execute("UPDATE mets SET objid = ? WHERE id = ?", document.objid, number)
         return document.objid
 
@@ -197,6 +197,11 @@ class MetsTables(reading.Closable):
         """Return size, algorithm, digest and line of the ``file`` at a path in one METS, None without one."""
         return self.row(_AT, "/".join(path), number)
 
+    def flush(self) -> None:
+        """Put in what waits for more of its kind."""
+        for sql in tuple(self._waiting):
+            self._flush(sql)
+
     def close(self) -> None:
         """Drop the database."""
         self._database.close()
@@ -211,7 +216,7 @@ class MetsTables(reading.Closable):
         with tempdb.explained("the index of the package"):
             self._database.executemany(sql, self._waiting.pop(sql, []))
 
-    def _take(self, document: _Document, fact: reader.Fact) -> None:
+    def _take(self, document: Document, fact: reader.Fact) -> None:
         if isinstance(fact, reader.File):
             self._file(document, fact)
         elif isinstance(fact, reader.Fptr):
@@ -221,16 +226,13 @@ class MetsTables(reading.Closable):
         elif isinstance(fact, reader.Root):
             document.objid = (fact.objid or "").strip()
 
-    def _take_run(self, document: _Document, run: Run) -> bool:
+    def _take_run(self, document: Document, run: Run) -> bool:
         """Take facts that are alike all at once; return False for those that go one by one."""
         fact = run.fact
         if isinstance(fact, reader.Fptr):
             document.pointed = run.columns["fileid"][-1].strip()
             return True
-        if not _ONE_BY_ONE.isdisjoint(run.columns) or (files := plain_files(run)) is None:
-            return False
-        names = "\n".join(run.columns["href"]).lower()
-        if any(each in names for each in _OF_ITS_OWN) or not all(map(str.strip, run.columns["id"])):
+        if (files := plain_run(run)) is None:
             return False
         is_lob = not is_aside(fact.groups, None)
         is_child = "child" in "\n".join(fact.groups).casefold()
@@ -258,7 +260,7 @@ class MetsTables(reading.Closable):
             )
         return True
 
-    def _mptr(self, document: _Document, fact: links.Mptr) -> None:
+    def _mptr(self, document: Document, fact: links.Mptr) -> None:
         href = fact.href and fact.href.strip()  # XML Schema, whiteSpace of anyURI
         if fact.is_of_part:
             # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
@@ -276,7 +278,7 @@ class MetsTables(reading.Closable):
         kind = (by is links.By.LOCATION, by is links.By.OBJID)
         self._put(_PUT_MPTR, document.number, href, *kind, fact.is_upward, fact.div, fact.line)
 
-    def _file(self, document: _Document, fact: reader.File) -> None:
+    def _file(self, document: Document, fact: reader.File) -> None:
         if fact.id is not None and fact.id != fact.id.strip():  # XML Schema, whiteSpace of ID
             fact = replace(fact, id=fact.id.strip())
         size, digest = size_of(fact), digest_of(fact)
@@ -322,7 +324,7 @@ class MetsTables(reading.Closable):
         )
 
     def _kind(
-        self, document: _Document, fact: reader.File, path: tuple[str, ...] | None, digest: Digest | None
+        self, document: Document, fact: reader.File, path: tuple[str, ...] | None, digest: Digest | None
     ) -> str:
         """Return what an entry is of: a ``file``, an ``mdRef``, or an ``archive``, which is noted as such."""
         if fact.element != "file":
@@ -607,7 +609,17 @@ def _bare(identifier: str | None) -> str | None:
     return None if identifier is None else links.bare(identifier)
 
 
-class _Document:
+def plain_run(run: Run) -> PlainRun | None:
+    """Return what is kept of the files of a run, None where one of them has more to say, or is of its own."""
+    if not _ONE_BY_ONE.isdisjoint(run.columns) or (files := plain_files(run)) is None:
+        return None
+    names = "\n".join(run.columns["href"]).lower()
+    if any(each in names for each in _OF_ITS_OWN) or not all(map(str.strip, run.columns["id"])):
+        return None
+    return files
+
+
+class Document:
     """State of the reading of one METS: its OBJID and the last file that an ``fptr`` named."""
 
     __slots__ = ("folder", "number", "objid", "pointed")

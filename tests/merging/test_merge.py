@@ -27,7 +27,7 @@ from metspack.errors import SourceError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Staging
 from metspack.merging import merge
-from metspack.merging.datafiles import DataFiles, data_path
+from metspack.merging.datafiles import DataFiles, DataTables, data_path
 from metspack.merging.ips import read_ips
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
@@ -35,7 +35,6 @@ from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
 from metspack.mets.packages import top
 from metspack.model import Budgets, Limits, Severity
-from metspack.packages.index import MetsTables
 from tests import siards
 from tests.laws import law, spread
 from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings
@@ -221,6 +220,56 @@ def test_what_is_wrong_within_a_run_is_told_alike_in_whatever_way_it_is_copied(
     assert names(tmp_path) == ({"out", "together", "by several", "one by one"} if is_fine else {"out"})
 
 
+_LISTED: dict[str, Callable[[Path], object]] = {
+    "nothing": lambda _out: None,
+    "a file gone": lambda out: (out / _FILE).unlink(),
+    "a file more": lambda out: (out / _FILE).with_name("stranger").write_bytes(b"?"),
+    "another name": lambda out: (out / _FILE).rename((out / _FILE).with_name("stranger")),
+    "an ID of another": _in_mets('ID="s0.t0.c2.r10"', 'ID="s0.t0.c2.r3"'),
+    "an ID of another child": _in_mets('ID="s0.t0.c2.r10"', 'ID="s0.t0.c2.r25"'),
+    "a path of another": _in_mets("record9.bin", "record3.bin"),
+    "no digest": _in_mets(' CHECKSUM="[0-9a-f]+" CHECKSUMTYPE="SHA-256"', ""),
+    "a way out": _in_mets("representations|data/", "../../data/"),
+}
+
+
+@pytest.mark.parametrize("fault", _LISTED)
+def test_what_mets_lists_is_read_alike_together_and_one_by_one(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    out = Path(shutil.copytree(many, tmp_path / "out"))
+    _LISTED[fault](out)
+    taken: list[bool] = []
+    take = DataTables._take_data
+
+    def told(*args: Any) -> bool:
+        taken.append(take(*args))
+        return taken[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DataTables, "_take_data", told)
+        together = outcome(out, tmp_path / "together")
+        patched.setattr(DataTables, "_take_data", lambda *_: False)
+        assert together == outcome(out, tmp_path / "one by one")
+    assert any(taken) is (fault != "a way out")  # that one is as another reader would have it
+    assert isinstance(together[0], Merged) is (fault == "nothing")
+
+
+def test_files_that_are_as_mets_lists_them_are_never_looked_at_one_by_one(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables: list[DataTables] = []
+    begin = DataTables.__init__
+
+    def kept(self: DataTables, *args: Any, **options: Any) -> None:
+        tables.append(self)
+        begin(self, *args, **options)
+
+    monkeypatch.setattr(DataTables, "__init__", kept)
+    put_together(many, target=tmp_path / "whole")
+    assert [each.are_together for each in tables] == [True]
+
+
 @pytest.mark.parametrize("fault", [b"J" * 19 + b"!", b"J" * 20])
 @pytest.mark.parametrize("pack", ["zip", "tar"])
 def test_packed_files_are_copied_alike_together_and_one_by_one(
@@ -276,7 +325,7 @@ def test_data_lies_below_the_folder_of_that_name_in_a_representation(names: list
 def test_files_go_to_processes_in_order_by_number_and_size(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(OpenPacks(Budgets())) as packs, MetsTables() as tables:
+    with closing(OpenPacks(Budgets())) as packs, DataTables() as tables:
         seen: list[int] = []
         runs = list(DataFiles(read_ips([many], packs, tables), tables, seen.append).runs())
     assert seen[-1] == sum(map(len, runs))

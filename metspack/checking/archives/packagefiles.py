@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, groupby, takewhile
 from pathlib import Path
@@ -106,6 +107,9 @@ class _Loaded:
 
     def numbers_of(self, paths: Sequence[bytes]) -> list[int]:
         """Return the numbers of the first of some files, up to one that is not among these."""
+        if self.is_prefix_of(min(paths, default=b"")) and self.is_prefix_of(max(paths)):
+            with suppress(KeyError):
+                return [*map(self.numbers.__getitem__, [path[len(self.prefix) :] for path in paths])]
         inside = takewhile(self.is_prefix_of, paths)
         found = (self.numbers.get(path[len(self.prefix) :], -1) for path in inside)
         return list(takewhile((-1).__ne__, found))

@@ -134,6 +134,8 @@ def are_placed(folder: bytes, names: Iterable[str]) -> bool:
     """Return whether files with these names below a folder lie as LOBs in segments do, where LOBs are."""
     if b"_lobs/" in folder + b"/":
         return False  # which of these is meant
+    if "_lobs/" not in "\0".join(names := list(names)):
+        return True
     below = (name.partition("_lobs/")[2] for name in names)
     return all(not each or _PLACED.fullmatch(each) for each in below)
 
