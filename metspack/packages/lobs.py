@@ -62,7 +62,8 @@ class ListedFile(NamedTuple):
     """A LOB that is one file of its own, which METS lists once, with a size: the usual one.
 
     ``path`` has a ``/`` between each two names; ``algorithm`` and ``digest`` are None without a digest.
-    ``segment`` is the OBJID of the METS that lists it.
+    ``segment`` is the OBJID of the METS that lists it; ``number`` counts what METS lists, in the order of the
+    METS documents.
     """
 
     lob: str
@@ -72,6 +73,7 @@ class ListedFile(NamedTuple):
     digest: str | None
     media_type: str | None
     segment: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

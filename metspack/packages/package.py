@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -63,10 +63,14 @@ _MAPPED = """
 SELECT p.part, p.child, p.place, m.path, p.line FROM mapped p JOIN mets m ON m.id = p.mets
 WHERE p.lob = ? ORDER BY p.id
 """
+_OF_ALONE = "e.lob, e.path, e.size, e.algorithm, e.digest, e.media, coalesce(m.called, m.objid, ''), e.id"
 _ALONE = f"""
-SELECT e.lob, e.path, e.size, e.algorithm, e.digest, e.media, coalesce(m.called, m.objid, '')
-FROM wanted w CROSS JOIN entry e ON e.lob = w.lob JOIN mets m ON m.id = e.mets
+SELECT {_OF_ALONE} FROM wanted w CROSS JOIN entry e ON e.lob = w.lob JOIN mets m ON m.id = e.mets
 WHERE {_IS_ALONE} ORDER BY w.rowid
+"""  # noqa: S608 -- constants
+_ALONE_FROM = f"""
+SELECT {_OF_ALONE} FROM entry e JOIN mets m ON m.id = e.mets
+WHERE {_IS_ALONE} AND e.id >= ?1 AND e.id < ?1 + ?2 ORDER BY e.id
 """  # noqa: S608 -- constants
 _WANTED = f"""
 SELECT w.lob, e.id, e.path, e.size, e.algorithm, e.digest
@@ -175,13 +179,19 @@ class Package(Closable):
         _check_once(lob, parts, wholes, said)
         return self._split(lob, parts, said)
 
-    def listed_files(self, lobs: Iterable[str]) -> dict[str, ListedFile]:
+    def listed_files(self, lobs: Sequence[str]) -> dict[str, ListedFile]:
         """Return those of many LOBs, by id, that are each one file of its own, listed once and with a size.
 
         Of others, and of those that are packed or have a format, ``lob`` tells all.
         """
         if not self.index.files.are_unpacked:
             return {}
+        # Most packages list LOBs in the order of their cells: then they are asked for by their numbers.
+        first = self.index.row("SELECT min(id) FROM entry WHERE lob = ?", lobs[0]) if lobs else None
+        if first is not None and first[0] is not None:
+            found = [*map(ListedFile._make, self.index.rows(_ALONE_FROM, first[0], len(lobs)))]
+            if [each.lob for each in found] == lobs:
+                return dict(zip(lobs, found, strict=True))
         self.index.want(lobs)
         return {row[0]: ListedFile(*row) for row in self.index.rows(_ALONE)}
 

@@ -62,6 +62,8 @@ _PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9
 ANOTHER = "Get the package from another copy; metspack check tells what else is wrong with it."
 KEEPING = "what is known of the LOBs"
 _AT_ONCE = 500
+_STRETCHES = 100_000  # of LOBs in the order of METS: a few for each segment
+_IN_STRETCH = "SELECT lob FROM entry WHERE id >= ? AND id < ? AND lob IS NOT NULL"
 
 
 class ListedLobs:
@@ -81,6 +83,7 @@ class ListedLobs:
         self._asked = tempdb.create()
         self._asked.execute("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID")
         self._asked.execute("BEGIN")
+        self._asked_in_order: list[tuple[int, int]] = []  # from the first number to before the other
 
     def held(self, about: str, lob: str, files: tuple[tuple[str, ...] | None, ...]) -> HeldLob:
         """Return the LOB that METS lists for some files, which hold it one after the other.
@@ -136,12 +139,38 @@ class ListedLobs:
             and file.path == "/".join(path)
             and file.algorithm in OCTETS
         }
-        with tempdb.explained(KEEPING):
-            asked = [self.prefix + place for place in found]
-            self._asked.execute(
-                "INSERT OR IGNORE INTO lob SELECT value FROM json_each(?)", (json.dumps(asked),)
-            )
+        if found:
+            self._note([*found.values()])
         return found
+
+    def _note(self, files: Sequence[ListedFile]) -> None:
+        """Note that files were asked for: as a stretch where they are in the order of METS."""
+        start = files[0].number
+        stop = start + len(files)
+        if [each.number for each in files] == [*range(start, stop)]:
+            before = self._asked_in_order[-1] if self._asked_in_order else (0, 0)
+            if start == before[1]:
+                self._asked_in_order[-1:] = [(before[0], stop)]
+                return
+            if start > before[1] and len(self._asked_in_order) < _STRETCHES:
+                self._asked_in_order.append((start, stop))
+                return
+        with tempdb.explained(KEEPING):
+            self._asked.executemany("INSERT OR IGNORE INTO lob VALUES (?)", [(each.lob,) for each in files])
+
+    def _are_all_asked(self) -> bool:
+        """Return whether all LOBs that METS lists were asked for; if not, ``_asked`` has each that was."""
+        (asked,) = self._asked.execute("SELECT count(*) FROM lob").fetchone()
+        listed = self.package.index.most_lobs()
+        if sum(stop - start for start, stop in self._asked_in_order) == listed and not asked:
+            return True
+        with tempdb.explained(KEEPING):
+            for stretch in self._asked_in_order:
+                lobs = self.package.index.rows(_IN_STRETCH, *stretch)
+                self._asked.executemany("INSERT OR IGNORE INTO lob VALUES (?)", lobs)
+        self._asked_in_order.clear()
+        (asked,) = self._asked.execute("SELECT count(*) FROM lob").fetchone()
+        return bool(asked == listed)
 
     @cached_property
     def _is_listed_twice(self) -> bool:
@@ -149,8 +178,7 @@ class ListedLobs:
 
     def others(self, selection: Selection) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists, are selected, and were not asked for."""
-        (asked,) = self._asked.execute("SELECT count(*) FROM lob").fetchone()
-        if asked == self.package.index.most_lobs():
+        if self._are_all_asked():
             return
         places = self.ids()
         while batch := list(islice(places, _AT_ONCE)):
