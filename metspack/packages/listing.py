@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
+from metspack.digests import MANIFESTS, OCTETS
 from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.files import tempdb
 from metspack.layouts.names import stem_of
 from metspack.model import LONGEST, Budgets, Digest, LobCell, LobPlace, number_of
 from metspack.packages import cells
@@ -19,6 +24,9 @@ from metspack.siard.tables import CellReader, RowValues, Tally
 from metspack.sources.archive import Archive, declared_type
 
 _NO_CELL = "no cell of an archive names it"
+_LINE = re.compile(rb"([0-9A-Fa-f]+) [ *](.+)")  # of a manifest, as md5sum has it
+_PIECE = 1 << 17  # bytes of a manifest that are taken apart together
+_KEEPING = "the manifests of the package"
 _SHOWN = 12  # names in a hint
 
 
@@ -43,8 +51,8 @@ class LobEntry:
 
     ``id`` is what ``metspack cat`` takes; ``row`` counts from 1; ``column`` has the names of fields behind
     that of the column. ``primary_key`` has the names of its columns, each with the text in this row.
-    ``digests`` are those of the whole by algorithm, of METS and of the cell. ``fault`` says what is wrong:
-    why there are no ``files``, or no cell.
+    ``digests`` are those of the whole by algorithm: of METS, of the cell, and, where the LOB is a file of its
+    own, of the package's manifests. ``fault`` says what is wrong: why there are no ``files``, or no cell.
     """
 
     id: str
@@ -95,13 +103,27 @@ class LobListing(Iterator[LobEntry]):
         self._budgets = budgets or Budgets()
         self._taken: dict[tuple[int, int], frozenset[int]] = {}
         self._others: dict[str, None] = {}
-        self._entries = self._listed()
+        self._entries = self._with_manifests()
 
     def __next__(self) -> LobEntry:
         """Return the next LOB."""
         entry = next(self._entries)
         self.faulty += bool(entry.fault)
         return entry
+
+    def _with_manifests(self) -> Iterator[LobEntry]:
+        entries: list[LobEntry] = []
+        with _Manifests(self._package) as manifests:
+            try:
+                for entry in self._listed():
+                    entries.append(entry)
+                    if len(entries) == LONGEST:
+                        yield from manifests.added(entries)
+                        entries.clear()
+            except MetspackError:
+                yield from manifests.added(entries)
+                raise
+            yield from manifests.added(entries)
 
     def _listed(self) -> Iterator[LobEntry]:
         failed: list[SourceError] = []
@@ -186,6 +208,59 @@ class LobListing(Iterator[LobEntry]):
             return column in self._taken.get((place.schema, place.table), ())
         is_meant = self._table in {"", f"s{place.schema}.t{place.table}"}
         return is_meant and self._column in {"", f"c{column}"}
+
+
+class _Manifests(tempdb.Scratch):
+    """The digests that a package's manifests state of its files, by their paths, in a temporary database.
+
+    A manifest that is not there, or cannot be read, states none: ``check`` tells of it.
+    """
+
+    def __init__(self, package: Package) -> None:
+        super().__init__("BEGIN")
+        self._package = package
+        self._algorithms: list[str] | None = None
+
+    def added(self, entries: Sequence[LobEntry]) -> Iterator[LobEntry]:
+        """Yield LOBs with what the manifests state of those that are files of their own."""
+        if self._algorithms is None:
+            self._algorithms = [each for each in OCTETS if each in MANIFESTS and self._read(each)]
+        paths = json.dumps([_own_path(each) for each in entries]) if self._algorithms else ""
+        stated: dict[int, dict[str, str]] = {}
+        for algorithm in self._algorithms:
+            sql = f'SELECT j.key, m.digest FROM json_each(?) j JOIN "{algorithm}" m ON m.path = j.value'  # noqa: S608
+            for number, digest in tempdb.rows(self._database, sql, (paths,)):
+                stated.setdefault(number, {})[algorithm] = digest
+        for number, entry in enumerate(entries):
+            more = stated.get(number)
+            yield replace(entry, digests={**more, **entry.digests}) if more else entry
+
+    def _read(self, algorithm: str) -> bool:
+        """Read the manifest of an algorithm; return whether it is there."""
+        table, width = f'"{algorithm}"', 2 * OCTETS[algorithm]
+        with tempdb.explained(_KEEPING), suppress(OSError, SourceError):
+            self._database.execute(f"CREATE TABLE {table} (path TEXT PRIMARY KEY, digest TEXT) WITHOUT ROWID")
+            for lines in self._lines(MANIFESTS[algorithm]):
+                found = [each for each in map(_LINE.fullmatch, lines) if each and len(each[1]) == width]
+                rows = [(each[2].decode(errors="replace"), each[1].decode().lower()) for each in found]
+                self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", rows)  # noqa: S608
+            return True
+        return False
+
+    def _lines(self, name: str) -> Iterator[list[bytes]]:
+        rest = b""
+        for block in self._package.index.document(name):
+            for start in range(0, len(block), _PIECE):
+                piece = rest + block[start : start + _PIECE]
+                *lines, rest = piece.replace(b"\r\n", b"\n").split(b"\n")
+                yield lines
+        yield [rest]
+
+
+def _own_path(entry: LobEntry) -> str:
+    """Return the path of the file that a LOB is, "" for one in parts or in the archive."""
+    only = entry.files[0] if len(entry.files) == 1 else None
+    return "" if only is None or only.entry else only.path
 
 
 class _CellsOfTable:
