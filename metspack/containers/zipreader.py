@@ -105,6 +105,8 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
 
 
 _HEAD = 1 << 12  # bytes that hold most local headers
+_LOCAL_SIZE, _unpacked = LOCAL.size, LOCAL.unpack_from
+_NOT_PLAIN = STREAMED | REFUSED_FLAGS
 _SLACK = 128  # bytes that the extra field of a local header may have
 
 
@@ -160,21 +162,35 @@ def _small(medium: Medium, head: memoryview, *row: Any) -> bytes | memoryview | 
     return None if start is None else _proven(head[start:], *row)
 
 
-def _start(head: memoryview, size: int, *extent: Any) -> int | None:
+def _start(  # noqa: PLR0917 -- the columns of extents, a hundred thousand times
+    head: memoryview,
+    size: int,
+    name: str,
+    offset: int,
+    limit: int,
+    compressed: int,
+    crc: int,
+    method: int,
+    flags: int,
+) -> int | None:
     """Return where data begins behind a local header that says plainly what the central directory says."""
-    name, offset, limit, compressed, crc, method, flags = extent
-    if len(head) < LOCAL.size:
+    if len(head) < _LOCAL_SIZE:
         return None
-    signature, _, own, kind, _, _, *lengths, named, extra = LOCAL.unpack_from(head)
-    start: int = LOCAL.size + named + extra
-    is_plain = (
-        (signature, own, kind, lengths) == (LOCAL_SIGNATURE, flags, method, [crc, compressed, size])
-        and not flags & (STREAMED | REFUSED_FLAGS)
-        and MAX32 not in lengths[1:]
-        and head[LOCAL.size : LOCAL.size + named] == encoded(name, flags)
-        and start + compressed <= limit - offset
-    )
-    return start if is_plain else None
+    signature, _, own, kind, _, _, own_crc, own_compressed, own_size, named, extra = _unpacked(head)
+    end = _LOCAL_SIZE + named
+    if (
+        signature == LOCAL_SIGNATURE
+        and own == flags
+        and kind == method
+        and own_crc == crc
+        and own_compressed == compressed != MAX32
+        and own_size == size != MAX32
+        and not flags & _NOT_PLAIN
+        and head[_LOCAL_SIZE:end] == encoded(name, flags)
+        and end + extra + compressed <= limit - offset
+    ):
+        return int(end + extra)
+    return None
 
 
 def _checked_start(medium: Medium, head: memoryview, size: int, *extent: Any) -> int | None:
@@ -191,9 +207,18 @@ def _checked_start(medium: Medium, head: memoryview, size: int, *extent: Any) ->
     return None
 
 
-def _proven(data: memoryview, size: int, *extent: Any) -> bytes | memoryview | None:
+def _proven(
+    data: memoryview,
+    size: int,
+    _name: str,
+    _offset: int,
+    _limit: int,
+    compressed: int,
+    crc: int,
+    method: int,
+    _flags: int,
+) -> bytes | memoryview | None:
     """Return the bytes of an entry from what begins with its data, None unless they are as promised."""
-    *_, compressed, crc, method, _ = extent
     raw = data[:compressed]
     out: bytes | memoryview = raw
     if len(raw) < compressed or method not in {STORED, DEFLATED}:

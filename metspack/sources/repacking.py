@@ -27,7 +27,6 @@ from metspack.sources.archive import Archive
 
 _TABLE = "CREATE TABLE name (name TEXT PRIMARY KEY) WITHOUT ROWID"
 _OF_SOME = "SELECT name FROM json_each(?) AS given JOIN name ON name.name = given.value"
-_ADD_SOME = "INSERT OR IGNORE INTO name SELECT value FROM json_each(?)"
 _WHAT = "the names of an archive's entries"
 
 
@@ -48,7 +47,7 @@ class Departures(tempdb.Scratch):
     def add_all(self, names: Iterable[str]) -> None:
         """Add many names."""
         with tempdb.explained(_WHAT):
-            self._database.execute(_ADD_SOME, (json.dumps(tuple(names)),))
+            self._database.executemany("INSERT OR IGNORE INTO name VALUES (?)", zip(names))
 
     def add_new(self, names: Sequence[str]) -> bool:
         """Add many names where all are new; return whether they were."""
