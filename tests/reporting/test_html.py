@@ -329,7 +329,7 @@ def test_the_archive_s_content_is_told(tmp_path: Path) -> None:
         "Data from": "2015",
         "Archived": "2015-11-26",
         "Content": "1 schema, 1 table, 4 rows",
-        "LOBs": f"4 LOBs in files, {sum(each.bytes for each in frame.facts.segments):,} bytes",
+        "LOBs": f"4 LOBs in files, which hold {sum(each.bytes for each in frame.facts.segments):,} bytes",
     }
 
 
