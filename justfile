@@ -53,6 +53,10 @@ outside-files:
 samples:
     {{uv}} python samples/make_northwind.py
 
+# Keep small packages as this version builds them, for later versions to read; once, before a release.
+keep:
+    {{uv}} python -m tests.packages.keep
+
 # Measure beside the references: all rows, or `just bench --small`, `just bench --rows build-folder,check --scale 0.1`.
 bench *options:
     {{uv}} python -m bench {{options}}

@@ -1,7 +1,9 @@
-"""The current time, read in one place; SOURCE_DATE_EPOCH takes precedence."""
+"""The time, host and user of a run, read in one place; SOURCE_DATE_EPOCH takes precedence."""
 
 from __future__ import annotations
 
+import getpass
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -41,3 +43,16 @@ def parsed(text: str) -> str:
             f"{text!r} is not a time with a time zone", hint="Write it as 2026-05-01T12:00:00Z."
         )
     return xs_datetime(moment)
+
+
+def host() -> str:
+    """Return the name of the machine, as ``uname -n`` has it."""
+    return os.uname().nodename
+
+
+def operator() -> str:
+    """Return the login name of whoever runs this, or else the number of the user."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # in a container, users need not have names
+        return f"user {os.getuid()}"

@@ -117,6 +117,10 @@ CREATE TABLE cell (
     id INTEGER PRIMARY KEY, archive BLOB, place TEXT, file TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT
 );
+CREATE TABLE holding (
+    archive BLOB, version TEXT, dbname TEXT, owner TEXT, timespan TEXT, archived TEXT, schemas INTEGER,
+    tables INTEGER, rows INTEGER, lobs INTEGER, inline INTEGER
+);
 CREATE TABLE wrong (
     path BLOB, code TEXT, place TEXT, source TEXT, algorithm TEXT, expected TEXT, found TEXT, others TEXT,
     likeness TEXT

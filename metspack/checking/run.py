@@ -57,7 +57,8 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 class PackageResult:
     """The result of one package: its path as given, its OBJID and kind, and how many findings are about it.
 
-    ``is_complete`` is False when its check was interrupted, or not begun.
+    ``is_complete`` is False when its check was interrupted, or not begun. ``makers`` are those who made the
+    package and ``made`` is when, as its METS says.
     """
 
     path: str
@@ -67,6 +68,8 @@ class PackageResult:
     warnings: int
     infos: int
     is_complete: bool = True
+    makers: tuple[str, ...] = ()
+    made: str = ""
 
     @property
     def is_package(self) -> bool:
@@ -218,6 +221,8 @@ class Checking(Iterator[Finding]):
             warnings=self._told_of[path, Severity.WARNING],
             infos=self._told_of[path, Severity.INFO],
             is_complete=path in self._ended,
+            makers=found.makers,
+            made=found.made,
         )
 
     def _count_bytes(self, count: int) -> None:

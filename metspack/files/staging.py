@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from metspack.errors import TargetError, TargetExistsError, TargetUnfinishedError
+from metspack.errors import SourceNotFoundError, TargetError, TargetExistsError, TargetUnfinishedError
 from metspack.files import tempdb, writing
+
+NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
+"""What to do where there is no package at a path."""
 
 _AROUND = 16  # journal, manifests, the archive's directory: what there is once, however large the package
 
@@ -35,11 +38,7 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
             f"{partial} exists already: an earlier build was stopped, or another is running",
             hint="When no other build is running, remove that folder and run the command again.",
         )
-    if not absolute.parent.is_dir():
-        raise TargetError(
-            f"{absolute.parent} is not a folder, so {absolute.name} cannot be created in it",
-            hint="Create the folder first.",
-        )
+    writing.check_folder(absolute)
     return absolute, partial
 
 
@@ -142,7 +141,12 @@ def stage(target: Path) -> Iterator[Staging]:
 
 
 def check_target(target: Path, package: Path) -> None:
-    """Raise ``TargetError`` when a target exists already, or lies inside the package."""
+    """Raise ``TargetError`` when a target exists already, or lies inside the package.
+
+    Raises ``SourceNotFoundError`` where there is no package.
+    """
+    if not package.exists():
+        raise SourceNotFoundError(f"{package} was not found", hint=NOT_FOUND)
     root = package if package.is_dir() else package.parent
     if target.resolve().is_relative_to(root.resolve()):
         raise TargetError(

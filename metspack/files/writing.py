@@ -39,6 +39,16 @@ def explained(path: Path) -> Iterator[None]:
         ) from error
 
 
+def check_folder(target: Path) -> None:
+    """Raise ``TargetError`` when the folder that a target is to be made in does not exist."""
+    folder = Path(os.path.abspath(target)).parent
+    if not folder.is_dir():
+        raise TargetError(
+            f"{folder} is not a folder, so {target.name} cannot be created in it",
+            hint="Create the folder first.",
+        )
+
+
 _FULL = (
     "The disk or quota is full, or the file system cannot hold a file this large. "
     "Free space or choose another target."
@@ -385,7 +395,11 @@ def open_replacement(target: Path) -> Iterator[NewFile]:
     """
     name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
     staged = target.with_name(f".{name}.{os.getpid()}.partial")
-    with NewFile(staged) as file:
+    try:
+        file = NewFile(staged)
+    except TargetError as error:  # the person named the target
+        raise TargetError(error.message.replace(str(staged), str(target)), hint=error.hint) from error
+    with file:
         yield file
     try:
         with explained(target):

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 SIARD = ".siard"
 """The extension of an archive, in capital or small letters."""
 
+METS_NAMES = ("mets.xml", "METS.xml")
+"""The METS of a package after the recommendation (0.28), and of an IP (CSIP 2.2.0, CSIPSTR4)."""
+
 DIGITS = "[0-9]{1,255}"
 """The number of a segment in a name: of any length that a file system allows."""
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from typing import overload
 
-CSIP_METS = "METS.xml"
-"""The METS of an IP and of a representation in it (CSIP 2.2.0, CSIPSTR4)."""
+from metspack.layouts import names
 
-PLAIN_METS = "mets.xml"
-"""The METS of a package after the recommendation on large LOBs (0.28), parent and children."""
+PLAIN_METS, CSIP_METS = names.METS_NAMES
+"""The METS of a package after the recommendation, parent and children; that of an IP and a representation."""
 
 REPRESENTATIONS_FOLDER = "representations"
 """The folder of an IP's representations, a folder each (CSIP 2.2.0, CSIPSTR9)."""
 
-METS_NAMES = (PLAIN_METS, CSIP_METS)
+METS_NAMES = names.METS_NAMES
 """Both, in the order in which a folder that has both is read."""
 
 

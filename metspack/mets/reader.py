@@ -621,21 +621,30 @@ _PROFILES = (
 )
 _INDEX = re.compile(r"SIARD.* INDEX", re.IGNORECASE)
 _OAIS = "OAISPACKAGETYPE"
+_RECOMMENDED = "package of the recommendation on external LOBs"
+_MAKERS = 10
+_VERSION = re.compile(r"v?[0-9][\w.+-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The OBJID of a package, what kind it is in words, what made it; empty where METS cannot be read."""
+    """The OBJID of a package, what kind it is in words, what made it; empty where METS cannot be read.
+
+    ``makers`` are all its creators, software with its version; ``made`` is its CREATEDATE as written.
+    """
 
     objid: str = ""
     kind: str = ""
     software: str = ""
+    makers: tuple[str, ...] = ()
+    made: str = ""
 
 
 def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = None) -> Identity:
     """Return what a METS of a name says of its package in its root element and header; never raises."""
     root: Root | None = None
-    oais = software = ""
+    oais = software = made = ""
+    makers: dict[str, None] = {}
     with suppress(OSError, MetspackError):
         for fact in read(document, budgets):
             if isinstance(fact, Root):
@@ -643,15 +652,28 @@ def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = Non
             elif isinstance(fact, MetsHeader):
                 found = (value for key, value in fact.attributes.items() if key.rpartition(":")[2] == _OAIS)
                 oais = next(found, "")
-            elif not isinstance(fact, Agent):
+                made = fact.attributes.get("CREATEDATE", "").strip()
+            elif not isinstance(fact, Agent | Identified):
                 break
-            elif not software and fact.role == "CREATOR" and fact.type == "OTHER":
-                software = fact.name.strip()
+            elif isinstance(fact, Agent) and fact.role == "CREATOR" and (name_given := fact.name.strip()):
+                is_software = fact.type == "OTHER"
+                software = software or (name_given if is_software else "")
+                if len(makers) < _MAKERS:
+                    makers[_versioned(name_given, fact.notes) if is_software else name_given] = None
     if root is None:
         return Identity()
     kind = _spec(root, oais.strip(), name)
-    kind = f"{kind} by {software}" if software else kind
-    return Identity(objid=(root.objid or "").strip(), kind=kind, software=software)
+    kind = f"{kind} by {software}" if software and kind != _RECOMMENDED else kind
+    objid = (root.objid or "").strip()
+    return Identity(objid=objid, kind=kind, software=software, makers=tuple(makers), made=made)
+
+
+def _versioned(software: str, notes: Iterable[str]) -> str:
+    """Return the name of software with the version that one of its notes is, if one is."""
+    for note in (" ".join(each.split()).removeprefix(software).strip() for each in notes):
+        if _VERSION.fullmatch(note):
+            return f"{software} {note}"
+    return software
 
 
 def _spec(root: Root, oais: str, name: str) -> str:
@@ -659,5 +681,5 @@ def _spec(root: Root, oais: str, name: str) -> str:
     if found or oais:
         return f"E-ARK {oais}" if oais and found in {"", "E-ARK"} else found
     if _INDEX.search(root.type or ""):
-        return "package of the recommendation on external LOBs"
+        return _RECOMMENDED
     return "Archivematica AIP" if is_top_mets_name(name) else "METS"

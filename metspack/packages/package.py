@@ -14,6 +14,7 @@ from pathlib import Path
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import SourceError, SourceNotFoundError
 from metspack.files.reading import Closable
+from metspack.files.staging import NOT_FOUND
 from metspack.layouts.names import SIARD, is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
 from metspack.model import LONGEST, Budgets, Digest
@@ -429,9 +430,7 @@ def _found(path: Path) -> tuple[Path, str]:
         return path.parent, f"{stem}/{CSIP_METS}"
     if path.exists():
         return path.parent, path.name
-    raise SourceNotFoundError(
-        f"{path} was not found", hint="Name a package's folder, or the METS file of its parent IP."
-    )
+    raise SourceNotFoundError(f"{path} was not found", hint=NOT_FOUND)
 
 
 _SEVERAL = 2

@@ -9,10 +9,11 @@ from dataclasses import replace
 from itertools import chain, groupby, islice
 
 from metspack.checking import Checked, Code, Level
-from metspack.checking.catalogue import Catalogue, Row
+from metspack.checking.catalogue import Catalogue, Row, shown
 from metspack.checking.links.graph import LinkState
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import (
+    ArchiveContent,
     Damage,
     FixityFigures,
     ListedPart,
@@ -65,6 +66,12 @@ FROM ({statements}) s
 LEFT JOIN mets m ON m.path = s.path LEFT JOIN disk d ON d.path = s.path AND d.kind = 'f'
 GROUP BY s.source, s.algorithm ORDER BY s.source, s.algorithm
 """
+_HOLDINGS = """
+SELECT h.*, (SELECT coalesce(sum(coalesce(c.size, d.size)), 0) FROM cell c
+    LEFT JOIN disk d ON NOT c.inside AND d.path = c.path AND d.kind = 'f' WHERE c.archive = h.archive)
+FROM holding h ORDER BY h.archive
+"""
+_LONGEST = 400
 _METS_READ = "m.size IS NOT NULL"
 _ALL_READ = "m.size IS NOT NULL OR d.size IS NOT NULL"
 _SAMPLE_READ = "m.size IS NOT NULL OR (d.size IS NOT NULL AND s.path IN sampled)"
@@ -96,6 +103,7 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
         splits=shown_splits,
         splits_left_out=sum(1 for _ in splits),
         fixity=tuple(_fixity(catalogue, level, f"{prefix}/" if prefix else "", is_complete=is_complete)),
+        archives=tuple(_archives(checked)),
     )
 
 
@@ -110,6 +118,7 @@ def together(parts: Sequence[ReportFacts]) -> ReportFacts:
         splits=tuple(chain.from_iterable(each.splits for each in parts)),
         splits_left_out=sum(each.splits_left_out for each in parts),
         fixity=tuple(chain.from_iterable(each.fixity for each in parts)),
+        archives=tuple(chain.from_iterable(each.archives for each in parts)),
     )
 
 
@@ -199,6 +208,25 @@ def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob
                 ListedPart(id=part, child=child, size=size, is_lost=bool(is_looked and lost))
                 for part, child, _, size, _, lost in rows
             ),
+        )
+
+
+def _archives(checked: Checked) -> Iterator[ArchiveContent]:
+    for path, version, *said, schemas, tables, rows, lobs, inline, size in checked.catalogue.rows(_HOLDINGS):
+        database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in said)
+        yield ArchiveContent(
+            path=checked.as_given(shown(path)),
+            version=version,
+            database=database,
+            owner=owner,
+            timespan=timespan,
+            archived=archived,
+            schemas=schemas,
+            tables=tables,
+            rows=rows,
+            lobs=lobs,
+            inline=inline,
+            bytes=size,
         )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -73,6 +73,7 @@ _PRINTED = 10  # findings of a code that are printed, and at least
 _PRINTED_LEAST = 2
 _PRINTED_TOGETHER = 100
 _NAMED = 10  # representations that are not in order, parents
+_AT_THE_FOOT = 90  # characters that stand beside the number of a sheet
 _BUFFERED_EVENTS = 200
 _VERDICTS = {"ok": "No faults found", "warning": "Warnings", "error": "Errors found"}
 _OPEN = "Interrupted"
@@ -124,8 +125,16 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     )
     digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each.failed))
     packages, folded_packages = _folded(_packages(frame), lambda each: each[1] != "ok")
+    told = frame.provenance
     return {
         "version": __version__,
+        "told": told if told.checked else replace(told, checked=frame.created),
+        "paths": list(_some(told.paths, "path")),
+        "made_by": "" if frame.are_several else "; ".join(_makers(frame.summary.results)),
+        "sheets": _sheets(frame),
+        "archives": facts.archives[:_CHILDREN],
+        "archives_left_out": max(len(facts.archives) - _CHILDREN, 0),
+        "opens_archives": Level(frame.level).opens_archives,
         "frame": frame,
         "summary": frame.summary,
         "counts": counts(frame.summary),
@@ -185,9 +194,36 @@ def _parents(facts: ReportFacts) -> Iterator[str]:
         f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}": None
         for each in facts.parents
     }
-    yield from islice(found, _NAMED)
-    if len(found) > _NAMED:
-        yield f"... and {counted(len(found) - _NAMED, 'more parent')}"
+    yield from _some(found, "parent")
+
+
+def _some(names: Collection[str], what: str) -> Iterator[str]:
+    """Yield names, of many the first and how many more there are."""
+    yield from islice(names, _NAMED)
+    if len(names) > _NAMED:
+        yield f"... and {counted(len(names) - _NAMED, f'more {what}')}"
+
+
+def _makers(results: Iterable[PackageResult]) -> Iterator[str]:
+    """Yield who made a package, the last with the time that its METS gives."""
+    for each in results:
+        if each.makers:
+            yield ", ".join(each.makers) + (f", on {each.made}" if each.made else "") + ", as its METS says"
+
+
+def _sheets(frame: Frame) -> Markup:
+    """Return the style of printed sheets: what was checked at the foot of each, and the sheet's number.
+
+    Of a name in a package only letters and digits stand there as they are: none can end the string.
+    """
+    objid = "" if frame.are_several else next((each.objid for each in frame.summary.results), "")
+    said = printable(objid or frame.subject)
+    said = said if len(said) <= _AT_THE_FOOT else f"{said[:_AT_THE_FOOT]}…"
+    text = "".join(each if each.isascii() and each.isalnum() else f"\\{ord(each):x} " for each in said)
+    return Markup(  # noqa: S704 -- escaped for CSS
+        f'@page {{ @bottom-left {{ content: "{text}"; }}'
+        ' @bottom-right { content: "Page " counter(page) " of " counter(pages); } }'
+    )
 
 
 def _drawn(facts: ReportFacts) -> linkmap.Map | None:

@@ -195,6 +195,28 @@ class FixityFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveContent:
+    """The content of an archive: what its metadata says of the database, and the LOBs that its cells name.
+
+    ``rows`` is None when metadata.xml does not count those of all tables, ``lobs`` and ``inline`` (values
+    that stand in their cells) when not all cells were read. ``bytes`` are those of the LOBs that were found.
+    """
+
+    path: str
+    version: str
+    database: str
+    owner: str
+    timespan: str
+    archived: str
+    schemas: int
+    tables: int
+    rows: int | None
+    lobs: int | None
+    inline: int | None
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
     """Figures of the packages of a check: links, segments, split LOBs, fixity.
 
@@ -202,7 +224,8 @@ class ReportFacts:
     ``representations`` what packages and children have of these: they stand by name, those without a METS
     last. They and split LOBs are as many as there are
     segments, never as many as LOBs. ``splits_left_out`` counts what is no longer in ``splits``. Of
-    several packages, paths begin with the package's own, as those of findings do.
+    several packages, paths begin with the package's own, as those of findings do. ``archives`` are the SIARD
+    archives, as far as the check opened them.
     """
 
     tops: tuple[Node, ...] = ()
@@ -213,6 +236,32 @@ class ReportFacts:
     splits: tuple[ListedSplitLob, ...] = ()
     splits_left_out: int = 0
     fixity: tuple[FixityFigures, ...] = ()
+    archives: tuple[ArchiveContent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """When, where and by whom a check was made; what is empty is not told.
+
+    ``checked`` is an xs:dateTime in UTC, ``paths`` are the packages' absolute paths.
+    """
+
+    checked: str = ""
+    host: str = ""
+    operator: str = ""
+    paths: tuple[str, ...] = ()
+
+    @property
+    def moment(self) -> str:
+        """The time for a person: ``2026-05-01 12:00:00 UTC``."""
+        return self.checked.replace("T", " ").replace("Z", " UTC")
+
+    @property
+    def sentence(self) -> str:
+        """All but the paths, "" if nothing of it is told."""
+        by = (self.moment, self.host and f"on {self.host}", self.operator and f"by {self.operator}")
+        told = " ".join(filter(None, by))
+        return told and f"Checked {told}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +271,7 @@ class Frame:
     ``path`` is the package as it was named; ``sample`` chose the files that were hashed (``summary.sampled``
     says how many), None for all; ``is_complete`` is False when the check was interrupted; ``created`` is an
     xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail, None is never; ``limits`` are
-    those that the segments are drawn against.
+    those that the segments are drawn against. ``provenance`` is for reports that are filed: HTML and text.
     """
 
     path: str
@@ -234,6 +283,7 @@ class Frame:
     fail_on: Severity | None = Severity.ERROR
     limits: Limits = field(default_factory=Limits)
     facts: ReportFacts = field(default_factory=ReportFacts)
+    provenance: Provenance = field(default_factory=Provenance)
 
     @property
     def are_several(self) -> bool:

@@ -10,8 +10,9 @@ from enum import Enum, unique
 from metspack.checking import CheckSummary, PackageResult
 from metspack.layouts import readers
 from metspack.model import Severity
-from metspack.reporting.model import Frame, parts, places, printable, readers_lines, sampled
+from metspack.reporting.model import TOOL, Frame, parts, places, printable, readers_lines, sampled
 from metspack.reporting.store import CodeGroup, FindingStore
+from metspack.resources import __version__
 from metspack.sizes import counted
 
 INTERRUPTED = (
@@ -133,13 +134,17 @@ def unopened(frame: Frame) -> Iterator[Line]:
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the whole report as lines of plain text; the first says what it is."""
-    created = f", {frame.created}" if frame.created else ""
+    told = frame.provenance
+    created = f", {frame.created}" if frame.created and not told.checked else ""
     said = printable(readers.unopened(frame.summary.unopened))
     first = f"metspack check of {printable(frame.path)}, level {frame.level}{created}"
     yield f"{'; '.join(filter(None, (first, said)))}\n"
     for line in verdict(frame):
         yield plain(line)
     yield from (f"{said}\n" for said in readers_lines(frame.summary))
+    if told.sentence:
+        yield f"{printable(told.sentence)} with {TOOL} {__version__}\n"
+    yield from (f"Path: {printable(path)}\n" for path in told.paths)
     yield "\n"
     for line in grouped(kept):
         yield plain(line)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below, Stretch
-from metspack.layouts.names import PART, is_archive, part_suffix
+from metspack.layouts.names import METS_NAMES, PART, is_archive, part_suffix
 from metspack.model import Budgets
 from metspack.siard import entries, metadata
 from metspack.siard.entries import AnyTree, FolderEntries, WrappedTree
@@ -102,11 +103,19 @@ def _unpacked(path: Path) -> Opened:
 
 
 def _inside(folder: Path) -> str:
-    found = sorted(path.name for path in folder.iterdir() if is_archive(path.name) and path.is_file())
+    entries_there = sorted(folder.iterdir())
+    found = [each for each in entries_there if is_archive(each.name) and each.is_file()]
+    if any((each / name).is_file() for each in (folder, *entries_there) for name in METS_NAMES):
+        quoted = shlex.quote(str(folder))
+        said = (
+            f"It is a package, which has METS: metspack convert {quoted} -o NEW divides it anew, "
+            f"metspack list {quoted} shows its LOBs"
+        )
+        return said + (f", metspack inspect {shlex.quote(str(found[0]))} its archive." if found else ".")
     if found:
         return (
-            f"It holds {', '.join(found[:3])}: name the file, {folder / found[0]}; or, where the LOBs lie in "
-            "segments already, describe the folder with --keep-segments --in-place."
+            f"It holds {', '.join(each.name for each in found[:3])}: name the file, {found[0]}; or, where "
+            "the LOBs lie in segments already, describe the folder with --keep-segments --in-place."
         )
     return f"It holds neither {metadata.NAME} nor a .siard file."
 

@@ -147,6 +147,8 @@ class Metadata:
     unread_digests: tuple[str, ...]
     tables: tuple[Table, ...]
     empty_digests: int = 0
+    archival_date: str = ""
+    schemas: int = 0
 
 
 def read(data: bytes, *, depth: int = 100) -> Metadata:
@@ -185,6 +187,8 @@ def of(root: Element) -> Metadata:
         unread_digests=unread,
         tables=tuple(_tables(root)),
         empty_digests=sum(not _digest_text(each) for each in root.all("messageDigest")),
+        archival_date=_text(root, "archivalDate"),
+        schemas=sum(1 for _ in root.all("schemas", "schema")),
     )
 
 

@@ -17,12 +17,13 @@ from string import Formatter
 
 import pytest
 
+import metspack
 from metspack import checking
 from metspack.checking.codes import ALL_CODES, Rule
 from metspack.checking.links.graph import LinkState
 from metspack.model import Limits
 from metspack.reporting import html, linkgraph
-from metspack.reporting.model import ReportFacts, SegmentContent
+from metspack.reporting.model import Provenance, ReportFacts, SegmentContent
 from tests.packages import forge
 from tests.packages.spread import moved
 from tests.reporting import pages
@@ -111,7 +112,7 @@ def see_good(page: pages.Node) -> None:
         "links": "4",
         "bytes read": "",
     }
-    assert headings(page) == ["Summary", "Links", "Segments", "Fixity", "Findings"]
+    assert headings(page) == ["Summary", "Archive", "Links", "Segments", "Fixity", "Findings"]
     assert drawn(page) == [("mets.xml", "own"), ("Northwind_lobseg_0", "ok"), ("Northwind_lobseg_1", "ok")]
     fills = page.one("table", "fills")
     assert [each.attributes["aria-label"] for each in fills.all("svg")] == [
@@ -128,7 +129,7 @@ def see_broken(page: pages.Node) -> None:
     assert page.one("h1").text == "Errors found"
     assert "error" in page.one("header").classes
     assert int(figures(page)["errors"]) > 4
-    assert headings(page) == ["Summary", "Links", "Segments", "Split LOBs", "Fixity", "Findings"]
+    assert headings(page) == ["Summary", "Archive", "Links", "Segments", "Split LOBs", "Fixity", "Findings"]
     assert drawn(page) == [
         ("mets.xml", "own"),
         ("Northwind_lobseg_0", "missing"),
@@ -243,6 +244,26 @@ def test_pages_on_paper(browser: str, tmp_path: Path, make: Callable[[Path], Pat
     path = tmp_path / "report.html"
     path.write_text(written, encoding="utf-8", newline="")
     assert 1 <= pages_printed(browser, path) <= most
+
+
+def test_a_report_can_be_filed(browser: str, northwind: Path, tmp_path: Path) -> None:
+    """The sample's report is two sheets, numbered, with the name of the package and lines to sign on."""
+    package = tmp_path / "out"
+    metspack.build(northwind, package, metspack.BuildOptions(limits=Limits(files=4, bytes=45_000)))
+    path = tmp_path / "report.html"
+    with checked(package) as (frame, kept):
+        told = Provenance(checked="2026-05-01T12:00:00Z", host="a", operator="b", paths=(str(package),))
+        path.write_text("".join(html.document(replace(frame, provenance=told), kept, {"": package})), "utf-8")
+    assert pages_printed(browser, path) == 2
+    if not shutil.which("pdftotext"):
+        return
+    text = subprocess.run(
+        ["pdftotext", "-layout", path.with_suffix(".pdf"), "-"], capture_output=True, check=True
+    ).stdout.decode()
+    objid = frame.summary.results[0].objid
+    for number, sheet in enumerate(text.split("\f")[:2], 1):
+        assert re.search(rf"{objid} +Page {number} of 2", sheet)
+    assert re.search("Place and date +Name +Signature", text.split("\f")[1])
 
 
 def test_pages_on_paper_when_nothing_is_right(browser: str, tmp_path: Path) -> None:

@@ -312,6 +312,75 @@ def test_split_lobs_are_strips() -> None:
     assert "... and 3 more split LOBs" in found.text
 
 
+def said(found: pages.Node, name: str) -> dict[str, str]:
+    """Return the definitions of a section by what they define."""
+    (section,) = (each for each in found.all("section") if each.attributes["aria-labelledby"] == name)
+    return {each.one("dt").text: each.one("dd").text for each in section.one("dl", "said").all("div")}
+
+
+def test_the_archive_s_content_is_told(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    with checked(package) as (frame, kept):
+        found = page(frame, kept, package)
+    assert said(found, "archive") == {
+        "File": "Northwind.siard (SIARD 2.2)",
+        "Database": "Northwind",
+        "Data owner": "Northwind Traders",
+        "Data from": "2015",
+        "Archived": "2015-11-26",
+        "Content": "1 schema, 1 table, 4 rows",
+        "LOBs": f"4 LOBs in files, which hold {sum(each.bytes for each in frame.facts.segments):,} bytes",
+    }
+
+
+def test_archives_of_several_packages_are_a_table(tmp_path: Path) -> None:
+    packages = [forge.forge(tmp_path / name, name=name) for name in ("one", "two")]
+    with checked(packages) as (frame, kept):
+        found = page(frame, kept)
+    rows = list(found.one("table", "archives").one("tbody").all("tr"))
+    assert [row.one("th").text for row in rows] == [f"{each}/{each.name}.siard" for each in packages]
+    assert [each.text for each in rows[0].all("td")][:5] == [
+        *("Northwind", "Northwind Traders", "2015", "2015-11-26", "1")
+    ]
+
+
+@pytest.mark.parametrize("level", [Level.LINKS, Level.FIXITY])
+def test_an_archive_that_was_not_opened_is_not_told_of(tmp_path: Path, level: Level) -> None:
+    with checked(forge.forge(tmp_path / "package"), level) as (frame, kept):
+        found = page(frame, kept)
+    assert f"Archives are not opened at level {level.value}." in found.text
+    assert "Data owner" not in found.text
+
+
+def test_the_maker_of_a_package_is_not_its_checker(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    header = (
+        '<mets:metsHdr CREATEDATE="2015-11-26T12:00:00"><mets:agent ROLE="CREATOR" TYPE="OTHER" '
+        'OTHERTYPE="SOFTWARE"><mets:name>Packer</mets:name><mets:note>2.1</mets:note></mets:agent>'
+        '<mets:agent ROLE="CREATOR" TYPE="ORGANIZATION"><mets:name>An Archive</mets:name></mets:agent>'
+        "</mets:metsHdr>"
+    )
+    text = (package / "mets.xml").read_text(encoding="utf-8")
+    (package / "mets.xml").write_text(re.sub("(<mets:mets [^>]*>)", rf"\1{header}", text), encoding="utf-8")
+    with checked(package, Level.LINKS) as (frame, kept):
+        found = page(frame, kept)
+    made = said(found, "summary")["Made by"]
+    assert made == "Packer 2.1, An Archive, on 2015-11-26T12:00:00, as its METS says"
+    assert "Checked by metspack" in found.one("header").text
+    assert "metspack" not in said(found, "summary")["Made by"]
+
+
+@pytest.mark.parametrize("objid", ['"; } body { display: none }', "</style><script>", "\\", "a" * 1_000])
+def test_what_stands_at_the_foot_of_a_sheet_stays_a_text(objid: str) -> None:
+    result = PackageResult(path="out", objid=objid, kind="", errors=0, warnings=0, infos=0)
+    with holding() as (frame, kept):
+        found = page(replace(frame, summary=replace(frame.summary, results=(result,))), kept)
+    (foot,) = re.findall(r'@bottom-left \{ content: "([^"]*)"; }', found.one("style").text)
+    unescaped = re.sub(r"\\([0-9a-f]+) ", lambda each: chr(int(each[1], 16)), foot)
+    assert unescaped == (objid if len(objid) < 90 else f"{objid[:90]}…")
+    assert re.fullmatch(r"[A-Za-z0-9\\ ]*", foot)
+
+
 def test_an_interrupted_check_has_a_banner(tmp_path: Path) -> None:
     package = forge.forge(tmp_path / "package")
     with checked(package) as (frame, kept):
@@ -322,7 +391,8 @@ def test_an_interrupted_check_has_a_banner(tmp_path: Path) -> None:
     assert "warning" in found.one("header").classes
     assert "The check was interrupted" in found.one("p", "banner").text
     assert fixities(found)[0][4:] == ["unknown"] * 3
-    assert found.one("time").text == "2026-05-01T12:00:00Z"
+    assert found.one("time").text == "2026-05-01 12:00:00 UTC"
+    assert found.one("time").attributes["datetime"] == "2026-05-01T12:00:00Z"
     with holding(Code.UNLISTED.at("z", found="1")) as (frame, kept):
         assert page(replace(frame, is_complete=False), kept).one("h1").text == "Errors found"
 

@@ -204,6 +204,8 @@ _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _TRAITS = tuple(each.name for each in fields(LobRoute))
 _PUT_ROUTE = "INSERT INTO route VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_HOLDING = "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)"
+_PUT_LOBS = "UPDATE holding SET lobs = ?, inline = ? WHERE archive = ?"
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
 """
@@ -364,6 +366,7 @@ class _ArchiveCheck:
         self._reported: set[str] = set()
         self._odd: list[SchemaFault] = []
         self._routes = Routes(form.path)
+        self._lobs = self._inline = 0
         self.complete = False
 
     def _opened(self) -> Generator[Finding, None, ZipContainer | forms.Unpacked | None]:
@@ -389,6 +392,7 @@ class _ArchiveCheck:
             metadata = yield from self._metadata(entries)
             if metadata is not None:
                 self.complete = True
+                self._keep_holding(metadata)
                 yield from self._content_digests(entries, metadata)
                 yield from forms.versions(self._catalogue, self._form, entries, metadata.version)
                 yield from self._metadata_form(metadata)
@@ -397,6 +401,7 @@ class _ArchiveCheck:
                 if self.complete:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
                 self._keep_routes(metadata.version)
+                self._catalogue.put(_PUT_LOBS, self._lobs, self._inline, self._path)
             if self._whole and self._places.agreement is None:
                 yield from self._of_entries(container, entries, progress)
 
@@ -420,6 +425,18 @@ class _ArchiveCheck:
         if isinstance(container, ZipContainer):  # the files of an unpacked one are the package's
             yield from self._entries(container, progress)
             yield from splitlobs.inside(self._catalogue, self._path, _contents_of(entries, progress))
+
+    def _keep_holding(self, metadata: Metadata) -> None:
+        """Put into the catalogue what the archive holds, as its metadata says it, for the report."""
+        rows = [each.rows for each in metadata.tables if each.rows is not None]
+        self._catalogue.put(
+            _PUT_HOLDING,
+            self._path,
+            metadata.version,
+            *(metadata.dbname, metadata.data_owner, metadata.origin_timespan, metadata.archival_date),
+            *(metadata.schemas, len(metadata.tables)),
+            sum(rows) if len(rows) == len(metadata.tables) else None,
+        )
 
     def _keep_routes(self, version: str) -> None:
         """Put into the catalogue how the archive leads to LOBs outside, for the report."""
@@ -506,6 +523,7 @@ class _ArchiveCheck:
         reader = Cells(self._catalogue, finder, self._form, metadata, table, routes=self._routes)
         try:
             for run in runs:
+                self._lobs += len(run)
                 yield from reader.take_run(run)
         except SourceError as error:
             self.complete = False
@@ -519,6 +537,7 @@ class _ArchiveCheck:
                 yield Code.ROWS_DIFFER.at(self._name, 0, table.path, **facts)
             if tally.form is not None:
                 yield from self._form_of(table, tally.form)
+        self._inline += tally.inline
         if tally.both:
             facts = {"count": f"{tally.both:,}", "other": tally.first_of_both}
             yield Code.CELL_WITH_BOTH.at(self._name, 0, table.path, **facts)

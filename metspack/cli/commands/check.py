@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from metspack.checking.run import Checking
-    from metspack.reporting.model import Frame, ReportFacts
+    from metspack.reporting.model import Frame, Provenance, ReportFacts
     from metspack.reporting.store import FindingStore
 
 _NEVER = "never"
 _SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
 _REPORTS = "Reports"
+_PROVENANCE_PARTS = ("time", "host", "operator", "path")
+_PROVENANCE = choices.of(*_PROVENANCE_PARTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +97,68 @@ class LookGroup(Group):
         return super().values()
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProvenanceGroup(Group):
+    """When, where and by whom a check was made, as its reports tell."""
+
+    created: Annotated[
+        str | None,
+        option(
+            "--created TIME",
+            "Time of the check, such as 2026-05-01T12:00:00Z, or now; default: SOURCE_DATE_EPOCH, else now "
+            "in .html and .txt reports and none in the others, so that these are identical.",
+            _REPORTS,
+        ),
+    ] = None
+    operator: Annotated[
+        str | None,
+        option(
+            "--operator NAME",
+            "Who makes the check, in .html and .txt reports; default: the login name.",
+            _REPORTS,
+        ),
+    ] = None
+    host: Annotated[
+        str | None,
+        option("--host NAME", "Where it is made, in the same; default: the name of this machine.", _REPORTS),
+    ] = None
+    withhold: Annotated[
+        list[str] | None,
+        option(
+            "--withhold WHAT",
+            "Leave this out of .html and .txt reports: time, host, operator or path (the absolute one). "
+            "Repeatable.",
+            _REPORTS,
+            choice=_PROVENANCE,
+        ),
+    ] = None
+    no_provenance: Annotated[
+        bool,
+        option(
+            "--no-provenance --reproducible",
+            "Leave out all four, except those given: .html and .txt reports of the same check are then "
+            "identical too.",
+            _REPORTS,
+        ),
+    ] = False
+
+    def told(self, packages: Sequence[Path]) -> tuple[str, Provenance]:
+        """Return the time that was given, "" for none, and what filed reports tell of a check of packages."""
+        from metspack.reporting.model import Provenance  # noqa: PLC0415
+
+        left_out = set(_PROVENANCE.read_all("--withhold", self.withhold or ()))
+        given = "" if "time" in left_out else _created(self.created)
+        looked_up = set() if self.no_provenance else set(_PROVENANCE_PARTS) - left_out
+        host = "" if "host" in left_out else self.host
+        operator = "" if "operator" in left_out else self.operator
+        return given, Provenance(
+            checked=given or (clock.now(os.environ) if "time" in looked_up else ""),
+            host=host or (clock.host() if "host" in looked_up else ""),
+            operator=operator or (clock.operator() if "operator" in looked_up else ""),
+            paths=tuple(os.path.abspath(each) for each in packages) if "path" in looked_up else (),
+        )
+
+
 def check(
     packages: common.Packages,
     *,
@@ -149,15 +213,7 @@ def check(
             "Print the result as JSON lines: a head, each finding, the result.",
         ),
     ] = False,
-    created: Annotated[
-        str | None,
-        option(
-            "--created TIME",
-            "Time of the check in reports, such as 2026-05-01T12:00:00Z, or now; default: "
-            "SOURCE_DATE_EPOCH, or none, so that reports of the same check are identical.",
-            _REPORTS,
-        ),
-    ] = None,
+    provenance: ProvenanceGroup,
     max_files: Annotated[
         str | None,
         option(
@@ -219,7 +275,7 @@ def check(
         files=count(max_files, "--max-files") if max_files else None,
         bytes=size(max_bytes, "--max-bytes") if max_bytes else None,
     )
-    moment = _created(created)
+    moment, told = provenance.told(packages)
     figures: list[ReportFacts] = []
     folders: dict[str, Path] = {}
 
@@ -246,6 +302,7 @@ def check(
             fail_on=None if fail_on == _NEVER else Severity(fail_on),
             limits=limits,
             facts=facts.together(figures),
+            provenance=told,
         )
         _print(
             frame,

@@ -35,6 +35,8 @@ def sample(
 
     `metspack sample northwind .`
     """
+    if not folder.exists():
+        writing.check_folder(folder)
     paths = copy_sample(name, folder)
     if quiet:
         return
@@ -46,9 +48,9 @@ def sample(
 def copy_sample(name: str, folder: Path) -> list[Path]:
     """Copy the files of a sample into a folder; return their paths.
 
-    The folder is made when it is missing. An identical file is left as it is; a different one of the
-    same name is refused with ``TargetError`` before anything is written. Raises ``ConfigError`` for a
-    name that is not known.
+    The folder is made when it is missing. An identical file is left as it is; a different
+    one of the same name is refused with ``TargetError`` before anything is written. Raises ``ConfigError``
+    for a name that is not known.
     """
     if name not in _FILES:
         raise ConfigError(f"there is no sample {name!r}", hint=f"The samples are: {', '.join(_FILES)}.")

@@ -9,12 +9,14 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import etree
 
+from metspack import clock
 from metspack.checking import run as checking_package
 from metspack.cli import console
 from metspack.errors import Interrupted
@@ -145,6 +147,7 @@ def test_exit_codes_of_a_package_with_errors(metspack: Commands, bad: Path, fail
         ["--max-files", "0"],
         ["--max-bytes", "much"],
         ["--created", "yesterday"],
+        ["--withhold", "all"],
         ["--created", "2026-05-01T12:00:00"],
         ["--report", "report.pdf"],
         ["--max-per-code", "-1"],
@@ -201,6 +204,103 @@ def test_reports_of_one_check_are_the_same_but_for_a_time_that_is_asked_for(
     assert re.fullmatch(r"[0-9]{4}-.*Z", made("--created", "now")["created"])
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
     assert made()["created"] == "2016-02-23T00:00:00Z"
+
+
+def filed(metspack: Commands, package: Path, *options: str) -> dict[str, bytes]:
+    """Return what each form of report says of a package."""
+    folder = package.parent / "reports"
+    folder.mkdir(exist_ok=True)
+    paths = [folder / f"report{suffix}" for suffix in SUFFIXES]
+    words = [word for path in paths for word in ("--report", path)]
+    metspack.fine("check", package, "-q", *words, *options)
+    return {path.suffix: path.read_bytes() for path in paths}
+
+
+FILED = (".html", ".txt")
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "host", lambda: "reading-room-4")
+    monkeypatch.setenv("LOGNAME", "a.archivist")
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_report_that_is_filed_says_when_where_and_by_whom(
+    metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(good.parent)
+    found = filed(metspack, good.relative_to(good.parent))
+    today = str(datetime.now(UTC).year)
+    for suffix, said in found.items():
+        for word in ("reading-room-4", "a.archivist", str(good)):
+            assert (word in said.decode()) is (suffix in FILED), (suffix, word)
+        assert (f"{today}-" in said.decode()) is (suffix in FILED), suffix
+    assert re.search(r"<time datetime=.+>[0-9-]{10} [0-9:]{8} UTC</time>", found[".html"].decode())
+    assert b"Checked by metspack " in found[".html"]
+    first, _verdict, _readers, second, third = found[".txt"].decode().splitlines()[:5]
+    assert first == "metspack check of good, level full"
+    assert re.fullmatch(
+        r"Checked [0-9-]{10} [0-9:]{8} UTC on reading-room-4 by a.archivist with metspack [0-9.]+", second
+    )
+    assert third == f"Path: {good}"
+
+
+@pytest.mark.usefixtures("machine")
+def test_reports_for_programs_stay_the_same_whoever_checks_and_when(
+    metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = filed(metspack, good)
+    monkeypatch.setattr(clock, "now", lambda _environment: "1999-12-31T23:59:59Z")
+    monkeypatch.setenv("LOGNAME", "b.archivist")
+    second = filed(metspack, good)
+    assert {suffix for suffix in SUFFIXES if first[suffix] != second[suffix]} == {*FILED}
+
+
+@pytest.mark.parametrize("option", ["--no-provenance", "--reproducible"])
+@pytest.mark.usefixtures("machine")
+def test_every_report_of_one_check_is_the_same_without_provenance(
+    metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    first = filed(metspack, good, option)
+    monkeypatch.setattr(clock, "now", lambda _environment: "1999-12-31T23:59:59Z")
+    monkeypatch.setenv("LOGNAME", "b.archivist")
+    assert filed(metspack, good, option) == first
+    assert not any(word in said for said in first.values() for word in (b"reading-room", b"archivist"))
+    given = filed(metspack, good, option, "--operator", "C. Archivist", "--created", "2026-05-01T12:00:00Z")
+    assert b"Checked 2026-05-01 12:00:00 UTC by C. Archivist with" in given[".txt"]
+
+
+@pytest.mark.usefixtures("machine")
+def test_each_part_of_the_provenance_can_be_given_or_withheld(
+    metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
+    words = {
+        "time": "2016-02-23",
+        "host": "reading-room-4",
+        "operator": "a.archivist",
+        "path": f"Path: {good}",
+    }
+    monkeypatch.chdir(good.parent)
+    for what in words:
+        said = filed(metspack, Path("good"), "--withhold", what)[".txt"].decode()
+        assert {name for name, word in words.items() if word not in said} == {what}
+    given = filed(metspack, good, "--host", "a&b", "--operator", "<Me>", "--withhold", "time")
+    assert b"<dd>&lt;Me&gt;</dd>" in given[".html"]
+    assert b"Checked on a&b by <Me> with" in given[".txt"]
+    assert b"2016" not in given[".json"] + given[".html"].partition(b"<body>")[2].partition(b"Archive")[0]
+    both = filed(metspack, good, "--operator", "Me", "--withhold", "operator")[".txt"]
+    assert b"2016-02-23 00:00:00 UTC on reading-room-4 with" in both
+
+
+def test_a_user_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    def getuser() -> str:
+        raise OSError
+
+    monkeypatch.setattr("getpass.getuser", getuser)
+    assert clock.operator() == f"user {os.getuid()}"
+    assert clock.host() == os.uname().nodename
 
 
 def test_limits_are_drawn(metspack: Commands, good: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.trees import names
 def test_the_samples_are_written_where_asked(
     metspack: Commands, northwind: Path, northwind_full: Path, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "new" / "folder"
+    folder = tmp_path / "new"
     assert metspack.fine("sample", "northwind", folder).splitlines() == [
         str(folder / "Northwind.siard"),
         str(folder / "Northwind-full.siard"),

@@ -1,0 +1,91 @@
+"""Packages that earlier versions built are read as they were then."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack import __version__
+from tests.cli.conftest import Commands
+from tests.packages.keep import KEPT
+from tests.trees import tree
+
+VERSIONS = sorted(path.stem for path in KEPT.glob("*.json"))
+CASES = [
+    (version, name, said)
+    for version in VERSIONS
+    for name, said in json.loads((KEPT / f"{version}.json").read_bytes()).items()
+]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the packages of each version, in a folder of its name."""
+    folder = tmp_path_factory.mktemp("kept")
+    for version in VERSIONS:
+        with tarfile.open(KEPT / f"{version}.tar.xz") as tar:
+            tar.extractall(folder / version, filter="data")
+    return folder
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
+def case(request: pytest.FixtureRequest, kept: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """A kept package, which no command may change, and what was in it when it was built."""
+    version, name, said = request.param
+    package = kept / version / name
+    before = tree(package)
+    yield package, said
+    assert tree(package) == before
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def test_this_version_or_an_earlier_one_is_kept() -> None:
+    assert VERSIONS, "python -m tests.packages.keep keeps the packages of this version"
+    assert all(numbers(each) <= numbers(__version__) for each in VERSIONS)
+    assert sum(path.stat().st_size for path in KEPT.iterdir()) < 300_000 * len(VERSIONS)
+
+
+def test_check_finds_nothing(metspack: Commands, case: tuple[Path, dict[str, Any]]) -> None:
+    package, _ = case
+    said = json.loads(metspack.fine("check", package, "--json"))
+    assert (said["counts"]["errors"], said["counts"]["warnings"]) == (0, 0)
+
+
+def test_links_are_all_there(metspack: Commands, case: tuple[Path, dict[str, Any]]) -> None:
+    package, expected = case
+    (graph,) = json.loads(metspack.fine("links", package, "--json"))["packages"]
+    assert (len(graph["documents"]), len(graph["links"])) == (expected["documents"], expected["links"])
+    assert {each["state"] for each in graph["links"]} == {"ok"}
+
+
+def test_every_lob_is_listed_and_given_back(
+    metspack: Commands, case: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    package, expected = case
+    listed = [json.loads(line) for line in metspack.fine("list", package, "--format", "jsonl").splitlines()]
+    assert {each["id"]: each["size"] for each in listed} == {
+        lob: size for lob, (size, _) in expected["lobs"].items()
+    }
+    metspack.fine("roundtrip", package)
+    metspack.fine("restore", package, "-o", tmp_path / "lobs", "-q")
+    found = [path.read_bytes() for path in sorted((tmp_path / "lobs").rglob("record*"))]
+    assert [[len(data), hashlib.sha256(data).hexdigest()] for data in found] == list(
+        expected["lobs"].values()
+    )
+
+
+def test_a_package_is_made_anew_of_it(
+    metspack: Commands, case: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    package, _ = case
+    metspack.fine("convert", package, "-o", tmp_path / "new", "--max-files", "2", "-q")
+    assert json.loads(metspack.fine("check", tmp_path / "new", "--json"))["counts"]["errors"] == 0

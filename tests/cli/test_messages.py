@@ -1,0 +1,117 @@
+"""Messages that once named the wrong cause, each with what it names now."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Commands
+from tests.packages import forge, others
+from tests.trees import names
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that all paths are relative to."""
+    folder = tmp_path / "place"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("command", ["convert", "restore", "merge"])
+@pytest.mark.parametrize("more", [(), ("--siard",)])
+def test_a_package_that_is_not_there_is_said_before_anything_of_the_target(
+    metspack: Commands, place: Path, command: str, more: tuple[str, ...]
+) -> None:
+    if more and command != "restore":
+        return
+    outcome = metspack(command, "nosuch", "-o", "new.siard" if more else "new", *more)
+    assert (outcome.code, outcome.out, names(place)) == (3, "", set())
+    assert outcome.err.startswith("error: nosuch ")
+    assert "lies inside" not in outcome.err
+
+
+def test_a_target_in_a_package_that_is_there_is_still_refused(metspack: Commands, place: Path) -> None:
+    forge.forge(place / "out")
+    outcome = metspack("restore", "out", "-o", "out/lobs")
+    assert (outcome.code, "the target out/lobs lies inside the package out" in outcome.err) == (4, True)
+
+
+def test_a_hint_about_an_archive_can_be_copied(metspack: Commands, place: Path, northwind: Path) -> None:
+    (place / "x.siard").write_bytes(northwind.read_bytes())
+    outcome = metspack("check", "x.siard")
+    assert outcome.code == 3
+    assert "metspack build x.siard -o OUT" in outcome.err
+    assert "metspack check ." not in outcome.err
+
+
+@pytest.mark.parametrize("command", [("inspect",), ("plan",), ("build", "-o", "new")])
+def test_a_package_named_for_an_archive_gets_the_commands_for_packages(
+    metspack: Commands, place: Path, northwind: Path, command: tuple[str, ...]
+) -> None:
+    metspack.fine("build", northwind, "-o", "out", "-q")
+    metspack.fine("build", northwind, "-o", "csip", "--dialect", "csip", "-q")
+    for package in ("out", "csip"):
+        outcome = metspack(command[0], package, *command[1:])
+        assert outcome.code == 3
+        assert "It is a package, which has METS: metspack convert" in outcome.err
+        assert "--keep-segments" not in outcome.err
+    assert metspack.fine("convert", "out", "-o", "again", "--max-files", "3", "-q") == ""
+    for mets in (place / "out").rglob("mets.xml"):
+        mets.unlink()
+    assert "--keep-segments --in-place" in metspack("inspect", "out").err
+
+
+@pytest.mark.parametrize("suffix", ["html", "json", "txt"])
+def test_a_report_that_cannot_be_written_is_named_as_it_was_given(
+    metspack: Commands, place: Path, suffix: str
+) -> None:
+    forge.forge(place / "out")
+    outcome = metspack("check", "out", "--report", f"nowhere/x.{suffix}")
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.err == (
+        f"error: cannot write {place / 'nowhere' / 'x'}.{suffix}: No such file or directory\n"
+        "hint: Create the folder first.\n"
+    )
+
+
+@pytest.mark.skipif(not os.getuid(), reason="root may write everywhere")
+def test_a_report_in_a_folder_one_may_not_write_to(metspack: Commands, place: Path) -> None:
+    forge.forge(place / "out")
+    (place / "closed").mkdir(0o500)
+    outcome = metspack("check", "out", "--report", "closed/x.html")
+    assert (outcome.code, f"cannot write {place / 'closed' / 'x.html'}: " in outcome.err) == (4, True)
+
+
+def test_a_report_with_a_name_too_long_is_named_as_it_was_given(metspack: Commands, place: Path) -> None:
+    forge.forge(place / "out")
+    name = f"{'x' * 300}.html"
+    outcome = metspack("check", "out", "--report", name)
+    assert (outcome.code, ".partial" in outcome.err, name in outcome.err) == (4, False, True)
+
+
+def test_a_sample_and_a_package_are_put_into_folders_that_exist(
+    metspack: Commands, place: Path, northwind: Path
+) -> None:
+    found = [
+        metspack("sample", "northwind", "nowhere/new"),
+        metspack("build", northwind, "-o", "nowhere/new"),
+    ]
+    assert [each.code for each in found] == [4, 4]
+    assert found[0].err == found[1].err
+    assert found[0].err.startswith(f"error: {place / 'nowhere'} is not a folder, so new cannot be created")
+    assert names(place) == set()
+    metspack.fine("sample", "northwind", "new")
+    assert (place / "new" / "Northwind.siard").is_file()
+
+
+def test_a_package_without_an_archive_is_not_merged_and_is_the_cause(metspack: Commands, place: Path) -> None:
+    (place / "plain").mkdir()
+    others.eark(others.COMMONS_IP)(place / "plain")
+    outcome = metspack("merge", "plain", "-o", "new")
+    assert (outcome.code, names(place) & {"new"}) == (3, set())
+    assert "hold no SIARD archive, expected one archive" in outcome.err
+    assert "report it" not in outcome.err
