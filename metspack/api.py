@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from io import BufferedReader
-from pathlib import Path
 from typing import TypeVar
 
 from metspack import clock
@@ -21,6 +20,7 @@ from metspack.checking import Checking
 from metspack.checking.options import CheckOptions
 from metspack.containers.ipwriter import FORMS
 from metspack.errors import ConfigError
+from metspack.files.reading import StrPath, as_path, as_paths
 from metspack.layouts import LAYOUTS
 from metspack.layouts.interface import FolderStyle
 from metspack.merging.merge import Merged, merge_ips
@@ -44,18 +44,18 @@ _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 
 
 def plan(
-    source: Path, options: BuildOptions | None = None, *, progress: Progress | None = None
+    source: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None
 ) -> Iterator[Segment]:
     """Yield the segments into which ``build`` would divide the LOBs of a source with the same options.
 
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
     options = _stated(options or BuildOptions())
-    yield from draft.drafted(source, options, progress).segments
+    yield from draft.drafted(as_path(source), options, progress).segments
 
 
 def build(
-    source: Path, target: Path, options: BuildOptions | None = None, *, progress: Progress | None = None
+    source: StrPath, target: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None
 ) -> Built:
     """Build the package of a source of LOBs at ``target``, which must not exist; see ``metspack build -h``.
 
@@ -63,12 +63,14 @@ def build(
     ``base`` of the options. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
     ``ConfigError``; then nothing is left at ``target``.
     """
-    return building_build.build(source, target, _stated(options or BuildOptions()), progress)
+    return building_build.build(
+        as_path(source), as_path(target), _stated(options or BuildOptions()), progress
+    )
 
 
 def add(
-    path: Path,
-    source: Path,
+    path: StrPath,
+    source: StrPath,
     options: BuildOptions | None = None,
     *,
     representation: str | None = None,
@@ -81,34 +83,38 @@ def add(
     Raises as ``build`` does. After an error or an interruption the package is as it was; after a kill the
     same call finishes the addition.
     """
-    return add_archive(path, source, _stated(options or BuildOptions()), representation, progress)
+    return add_archive(
+        as_path(path), as_path(source), _stated(options or BuildOptions()), representation, progress
+    )
 
 
 def convert(
-    path: Path, target: Path, options: BuildOptions | None = None, *, progress: Progress | None = None
+    path: StrPath, target: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None
 ) -> Built:
     """Build the package at ``path`` anew at ``target``, which must not exist; see ``metspack convert -h``.
 
     ``path`` is the folder or the METS file of a package, or a folder with a .siard and its LOBs but no METS
     (``grants`` apply only there). Name and OBJID are kept unless given. Raises as ``build`` does.
     """
-    return building_convert.convert_package(path, target, _stated(options or BuildOptions()), progress)
+    return building_convert.convert_package(
+        as_path(path), as_path(target), _stated(options or BuildOptions()), progress
+    )
 
 
 def describe(
-    folder: Path, options: PackageOptions | None = None, *, progress: Progress | None = None
+    folder: StrPath, options: PackageOptions | None = None, *, progress: Progress | None = None
 ) -> Described:
     """Write METS files and manifests, and nothing else, into a folder whose LOBs are already in segments.
 
     The folder holds one archive and the segments. Raises ``SourceError``, ``TargetError`` and
     ``ConfigError``; then the folder is as it was.
     """
-    return inplace.describe_in_place(folder, _stated(options or PackageOptions()), progress)
+    return inplace.describe_in_place(as_path(folder), _stated(options or PackageOptions()), progress)
 
 
 def merge(
-    paths: Sequence[Path],
-    target: Path,
+    paths: StrPath | Sequence[StrPath],
+    target: StrPath,
     options: PackageOptions | None = None,
     *,
     jobs: int | None = 1,
@@ -120,20 +126,23 @@ def merge(
     Raises as ``build`` does; then nothing is left there.
     """
     options = _stated(replace(options or PackageOptions(), dialect=dialects.for_merging()))
-    return merge_ips(paths, target, options, progress, jobs=jobs)
+    return merge_ips(as_paths(paths), as_path(target), options, progress, jobs=jobs)
 
 
-def check(path: Path | Sequence[Path], options: CheckOptions | None = None) -> Checking:
+def check(path: StrPath | Sequence[StrPath], options: CheckOptions | None = None) -> Checking:
     """Return an iterator of the findings about packages: folders, METS files, zip or tar files.
 
-    Its ``summary`` counts what was checked. Raises ``ConfigError`` for an option that cannot be used.
+    Its ``summary`` counts what was checked. Raises ``ConfigError`` for an option that cannot be used, and
+    when there is nothing to check.
     """
     options = options or CheckOptions()
-    return Checking(path, options.looking(), roots=options.roots)
+    if not (paths := as_paths(path)):
+        raise ConfigError("there is no package to check", hint="Name one at least.")
+    return Checking(paths, options.looking(), roots=as_paths(options.roots))
 
 
 def restore(
-    path: Path, target: Path, options: RestoreOptions | None = None, *, progress: Progress | None = None
+    path: StrPath, target: StrPath, options: RestoreOptions | None = None, *, progress: Progress | None = None
 ) -> Restored:
     """Write the LOBs of the package at ``path`` as whole files into a new folder, each proven on the way.
 
@@ -141,12 +150,12 @@ def restore(
     """
     options = options or RestoreOptions()
     _check("accepted", options.accepted, ACCEPTABLE)
-    return restore_files(path, target, options, progress)
+    return restore_files(as_path(path), as_path(target), options, progress)
 
 
 def restore_siard(
-    path: Path,
-    target: Path,
+    path: StrPath,
+    target: StrPath,
     into: Into = Into.INSIDE,
     *,
     archive: str | None = None,
@@ -161,11 +170,16 @@ def restore_siard(
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
     """
     options = RestoreOptions(archive=archive, lob_folder_style=lob_folder_style, budgets=budgets or Budgets())
-    return restore_archive(path, target, into, options, progress)
+    return restore_archive(as_path(path), as_path(target), into, options, progress)
 
 
 def cat(
-    path: Path, lob: str, ranges: Sequence[str] = (), *, verify: bool = True, budgets: Budgets | None = None
+    path: StrPath,
+    lob: str,
+    ranges: Sequence[str] = (),
+    *,
+    verify: bool = True,
+    budgets: Budgets | None = None,
 ) -> Iterator[bytes]:
     """Yield the bytes of a LOB of the package at ``path`` in blocks, or those of ``ranges`` of it.
 
@@ -174,12 +188,12 @@ def cat(
     has ended without an error. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
     """
     asked = [parsed_range(each) for each in ranges]
-    with Package(path, budgets) as package:
+    with Package(as_path(path), budgets) as package:
         yield from joining.extracted(package, lob, asked, verify=verify)
 
 
 def list_lobs(
-    path: Path, *, table: str = "", column: str = "", budgets: Budgets | None = None
+    path: StrPath, *, table: str = "", column: str = "", budgets: Budgets | None = None
 ) -> Iterator[LobEntry]:
     """Yield the LOBs of the package at ``path``: the cell that names each, its files, size and digests.
 
@@ -187,23 +201,25 @@ def list_lobs(
     No LOB is opened. Raises ``ConfigError`` for a table or column that does not exist, and ``SourceError`` at
     the end for an archive that cannot be read.
     """
-    with Package(path, budgets) as package:
+    with Package(as_path(path), budgets) as package:
         yield from LobListing(package, table=table, column=column, budgets=budgets)
 
 
 def shards(
-    path: Path, lob: str | None = None, *, base: str = "", budgets: Budgets | None = None
+    path: StrPath, lob: str | None = None, *, base: str = "", budgets: Budgets | None = None
 ) -> Iterator[Shard]:
     """Yield for each LOB of the package at ``path``, or for one, the byte ranges of its files.
 
     ``base`` is put before the URLs, which are relative to the package. Raises ``SourceError`` for a LOB whose
     parts, files or relations are not as METS says, before its shard.
     """
-    with Package(path, budgets) as package:
+    with Package(as_path(path), budgets) as package:
         yield from related_shards(package, lob, base=base)
 
 
-def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | None = None) -> BufferedReader:
+def open_lob(
+    path: StrPath, lob: str, *, verify: bool = True, budgets: Budgets | None = None
+) -> BufferedReader:
     """Return a LOB of the package at ``path`` as a binary file: read-only, seekable, over all its parts.
 
     ``lob`` is its ID, ``s0.t2.c4.r14``. With ``verify``, each part that is touched is proven by its digest
@@ -211,19 +227,23 @@ def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | No
     ``SourceError``. A Python warning is issued for a LOB that the parent's map does not name, or that no
     digest proves.
     """
-    with Package(path, budgets) as package:
+    with Package(as_path(path), budgets) as package:
         return joining.open_lob(package, lob, verify=verify)
 
 
 def roundtrip(
-    path: Path, *, budgets: Budgets | None = None, jobs: int | None = None, progress: Progress | None = None
+    path: StrPath,
+    *,
+    budgets: Budgets | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Disagreement]:
     """Yield what prevents the LOBs of the package at ``path`` from being restored as they were.
 
     Every LOB is joined and hashed by ``jobs`` processes, as many as help when None; nothing is written.
     Raises ``SourceError`` when the parent METS cannot be read.
     """
-    with Package(path, budgets) as package:
+    with Package(as_path(path), budgets) as package:
         yield from proven(package, progress, budgets, jobs)
 
 

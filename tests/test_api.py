@@ -190,3 +190,77 @@ def test_a_folder_in_segments_is_described(tmp_path: Path) -> None:
     made = metspack.describe(folder, PackageOptions(objid="ID.S", created=CREATED))
     assert (made.objid, made.segments, made.files, made.bytes) == ("ID.S", 2, 2, 6)
     assert not [each for each in metspack.check(folder) if each.severity is Severity.ERROR]
+
+
+def test_a_path_may_be_a_text_everywhere(northwind: Path, northwind_full: Path, tmp_path: Path) -> None:
+    there, source, full = str(tmp_path), str(northwind), str(northwind_full)
+    out, lob = f"{there}/out", "s0.t2.c4.r2"
+    assert list(metspack.plan(source, SMALL))
+    assert metspack.build(source, out, PARTS).target == tmp_path / "out"
+    roots = CheckOptions(roots=(there,), expect=None)
+    assert not [each for each in metspack.check(out, roots) if each.severity is Severity.ERROR]
+    assert list(metspack.check([out])) == list(metspack.check(Path(out)))
+    with metspack.open_lob(out, lob) as file:
+        picture = file.read()
+    assert b"".join(metspack.cat(out, lob)) == picture
+    assert len(list(metspack.list_lobs(out))) == len(list(metspack.shards(out))) == 8
+    assert list(metspack.roundtrip(out)) == []
+    assert metspack.restore(out, f"{there}/lobs").lobs == 8
+    assert metspack.restore_siard(out, f"{there}/back.siard").lobs == 8
+    metspack.convert(out, f"{there}/converted", SMALL)
+    metspack.add(f"{there}/converted", full, BuildOptions(name="Full", grants=Grants(lob_roots=(there,))))
+    csip = metspack.CsipOptions(package_type="AIP")
+    metspack.build(source, f"{there}/csip", replace(SMALL, dialect="csip", dialect_options=csip))
+    assert metspack.merge(f"{there}/csip", f"{there}/merged").target == tmp_path / "merged"
+    metspack.merge([f"{there}/csip"], f"{there}/merged2")
+    plan = tmp_path / "plan"
+    plan.write_text("no plan", encoding="utf-8")
+    with pytest.raises(metspack.PlanError, match="not a line of a plan"):
+        metspack.build(source, f"{there}/planned", BuildOptions(plan=str(plan)))
+    with pytest.raises(ConfigError, match="is not a folder"):
+        metspack.build(source, f"{there}/x", BuildOptions(grants=Grants(drives={"S": f"{there}/no"})))
+
+
+@pytest.mark.parametrize("path", ["out\0", "", "\ud800", b"out"])
+def test_what_no_path_can_be_is_a_wrong_call(northwind: Path, tmp_path: Path, path: str) -> None:
+    calls = (
+        lambda: metspack.check(path),
+        lambda: metspack.check([tmp_path, path]),
+        lambda: metspack.check(tmp_path, CheckOptions(roots=(path,))),
+        lambda: metspack.check(tmp_path, CheckOptions(expect=path)),
+        lambda: metspack.build(path, tmp_path / "out"),
+        lambda: metspack.build(northwind, path),
+        lambda: metspack.build(northwind, tmp_path / "out", BuildOptions(grants=Grants(mapping=path))),
+        lambda: metspack.describe(path),
+        lambda: metspack.merge([path], tmp_path / "out"),
+        lambda: metspack.open_lob(path, "s0.t2.c4.r2"),
+        lambda: next(metspack.list_lobs(path)),
+        lambda: next(metspack.plan(path)),
+    )
+    for call in calls:
+        with pytest.raises(ConfigError, match="path") as refused:
+            call()
+        assert refused.value.id == "usage"
+        assert refused.value.hint
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_to_check_is_not_all_well() -> None:
+    with pytest.raises(ConfigError, match="no package to check"):
+        metspack.check([])
+
+
+@pytest.mark.parametrize("lob", ["s0.t2.c4.r99", "s0.t2.c4.r1\udce6", "s0\0", "", "\ud800"])
+def test_a_lob_that_is_not_there_has_an_error_of_its_own(northwind: Path, tmp_path: Path, lob: str) -> None:
+    metspack.build(northwind, tmp_path / "out", SMALL)
+    calls = (
+        lambda: metspack.open_lob(tmp_path / "out", lob),
+        lambda: next(metspack.cat(tmp_path / "out", lob)),
+        lambda: next(metspack.shards(tmp_path / "out", lob)),
+        lambda: metspack.restore(tmp_path / "out", tmp_path / "lobs", RestoreOptions(only=(lob,))),
+    )
+    for call in calls:
+        with pytest.raises(metspack.SourceError, match="has no LOB") as refused:
+            call()
+        assert refused.value.id == "lob-not-found"
+        assert refused.value.hint
