@@ -29,7 +29,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
-from metspack.model import Limits, LinkMode, Segment
+from metspack.model import Limits, LinkMode, PlannedSegment
 from metspack.planning import assignment, planfile, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split, slip_words
@@ -390,7 +390,7 @@ class BuildWork:
         if self._placing is None:
             processes.prepare(segments.place, self.options.jobs, files=self._expected)
 
-    def _agreement(self) -> Callable[[Segment | None], None]:
+    def _agreement(self) -> Callable[[PlannedSegment | None], None]:
         """Return a check of each segment, and None at the end, against the plan file if there is one."""
         if self.plan is None:
             return lambda _segment: None

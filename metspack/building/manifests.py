@@ -415,7 +415,8 @@ class TrustedTotals:
         """Yield sentences on what was trusted, and on what the lists lack or have besides."""
         yield (
             f"{counted(self.taken, 'checksum')} of LOBs taken from {', '.join(map(str, sources))}, "
-            f"{self.computed:,} computed; {counted(self.compared, 'LOB')} read and compared with what was taken"
+            f"{self.computed:,} computed; {counted(self.compared, 'LOB')} read and compared with what was "
+            "taken"
         )
         if self.without:
             first = f"the first {self.first}: computed"
