@@ -1,7 +1,13 @@
-"""metspack: parent and child packages for SIARD archives with large objects.
+"""Parent and child packages for SIARD archives with large objects (LOBs): build, check and read them.
 
-This module is the public API, and only it. Names are loaded when they are first used, so that the
-command line and worker processes load no more than they need.
+``build`` makes the package of an archive, ``check`` says whether it is whole (an iterator of ``Finding``,
+each with its ``remedy``), ``report`` files what it found, ``Package`` walks through segments and LOBs, and
+``open_lob`` and ``restore`` give LOBs back. The other functions are called as the commands of ``metspack``:
+``plan``, ``add``, ``convert``, ``describe``, ``merge``, ``links``, ``diff``, ``inspect``, ``explain``,
+``list_lobs``, ``cat``, ``shards``, ``restore_siard`` and ``roundtrip``.
+
+Functions print nothing. Paths are ``str`` or ``Path``. What cannot be done is a ``MetspackError``, with an
+``id`` for programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
 """
 
 from __future__ import annotations
@@ -11,74 +17,136 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from metspack.api import (
+        ArchiveSummary,
+        Package,
+        Reportable,
+        Segment,
         add,
         build,
         cat,
         check,
         convert,
         describe,
+        diff,
+        explain,
+        inspect,
+        links,
         list_lobs,
         merge,
         open_lob,
         plan,
+        report,
         restore,
         restore_siard,
         roundtrip,
         shards,
     )
     from metspack.building.build import BuildOptions, Built
+    from metspack.building.draft import Draft
     from metspack.building.inplace import Described
     from metspack.building.options import PackageOptions
-    from metspack.checking import Level, Profile
+    from metspack.checking import Checking, CheckSummary, Level, PackageResult, Profile
+    from metspack.checking.diff import Difference, DiffReport
+    from metspack.checking.links.graph import Graph
     from metspack.checking.options import CheckOptions
-    from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
+    from metspack.errors import (
+        ConfigError,
+        LobNotFoundError,
+        MetspackError,
+        PlanError,
+        SourceError,
+        SourceNotFoundError,
+        TargetError,
+        TargetExistsError,
+        TargetUnfinishedError,
+    )
+    from metspack.files.reading import StrPath
     from metspack.layouts import FolderStyle
     from metspack.merging.merge import Merged
     from metspack.mets.dialects.csip.package import CsipOptions
     from metspack.mets.dialects.csip.terms import Agents
-    from metspack.model import Budgets, Finding, Limits, LinkMode, Segment, Severity
+    from metspack.model import (
+        Budgets,
+        Digest,
+        Explanation,
+        Finding,
+        FindingPlace,
+        Limits,
+        LinkMode,
+        PlannedSegment,
+        Severity,
+    )
     from metspack.packages.listing import EntryFile, LobEntry
     from metspack.packages.lobs import Disagreement
     from metspack.planning.division import Split
+    from metspack.progress import Progress
+    from metspack.reporting.formats import CheckReport
+    from metspack.reporting.inspection import InspectionReport
+    from metspack.reporting.linkgraph import LinkReport
     from metspack.resources import __version__
     from metspack.restoring.files import Restored, RestoreOptions
+    from metspack.restoring.roundtrip import RoundtripReport
     from metspack.restoring.shards.writing import Shard, ShardFile
     from metspack.restoring.siard import Into
     from metspack.sources.archive import Grants
 
 __all__ = [
     "Agents",
+    "ArchiveSummary",
     "Budgets",
     "BuildOptions",
     "Built",
     "CheckOptions",
+    "CheckReport",
+    "CheckSummary",
+    "Checking",
     "ConfigError",
     "CsipOptions",
     "Described",
+    "DiffReport",
+    "Difference",
+    "Digest",
     "Disagreement",
+    "Draft",
     "EntryFile",
+    "Explanation",
     "Finding",
+    "FindingPlace",
     "FolderStyle",
     "Grants",
+    "Graph",
+    "InspectionReport",
     "Into",
     "Level",
     "Limits",
     "LinkMode",
+    "LinkReport",
     "LobEntry",
+    "LobNotFoundError",
     "Merged",
     "MetspackError",
+    "Package",
     "PackageOptions",
+    "PackageResult",
     "PlanError",
+    "PlannedSegment",
     "Profile",
+    "Progress",
+    "Reportable",
     "RestoreOptions",
     "Restored",
+    "RoundtripReport",
     "Segment",
     "Severity",
     "Shard",
     "ShardFile",
     "SourceError",
+    "SourceNotFoundError",
     "Split",
+    "StrPath",
     "TargetError",
+    "TargetExistsError",
+    "TargetUnfinishedError",
     "__version__",
     "add",
     "build",
@@ -86,38 +154,95 @@ __all__ = [
     "check",
     "convert",
     "describe",
+    "diff",
+    "explain",
+    "inspect",
+    "links",
     "list_lobs",
     "merge",
     "open_lob",
     "plan",
+    "report",
     "restore",
     "restore_siard",
     "roundtrip",
     "shards",
 ]
 
+# Names are loaded when they are first used, so that the command line and worker processes load no more than
+# they need.
 _HOMES = {
     "api": (
-        *("add", "build", "cat", "check", "convert", "describe", "list_lobs", "merge"),
-        *("open_lob", "plan", "restore", "restore_siard", "roundtrip", "shards"),
+        "ArchiveSummary",
+        "Package",
+        "Reportable",
+        "Segment",
+        "add",
+        "build",
+        "cat",
+        "check",
+        "convert",
+        "describe",
+        "diff",
+        "explain",
+        "inspect",
+        "links",
+        "list_lobs",
+        "merge",
+        "open_lob",
+        "plan",
+        "report",
+        "restore",
+        "restore_siard",
+        "roundtrip",
+        "shards",
     ),
     "building.build": ("BuildOptions", "Built"),
-    "checking": ("Level", "Profile"),
-    "checking.options": ("CheckOptions",),
-    "errors": ("ConfigError", "MetspackError", "PlanError", "SourceError", "TargetError"),
-    "building.options": ("PackageOptions",),
+    "building.draft": ("Draft",),
     "building.inplace": ("Described",),
+    "building.options": ("PackageOptions",),
+    "checking": ("CheckSummary", "Checking", "Finding", "Level", "PackageResult", "Profile"),
+    "checking.diff": ("DiffReport", "Difference"),
+    "checking.links.graph": ("Graph",),
+    "checking.options": ("CheckOptions",),
+    "errors": (
+        "ConfigError",
+        "LobNotFoundError",
+        "MetspackError",
+        "PlanError",
+        "SourceError",
+        "SourceNotFoundError",
+        "TargetError",
+        "TargetExistsError",
+        "TargetUnfinishedError",
+    ),
+    "files.reading": ("StrPath",),
     "layouts": ("FolderStyle",),
     "merging.merge": ("Merged",),
     "mets.dialects.csip.package": ("CsipOptions",),
     "mets.dialects.csip.terms": ("Agents",),
-    "model": ("Budgets", "Finding", "Limits", "LinkMode", "Segment", "Severity"),
-    "planning.division": ("Split",),
+    "model": (
+        "Budgets",
+        "Digest",
+        "Explanation",
+        "FindingPlace",
+        "Limits",
+        "LinkMode",
+        "PlannedSegment",
+        "Severity",
+    ),
     "packages.listing": ("EntryFile", "LobEntry"),
     "packages.lobs": ("Disagreement",),
+    "planning.division": ("Split",),
+    "progress": ("Progress",),
+    "reporting.formats": ("CheckReport",),
+    "reporting.inspection": ("InspectionReport",),
+    "reporting.linkgraph": ("LinkReport",),
+    "resources": ("__version__",),
+    "restoring.files": ("RestoreOptions", "Restored"),
+    "restoring.roundtrip": ("RoundtripReport",),
     "restoring.shards.writing": ("Shard", "ShardFile"),
     "restoring.siard": ("Into",),
-    "restoring.files": ("RestoreOptions", "Restored"),
     "sources.archive": ("Grants",),
 }
 
@@ -127,8 +252,6 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        return import_module("metspack.resources").__version__
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"metspack.{home}"), name)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import weakref
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
 from io import BufferedReader
-from pathlib import Path
-from typing import TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from metspack import clock
 from metspack.adding.add import add_archive
@@ -15,47 +18,59 @@ from metspack.building import build as building_build
 from metspack.building import convert as building_convert
 from metspack.building import draft, inplace
 from metspack.building.build import BuildOptions, Built
+from metspack.building.draft import Draft
 from metspack.building.inplace import Described
 from metspack.building.options import PackageOptions
-from metspack.checking import Checking
-from metspack.checking.options import CheckOptions
+from metspack.checking import explained
+from metspack.checking.diff import Comparison, DiffReport
+from metspack.checking.options import CheckOptions, Level
 from metspack.containers.ipwriter import FORMS
-from metspack.errors import ConfigError
+from metspack.errors import ConfigError, SourceError
+from metspack.files import writing
+from metspack.files.reading import StrPath, as_path, as_paths
+from metspack.files.staging import check_vacant
+from metspack.inspecting.inspection import inspected
+from metspack.inspecting.verification import LobSpool, Verdict, Verification, Verifier
 from metspack.layouts import LAYOUTS
 from metspack.layouts.interface import FolderStyle
+from metspack.layouts.names import stem_of
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
-from metspack.model import Budgets, Segment
-from metspack.packages.listing import LobEntry, LobListing
-from metspack.packages.lobs import Disagreement
-from metspack.packages.package import Package
-from metspack.progress import Progress
+from metspack.model import Budgets, Explanation
+from metspack.packages import cells
+from metspack.packages.listing import LobEntry, LobListing, segment_weight
+from metspack.packages.lobs import HeldSegment
+from metspack.packages.package import Package as PackageReader
+from metspack.progress import Progress, Silent
+from metspack.reporting import inspection as reporting_inspection
+from metspack.reporting.formats import CheckReport
+from metspack.reporting.inspection import InspectionReport
+from metspack.reporting.linkgraph import LinkReport
 from metspack.restoring import joining
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
-from metspack.restoring.roundtrip import proven
+from metspack.restoring.roundtrip import RoundtripReport, proven
 from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards
 from metspack.restoring.siard import Into, restore_archive
 from metspack.siard.upgrade import TARGET
 from metspack.sizes import parsed_range
+from metspack.sources import opening
+from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import ACCEPTABLE
 
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 
 
-def plan(
-    source: Path, options: BuildOptions | None = None, *, progress: Progress | None = None
-) -> Iterator[Segment]:
-    """Yield the segments into which ``build`` would divide the LOBs of a source with the same options.
+def plan(source: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None) -> Draft:
+    """Return the segments into which ``build`` would divide the LOBs of a source with the same options.
 
-    Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
+    Iterate over it for the segments. Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
-    options = _stated(options or BuildOptions())
-    yield from draft.drafted(source, options, progress).segments
+    return draft.drafted(as_path(source), _stated(options or BuildOptions()), progress)
 
 
 def build(
-    source: Path, target: Path, options: BuildOptions | None = None, *, progress: Progress | None = None
+    source: StrPath, target: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None
 ) -> Built:
     """Build the package of a source of LOBs at ``target``, which must not exist; see ``metspack build -h``.
 
@@ -63,12 +78,14 @@ def build(
     ``base`` of the options. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
     ``ConfigError``; then nothing is left at ``target``.
     """
-    return building_build.build(source, target, _stated(options or BuildOptions()), progress)
+    return building_build.build(
+        as_path(source), as_path(target), _stated(options or BuildOptions()), progress
+    )
 
 
 def add(
-    path: Path,
-    source: Path,
+    path: StrPath,
+    source: StrPath,
     options: BuildOptions | None = None,
     *,
     representation: str | None = None,
@@ -81,34 +98,38 @@ def add(
     Raises as ``build`` does. After an error or an interruption the package is as it was; after a kill the
     same call finishes the addition.
     """
-    return add_archive(path, source, _stated(options or BuildOptions()), representation, progress)
+    return add_archive(
+        as_path(path), as_path(source), _stated(options or BuildOptions()), representation, progress
+    )
 
 
 def convert(
-    path: Path, target: Path, options: BuildOptions | None = None, *, progress: Progress | None = None
+    path: StrPath, target: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None
 ) -> Built:
     """Build the package at ``path`` anew at ``target``, which must not exist; see ``metspack convert -h``.
 
     ``path`` is the folder or the METS file of a package, or a folder with a .siard and its LOBs but no METS
     (``grants`` apply only there). Name and OBJID are kept unless given. Raises as ``build`` does.
     """
-    return building_convert.convert_package(path, target, _stated(options or BuildOptions()), progress)
+    return building_convert.convert_package(
+        as_path(path), as_path(target), _stated(options or BuildOptions()), progress
+    )
 
 
 def describe(
-    folder: Path, options: PackageOptions | None = None, *, progress: Progress | None = None
+    folder: StrPath, options: PackageOptions | None = None, *, progress: Progress | None = None
 ) -> Described:
     """Write METS files and manifests, and nothing else, into a folder whose LOBs are already in segments.
 
     The folder holds one archive and the segments. Raises ``SourceError``, ``TargetError`` and
     ``ConfigError``; then the folder is as it was.
     """
-    return inplace.describe_in_place(folder, _stated(options or PackageOptions()), progress)
+    return inplace.describe_in_place(as_path(folder), _stated(options or PackageOptions()), progress)
 
 
 def merge(
-    paths: Sequence[Path],
-    target: Path,
+    paths: StrPath | Sequence[StrPath],
+    target: StrPath,
     options: PackageOptions | None = None,
     *,
     jobs: int | None = 1,
@@ -120,20 +141,148 @@ def merge(
     Raises as ``build`` does; then nothing is left there.
     """
     options = _stated(replace(options or PackageOptions(), dialect=dialects.for_merging()))
-    return merge_ips(paths, target, options, progress, jobs=jobs)
+    return merge_ips(as_paths(paths), as_path(target), options, progress, jobs=jobs)
 
 
-def check(path: Path | Sequence[Path], options: CheckOptions | None = None) -> Checking:
-    """Return an iterator of the findings about packages: folders, METS files, zip or tar files.
+def check(
+    path: StrPath | Sequence[StrPath],
+    options: CheckOptions | None = None,
+    *,
+    progress: Progress | None = None,
+) -> CheckReport:
+    """Return the report of a check of packages: folders, METS files, zip or tar files.
 
-    Its ``summary`` counts what was checked. Raises ``ConfigError`` for an option that cannot be used.
+    It is an iterator of findings, and has ``ok``. Nothing is read before the first of them is asked for.
+    Raises ``ConfigError`` for an option that cannot be used, and when there is nothing to check.
     """
-    options = options or CheckOptions()
-    return Checking(path, options.looking(), roots=options.roots)
+    if not (paths := as_paths(path)):
+        raise ConfigError("there is no package to check", hint="Name one at least.")
+    created = clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
+    return CheckReport(paths, options or CheckOptions(), created=created, progress=progress)
+
+
+class Reportable(Protocol):
+    """A result that can be written as JSON."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data for JSON."""
+
+
+def report(result: Reportable, target: StrPath | Sequence[StrPath]) -> None:
+    """Write the report of a check at ``target``, or at each of several; other results as ``.json`` only.
+
+    The form follows from the name's ending: .html, .json, .jsonl, .sarif, .txt, or .xml for JUnit. An earlier
+    report of the same form is replaced, another file never. What .html, .txt and .xml tell of the package
+    itself is gathered while it is checked: of a check that has begun already it is read once more. Raises
+    ``ConfigError`` for an ending that is none of these and for a report inside the package, and
+    ``TargetError`` where it cannot be written.
+    """
+    targets = as_paths(target)
+    if isinstance(result, CheckReport):
+        result.write(targets)
+        return
+    for each in targets:
+        if each.suffix.lower() != ".json":
+            raise ConfigError(
+                f"{each} is not the name of a JSON file, and only the report of a check has other forms",
+                hint="End the name with .json.",
+            )
+    block = f"{json.dumps(result.to_json(), indent=2)}\n".encode()
+    for each in targets:
+        check_vacant(each)
+        with writing.NewFile(each) as file:
+            file.write(block)
+
+
+def explain(code: str) -> Explanation:
+    """Return what the code of a finding (``L001``) or a requirement of E-ARK (``CSIP60``) means.
+
+    Raises ``ConfigError`` for one that does not exist. A finding explains itself: ``title``, ``remedy``.
+    """
+    return explained(code)
+
+
+def links(
+    path: StrPath | Sequence[StrPath],
+    *,
+    roots: StrPath | Sequence[StrPath] = (),
+    budgets: Budgets | None = None,
+) -> LinkReport:
+    """Return the links between parents and children of packages; reads METS files only.
+
+    Children are also looked for in ``roots``, by their OBJID. Raises as ``check`` does.
+    """
+    looked = CheckOptions(level=Level.LINKS, roots=as_paths(roots), budgets=budgets or Budgets())
+    run = check(path, looked)
+    for _ in run:
+        pass
+    return LinkReport(graphs=tuple(run.graphs), errors=run.summary.errors)
+
+
+def diff(
+    first: StrPath,
+    second: StrPath,
+    *,
+    by_bytes: bool = False,
+    roots: StrPath | Sequence[StrPath] = (),
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> DiffReport:
+    """Return the differences between two packages: files and links added, gone, moved or changed.
+
+    ``by_bytes`` reads every file instead of relying on METS. Raises ``SourceError`` and ``ConfigError``.
+    """
+    progress = progress or Silent()
+    progress.stage("Comparing", None)
+    paths = as_path(first), as_path(second)
+    with Comparison(
+        *paths, by_bytes=by_bytes, roots=as_paths(roots), progress=progress.advance, budgets=budgets
+    ) as comparison:
+        differences = tuple(comparison.differences())
+    return DiffReport(first=paths[0], second=paths[1], by_bytes=by_bytes, differences=differences)
+
+
+def inspect(
+    source: StrPath,
+    *,
+    grants: Grants | None = None,
+    base: StrPath | None = None,
+    verify: bool = False,
+    accepted: frozenset[str] = frozenset(),
+    jobs: int | None = 1,
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> InspectionReport:
+    """Return the contents of a source: its tables, and the LOBs of each column, where they are and how large.
+
+    ``verify`` reads every LOB and compares it with its cell. ``ok`` is False when a LOB is not found, a table
+    is missing, or verifying finds a fault. Raises ``SourceError`` and ``ConfigError``.
+    """
+    _check("accepted", accepted, ACCEPTABLE)
+    progress = progress or Silent()
+    verification: Verification | None = None
+    faults: tuple[Verdict, ...] = ()
+    with opening.opened(as_path(source), budgets, grants or Grants(), base) as opened, LobSpool() as spool:
+        facts = opening.source_facts(opened, Silent(), compares=False)
+        found = inspected(opened, progress, spool.add if verify else None)
+        if verify:
+            with Verifier(opened, accepted, progress) as verifier:
+                progress.stage("Verifying", found.bytes)
+                with closing(verifier.verify_spool(spool, jobs)) as verdicts:
+                    faults = tuple(verdicts)
+                verification = verifier.counts
+                facts = opening.source_facts(opened, progress)
+            found.warnings += tuple(facts.warnings())
+        is_lacking = isinstance(opened, Archive) and bool(opened.lacking)
+        document = reporting_inspection.document(opened, found, facts, verification, faults)
+    is_bad = is_lacking or found.lost > 0 or (verification is not None and verification.failed > 0)
+    return InspectionReport(
+        contents=found, verification=verification, faults=faults, ok=not is_bad, document=document
+    )
 
 
 def restore(
-    path: Path, target: Path, options: RestoreOptions | None = None, *, progress: Progress | None = None
+    path: StrPath, target: StrPath, options: RestoreOptions | None = None, *, progress: Progress | None = None
 ) -> Restored:
     """Write the LOBs of the package at ``path`` as whole files into a new folder, each proven on the way.
 
@@ -141,12 +290,12 @@ def restore(
     """
     options = options or RestoreOptions()
     _check("accepted", options.accepted, ACCEPTABLE)
-    return restore_files(path, target, options, progress)
+    return restore_files(as_path(path), as_path(target), options, progress)
 
 
 def restore_siard(
-    path: Path,
-    target: Path,
+    path: StrPath,
+    target: StrPath,
     into: Into = Into.INSIDE,
     *,
     archive: str | None = None,
@@ -161,11 +310,16 @@ def restore_siard(
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
     """
     options = RestoreOptions(archive=archive, lob_folder_style=lob_folder_style, budgets=budgets or Budgets())
-    return restore_archive(path, target, into, options, progress)
+    return restore_archive(as_path(path), as_path(target), into, options, progress)
 
 
 def cat(
-    path: Path, lob: str, ranges: Sequence[str] = (), *, verify: bool = True, budgets: Budgets | None = None
+    path: StrPath,
+    lob: str,
+    ranges: Sequence[str] = (),
+    *,
+    verify: bool = True,
+    budgets: Budgets | None = None,
 ) -> Iterator[bytes]:
     """Yield the bytes of a LOB of the package at ``path`` in blocks, or those of ``ranges`` of it.
 
@@ -174,12 +328,12 @@ def cat(
     has ended without an error. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
     """
     asked = [parsed_range(each) for each in ranges]
-    with Package(path, budgets) as package:
+    with PackageReader(as_path(path), budgets) as package:
         yield from joining.extracted(package, lob, asked, verify=verify)
 
 
 def list_lobs(
-    path: Path, *, table: str = "", column: str = "", budgets: Budgets | None = None
+    path: StrPath, *, table: str = "", column: str = "", budgets: Budgets | None = None
 ) -> Iterator[LobEntry]:
     """Yield the LOBs of the package at ``path``: the cell that names each, its files, size and digests.
 
@@ -188,22 +342,24 @@ def list_lobs(
     the end for an archive that cannot be read.
     """
     with Package(path, budgets) as package:
-        yield from LobListing(package, table=table, column=column, budgets=budgets)
+        yield from package.lobs(table=table, column=column)
 
 
 def shards(
-    path: Path, lob: str | None = None, *, base: str = "", budgets: Budgets | None = None
+    path: StrPath, lob: str | None = None, *, base: str = "", budgets: Budgets | None = None
 ) -> Iterator[Shard]:
     """Yield for each LOB of the package at ``path``, or for one, the byte ranges of its files.
 
     ``base`` is put before the URLs, which are relative to the package. Raises ``SourceError`` for a LOB whose
     parts, files or relations are not as METS says, before its shard.
     """
-    with Package(path, budgets) as package:
+    with PackageReader(as_path(path), budgets) as package:
         yield from related_shards(package, lob, base=base)
 
 
-def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | None = None) -> BufferedReader:
+def open_lob(
+    path: StrPath, lob: str, *, verify: bool = True, budgets: Budgets | None = None
+) -> BufferedReader:
     """Return a LOB of the package at ``path`` as a binary file: read-only, seekable, over all its parts.
 
     ``lob`` is its ID, ``s0.t2.c4.r14``. With ``verify``, each part that is touched is proven by its digest
@@ -211,20 +367,156 @@ def open_lob(path: Path, lob: str, *, verify: bool = True, budgets: Budgets | No
     ``SourceError``. A Python warning is issued for a LOB that the parent's map does not name, or that no
     digest proves.
     """
-    with Package(path, budgets) as package:
+    with PackageReader(as_path(path), budgets) as package:
         return joining.open_lob(package, lob, verify=verify)
 
 
 def roundtrip(
-    path: Path, *, budgets: Budgets | None = None, jobs: int | None = None, progress: Progress | None = None
-) -> Iterator[Disagreement]:
-    """Yield what prevents the LOBs of the package at ``path`` from being restored as they were.
+    path: StrPath,
+    *,
+    budgets: Budgets | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> RoundtripReport:
+    """Return what prevents the LOBs of the package at ``path`` from being restored as they were, an iterator.
 
     Every LOB is joined and hashed by ``jobs`` processes, as many as help when None; nothing is written.
     Raises ``SourceError`` when the parent METS cannot be read.
     """
-    with Package(path, budgets) as package:
-        yield from proven(package, progress, budgets, jobs)
+    package = PackageReader(as_path(path), budgets)
+    proof = proven(package, progress, budgets, jobs)
+    weakref.finalize(proof, package.close)
+    return RoundtripReport(as_path(path), proof)
+
+
+class Package:
+    """A package to walk: what it holds, its segments and its LOBs; a context manager, for one thread.
+
+    ``path`` is its folder, the METS file of its parent, or a zip or tar file. Its METS files are read at the
+    first question; no LOB is. Raises ``SourceError`` when there is no package there.
+    """
+
+    def __init__(self, path: StrPath, budgets: Budgets | None = None) -> None:
+        self.path = as_path(path)
+        self._budgets = budgets
+        self._reader = PackageReader(self.path, budgets)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Package({str(self.path)!r})"
+
+    def close(self) -> None:
+        """Forget what was read."""
+        self._reader.close()
+
+    @property
+    def objid(self) -> str:
+        """The parent's OBJID."""
+        return self._reader.objid
+
+    @property
+    def name(self) -> str:
+        """The name of the package: that of its archive, or else of its folder."""
+        found = self._reader.archives
+        return stem_of(found[0][-1]) if found else self._reader.root.resolve().name
+
+    @cached_property
+    def archives(self) -> tuple[ArchiveSummary, ...]:
+        """The archives in it. Raises ``SourceError`` when one cannot be read."""
+        found = []
+        for names in self._reader.archives:
+            with cells.opened_archive(self._reader, names, self._budgets) as archive:
+                known = archive.metadata
+            found.append(
+                ArchiveSummary(
+                    path="/".join(names),
+                    siard_version=known.version,
+                    database=known.dbname,
+                    owner=known.data_owner,
+                    timespan=known.origin_timespan,
+                    tables=tuple(each.label for each in known.tables),
+                )
+            )
+        return tuple(found)
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The children that could be read, in the order in which the parent names them."""
+        held = enumerate(self._reader.segments)
+        return tuple(Segment(self._reader, number, each, self._budgets) for number, each in held)
+
+    @property
+    def faults(self) -> tuple[SourceError, ...]:
+        """The errors of children that could not be read, and so are not among the segments."""
+        return self._reader.faults
+
+    def lobs(self, *, table: str = "", column: str = "") -> Iterator[LobEntry]:
+        """Yield the LOBs as ``list_lobs`` does; their files say which segment each is in."""
+        return LobListing(self._reader, table=table, column=column, budgets=self._budgets)
+
+    def open_lob(self, lob: str, *, verify: bool = True) -> BufferedReader:
+        """Return a LOB as a binary file, as ``open_lob`` does."""
+        return joining.open_lob(self._reader, lob, verify=verify)
+
+    def check(self, options: CheckOptions | None = None, *, progress: Progress | None = None) -> CheckReport:
+        """Return the report of a check, as ``check`` does."""
+        return check(self.path, options, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchiveSummary:
+    """An archive in a package: its path there, and what its metadata says; ``tables`` are their names."""
+
+    path: str
+    siard_version: str
+    database: str
+    owner: str
+    timespan: str
+    tables: tuple[str, ...]
+
+
+class Segment:
+    """A child of a package: its number from 0 in the order of the parent, its OBJID, and what it holds."""
+
+    def __init__(
+        self, reader: PackageReader, number: int, held: HeldSegment, budgets: Budgets | None
+    ) -> None:
+        self.number = number
+        self._reader = reader
+        self._held = held
+        self._budgets = budgets
+
+    def __repr__(self) -> str:
+        return f"Segment({self.number}, {self.objid!r})"
+
+    @property
+    def objid(self) -> str:
+        """The OBJID of its METS."""
+        return self._held.objid
+
+    @property
+    def path(self) -> str:
+        """Its folder, or its zip or tar file without the suffix, as the package's METS has it."""
+        return "/".join(self._held.folder)
+
+    @property
+    def files(self) -> int:
+        """The files of LOBs that it lists: LOBs and parts of LOBs."""
+        return segment_weight(self._reader, self._held)[0]
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of these files as METS gives them."""
+        return segment_weight(self._reader, self._held)[1]
+
+    def lobs(self) -> Iterator[LobEntry]:
+        """Yield the LOBs that are in it, or parts of which are; ``Package.lobs`` goes through all at once."""
+        return LobListing(self._reader, segment=self._held, budgets=self._budgets)
 
 
 def _stated(options: _Options) -> _Options:

@@ -42,6 +42,12 @@ class SourceNotFoundError(SourceError):
     id = "source-not-found"
 
 
+class LobNotFoundError(SourceError):
+    """The package has no LOB of this id."""
+
+    id = "lob-not-found"
+
+
 class PlanError(MetspackError):
     """The LOBs cannot be divided within the limits, or a plan no longer fits its source."""
 

@@ -6,9 +6,10 @@ number in their folder, segments from 0 (recommendation 0.28 §5.1).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
+from functools import total_ordering
 from typing import Any
 
 
@@ -475,7 +476,7 @@ class RunSlot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class PlannedSegment:
     """A closed segment: its number from 0 in its container, files and bytes, and what closed it.
 
     ``first`` and ``last`` are the ids of its first and last file, each a LOB or a part.
@@ -491,12 +492,48 @@ class Segment:
 
 
 @unique
+@total_ordering
 class Severity(Enum):
-    """The severity of a finding. ``INFO`` never makes a check fail."""
+    """The severity of a finding; the worse is the greater. ``INFO`` never makes a check fail."""
 
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
+
+    def __lt__(self, other: object) -> bool:
+        """Whether this is less severe."""
+        if not isinstance(other, Severity):
+            return NotImplemented
+        worst_first = list(Severity)
+        return worst_first.index(self) > worst_first.index(other)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The explanation of a code or requirement: its meaning, its clause and its remedy.
+
+    ``example`` is what to write, for a requirement: XML, or paths; empty where there is none.
+    """
+
+    code: str
+    title: str
+    severity: Severity
+    meaning: str
+    clause: str
+    remedy: str
+    example: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the explanation as data for JSON."""
+        return {
+            "code": self.code,
+            "title": self.title,
+            "severity": self.severity.value,
+            "meaning": self.meaning,
+            "clause": self.clause,
+            "remedy": self.remedy,
+            "example": self.example or None,
+        }
 
 
 MOST_PLACES = 10_000
@@ -533,6 +570,34 @@ class Finding:
     requirement: str = ""
     count: int = 1
     others: tuple[FindingPlace, ...] = ()
+
+    @property
+    def explanation(self) -> Explanation:
+        """The explanation of the code, or of the requirement that the finding tells of."""
+        return _EXPLAINED[-1](self)
+
+    @property
+    def title(self) -> str:
+        """What is wrong, in a few words that are the same for every finding of the kind."""
+        return self.explanation.title
+
+    @property
+    def clause(self) -> str:
+        """The clause of a standard, or the rule, that is broken."""
+        return self.explanation.clause
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return self.explanation.remedy
+
+
+_EXPLAINED: list[Callable[[Finding], Explanation]] = []
+
+
+def explain_by(explained: Callable[[Finding], Explanation]) -> None:
+    """Let findings be explained by a function; the catalogue of their codes, which makes them, gives it."""
+    _EXPLAINED.append(explained)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import pydoc
 import shutil
 import zipfile
+from collections.abc import Iterator
 from dataclasses import replace
+from inspect import isfunction
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -25,8 +29,17 @@ from metspack import (
     Split,
 )
 from tests import siards
+from tests.cli.conftest import Commands
 from tests.restoring.damages import without_map
 from tests.trees import tree
+
+
+@pytest.fixture
+def metspack_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+    """Runs a command in this process: ``metspack_command("plan", path)``."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
+    return Commands(monkeypatch, capsys)
+
 
 CREATED = "2016-02-23T00:00:00Z"
 SMALL = BuildOptions(limits=Limits(files=4, bytes=45_000), created=CREATED)
@@ -190,3 +203,263 @@ def test_a_folder_in_segments_is_described(tmp_path: Path) -> None:
     made = metspack.describe(folder, PackageOptions(objid="ID.S", created=CREATED))
     assert (made.objid, made.segments, made.files, made.bytes) == ("ID.S", 2, 2, 6)
     assert not [each for each in metspack.check(folder) if each.severity is Severity.ERROR]
+
+
+def test_a_path_may_be_a_text_everywhere(northwind: Path, northwind_full: Path, tmp_path: Path) -> None:
+    there, source, full = str(tmp_path), str(northwind), str(northwind_full)
+    out, lob = f"{there}/out", "s0.t2.c4.r2"
+    assert list(metspack.plan(source, SMALL))
+    assert metspack.build(source, out, PARTS).target == tmp_path / "out"
+    roots = CheckOptions(roots=(there,), expect=None)
+    assert not [each for each in metspack.check(out, roots) if each.severity is Severity.ERROR]
+    assert list(metspack.check([out])) == list(metspack.check(Path(out)))
+    with metspack.open_lob(out, lob) as file:
+        picture = file.read()
+    assert b"".join(metspack.cat(out, lob)) == picture
+    assert len(list(metspack.list_lobs(out))) == len(list(metspack.shards(out))) == 8
+    assert list(metspack.roundtrip(out)) == []
+    assert metspack.restore(out, f"{there}/lobs").lobs == 8
+    assert metspack.restore_siard(out, f"{there}/back.siard").lobs == 8
+    metspack.convert(out, f"{there}/converted", SMALL)
+    metspack.add(f"{there}/converted", full, BuildOptions(name="Full", grants=Grants(lob_roots=(there,))))
+    csip = metspack.CsipOptions(package_type="AIP")
+    metspack.build(source, f"{there}/csip", replace(SMALL, dialect="csip", dialect_options=csip))
+    assert metspack.merge(f"{there}/csip", f"{there}/merged").target == tmp_path / "merged"
+    metspack.merge([f"{there}/csip"], f"{there}/merged2")
+    plan = tmp_path / "plan"
+    plan.write_text("no plan", encoding="utf-8")
+    with pytest.raises(metspack.PlanError, match="not a line of a plan"):
+        metspack.build(source, f"{there}/planned", BuildOptions(plan=str(plan)))
+    with pytest.raises(ConfigError, match="is not a folder"):
+        metspack.build(source, f"{there}/x", BuildOptions(grants=Grants(drives={"S": f"{there}/no"})))
+
+
+@pytest.mark.parametrize("path", ["out\0", "", "\ud800", b"out"])
+def test_what_no_path_can_be_is_a_wrong_call(northwind: Path, tmp_path: Path, path: str) -> None:
+    calls = (
+        lambda: metspack.check(path),
+        lambda: metspack.check([tmp_path, path]),
+        lambda: metspack.check(tmp_path, CheckOptions(roots=(path,))),
+        lambda: metspack.check(tmp_path, CheckOptions(expect=path)),
+        lambda: metspack.build(path, tmp_path / "out"),
+        lambda: metspack.build(northwind, path),
+        lambda: metspack.build(northwind, tmp_path / "out", BuildOptions(grants=Grants(mapping=path))),
+        lambda: metspack.describe(path),
+        lambda: metspack.merge([path], tmp_path / "out"),
+        lambda: metspack.open_lob(path, "s0.t2.c4.r2"),
+        lambda: next(metspack.list_lobs(path)),
+        lambda: metspack.plan(path),
+    )
+    for call in calls:
+        with pytest.raises(ConfigError, match="path") as refused:
+            call()
+        assert refused.value.id == "usage"
+        assert refused.value.hint
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_to_check_is_not_all_well() -> None:
+    with pytest.raises(ConfigError, match="no package to check"):
+        metspack.check([])
+
+
+@pytest.mark.parametrize("lob", ["s0.t2.c4.r99", "s0.t2.c4.r1\udce6", "s0\0", "", "\ud800"])
+def test_a_lob_that_is_not_there_has_an_error_of_its_own(northwind: Path, tmp_path: Path, lob: str) -> None:
+    metspack.build(northwind, tmp_path / "out", SMALL)
+    calls = (
+        lambda: metspack.open_lob(tmp_path / "out", lob),
+        lambda: next(metspack.cat(tmp_path / "out", lob)),
+        lambda: next(metspack.shards(tmp_path / "out", lob)),
+        lambda: metspack.restore(tmp_path / "out", tmp_path / "lobs", RestoreOptions(only=(lob,))),
+    )
+    for call in calls:
+        with pytest.raises(metspack.SourceError, match="has no LOB") as refused:
+            call()
+        assert refused.value.id == "lob-not-found"
+        assert refused.value.hint
+
+
+def test_what_there_is_is_listed_with_its_contract() -> None:
+    assert dir(metspack) == metspack.__all__
+    page = pydoc.plain(pydoc.render_doc(metspack))
+    first = page.split("PACKAGE CONTENTS", maxsplit=1)[0]
+    functions = [name for name in metspack.__all__ if isfunction(getattr(metspack, name))]
+    assert {"build", "check", "diff", "explain", "inspect", "links", "plan", "report"} < set(functions)
+    assert all(f"``{name}``" in first for name in functions)
+    assert all(f"    {name}(" in page for name in functions)
+    for name in metspack.__all__:
+        assert name in {"StrPath", "__version__"} or getattr(metspack, name).__doc__
+
+
+def _named(hint: object) -> Iterator[type]:
+    yield from (each for part in get_args(hint) for each in _named(part))
+    if isinstance(hint, type) and hint.__module__.startswith("metspack"):
+        yield hint
+
+
+def test_all_that_stands_in_a_public_signature_is_public() -> None:
+    public = [getattr(metspack, name) for name in metspack.__all__]
+    walked = (metspack.Package, metspack.Segment, metspack.CheckReport, metspack.Finding)
+    methods = [
+        each.fget if isinstance(each, property) else getattr(each, "func", each)
+        for kind in walked
+        for name, each in vars(kind).items()
+        if not name.startswith("_")
+    ]
+    named = {
+        each
+        for function in (*filter(isfunction, public), *filter(isfunction, methods))
+        for hint in get_type_hints(function).values()
+        for each in _named(hint)
+    }
+    assert named - set(public) == set()
+
+
+def test_severities_are_ordered() -> None:
+    info, warning, error = Severity.INFO, Severity.WARNING, Severity.ERROR
+    assert sorted([error, info, warning]) == [info, warning, error]
+    assert info < warning < error
+    assert error >= warning > info <= info  # noqa: PLR0124 -- equal ones are that, too
+    with pytest.raises(TypeError):
+        _ = error > 1
+
+
+def test_a_finding_says_what_explain_prints(northwind: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    metspack.build(northwind, out, SMALL)
+    (out / "Northwind_lobseg_1" / "mets.xml").unlink()
+    found = metspack.check(out)
+    assert not found.ok
+    for each in found.findings():
+        told = metspack.explain(each.code)
+        assert (each.title, each.clause, each.remedy) == (told.title, told.clause, told.remedy)
+        assert all(told.to_json()[name] for name in ("code", "title", "severity", "meaning", "clause"))
+    requirement = metspack.Finding(
+        code="M030", severity=Severity.ERROR, path="METS.xml", message="", requirement="CSIP60"
+    )
+    assert requirement.title == metspack.explain("CSIP60").title
+
+
+def test_a_report_can_be_asked_before_and_after(northwind: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    metspack.build(northwind, out, SMALL)
+    assert metspack.check(out).ok
+    lob = next(out.rglob("record3.bin"))
+    lob.write_bytes(lob.read_bytes()[:-1] + b"#")
+    (out / "unlisted").write_bytes(b"")
+    everything = list(metspack.check(out))
+    asked = metspack.check(out)
+    first = next(asked)
+    assert not asked.ok
+    assert [first, *asked] == everything
+    assert list(asked.findings()) == sorted(everything, key=lambda each: (each.path, each.line, each.code))
+    assert asked.summary.errors == sum(each.severity is Severity.ERROR for each in everything)
+    walked = list(metspack.Package(out).check())
+    assert walked == everything
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "xml", "sarif"])
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_report_is_the_one_of_the_command(
+    northwind: Path, tmp_path: Path, metspack_command: Commands, ending: str, is_begun: bool
+) -> None:
+    out = tmp_path / "out"
+    metspack.build(northwind, out, SMALL)
+    next(out.rglob("record3.bin")).unlink()
+    here, there = tmp_path / f"here.{ending}", tmp_path / f"there.{ending}"
+    found = metspack.check(out)
+    if is_begun:
+        assert not found.ok
+    metspack.report(found, here)
+    assert metspack_command("check", out, "--report", there, "-q").code == 1
+    assert here.read_text() == there.read_text()
+    metspack.report(found, [str(here)])
+
+
+@pytest.mark.parametrize("ending", ["txt", "html"])
+def test_a_page_has_its_figures_whenever_it_is_asked_for(
+    northwind: Path, tmp_path: Path, ending: str
+) -> None:
+    out = tmp_path / "out"
+    metspack.build(northwind, out, SMALL)
+    next(out.rglob("record3.bin")).unlink()
+    early, late = tmp_path / f"early.{ending}", tmp_path / f"late.{ending}"
+    metspack.report(metspack.check(out), early)
+    found = metspack.check(out)
+    assert not found.ok
+    metspack.report(found, late)
+    assert "F001" in early.read_text() == late.read_text()
+    assert ending == "txt" or "44,021" in early.read_text()
+
+
+def test_results_are_the_json_of_the_commands(
+    northwind: Path, tmp_path: Path, metspack_command: Commands
+) -> None:
+    out, other = tmp_path / "out", tmp_path / "other"
+    metspack.build(northwind, out, SMALL)
+    metspack.build(northwind, other, PARTS)
+    source, files, size = str(northwind), "--max-files", "--max-bytes"
+    results: list[tuple[Any, tuple[str, ...]]] = [
+        (metspack.plan(northwind, SMALL), ("plan", source, files, "4", size, "45000")),
+        (metspack.inspect(northwind), ("inspect", source)),
+        (metspack.inspect(northwind, verify=True), ("inspect", source, "--verify")),
+        (metspack.links(out), ("links", str(out))),
+        (metspack.roundtrip(out), ("roundtrip", str(out))),
+        (metspack.check(out), ("check", str(out))),
+        (metspack.diff(out, other), ("diff", str(out), str(other))),
+    ]
+    for result, arguments in results:
+        printed = json.loads(metspack_command(*arguments, "--json").out)
+        assert result.to_json()
+        for name, value in result.to_json().items():
+            assert name == "counts" or printed[name] == json.loads(json.dumps(value)), (arguments, name)
+    assert [each.ok for each, _ in results if not isinstance(each, metspack.Draft)] == [True] * 5 + [False]
+
+
+def test_other_results_are_reported_as_json(northwind: Path, tmp_path: Path) -> None:
+    links = metspack.inspect(northwind)
+    metspack.report(links, tmp_path / "inspected.json")
+    assert json.loads((tmp_path / "inspected.json").read_text()) == json.loads(json.dumps(links.to_json()))
+    with pytest.raises(ConfigError, match="only the report of a check has other forms"):
+        metspack.report(links, tmp_path / "inspected.html")
+    with pytest.raises(ConfigError, match="does not say which form"):
+        metspack.report(metspack.check(tmp_path), tmp_path / "report.pdf")
+    with pytest.raises(metspack.TargetExistsError):
+        metspack.report(links, tmp_path / "inspected.json")
+
+
+FORMS = {
+    "folder": SMALL,
+    "zip": replace(SMALL, pack="zip"),
+    "tar": replace(SMALL, pack="tar"),
+    "parts": PARTS,
+    "csip": replace(SMALL, dialect="csip"),
+    "csip in zip": replace(SMALL, dialect="csip", pack="zip"),
+    "siard22": replace(SMALL, layout="siard22"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_package_is_walked(northwind: Path, tmp_path: Path, form: str) -> None:
+    out = tmp_path / "out"
+    built = metspack.build(northwind, out, FORMS[form])
+    with metspack.Package(str(out)) as package:
+        assert (package.objid, package.name, package.path) == (built.objid, "Northwind", out)
+        (archive,) = package.archives
+        assert (archive.siard_version, archive.database) == ("2.2", "Northwind")
+        assert "dbo.Categories" in archive.tables
+        assert [each.number for each in package.segments] == list(range(built.segments))
+        assert sum(each.bytes for each in package.segments) == built.bytes
+        lobs = list(package.lobs())
+        assert lobs == list(metspack.list_lobs(out))
+        parts = [[file for lob in each.lobs() for file in lob.files] for each in package.segments]
+        for segment, held in zip(package.segments, parts, strict=True):
+            own = [file for file in held if file.path.startswith(f"{segment.path}/")]
+            assert (len(own), sum(file.size or 0 for file in own)) == (segment.files, segment.bytes)
+        assert {lob.id for each in package.segments for lob in each.lobs()} == {lob.id for lob in lobs}
+        with package.open_lob(lobs[0].id) as file:
+            assert len(file.read()) == lobs[0].size
+        assert package.check().ok
+        assert package.faults == ()
+    with pytest.raises(metspack.SourceNotFoundError):
+        metspack.Package(tmp_path / "no")

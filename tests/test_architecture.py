@@ -40,6 +40,8 @@ PACKAGES = 17
 SOFT, HARD, SPLINTER = 400, 700, 60
 
 LONG: Mapping[str, str] = {
+    "metspack.api": "every function for Python programs, and the package that they walk through",
+    "metspack.restoring.roundtrip": "one proof, and its report",
     "metspack.building.build": "one build from source to publication, in its order",
     "metspack.building.placing": "every way of placing LOBs, alone or in runs, copied or linked",
     "metspack.building.segments": "the work on segments: placed whole or in stretches, and described",
@@ -98,7 +100,9 @@ SMALL: Mapping[str, str] = {
 }
 """Modules under 60 lines with one importer, each with why it stands alone."""
 
-SHARED_NAMES: Mapping[str, str] = {}
+SHARED_NAMES: Mapping[str, str] = {
+    "Package": "the package of the public API is a face of the one in packages/, which programs do not see",
+}
 """Class names that stand in two modules, each with why that is one concept or cannot be mistaken."""
 
 _VERBS = {"check", "tell", "write"}

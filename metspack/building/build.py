@@ -22,13 +22,14 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import writing
+from metspack.files.reading import StrPath, as_path
 from metspack.files.staging import Partial, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import dialects, filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
-from metspack.model import Limits, LinkMode, Segment
+from metspack.model import Limits, LinkMode, PlannedSegment
 from metspack.planning import assignment, planfile, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split, slip_words
@@ -73,8 +74,8 @@ class BuildOptions(PackageOptions):
     split: Split = Split.FILL
     lob_folder_style: FolderStyle | None = None
     reader: str | None = None
-    plan: Path | None = None
-    base: Path | None = None
+    plan: StrPath | None = None
+    base: StrPath | None = None
     min_size: int | None = None
     add_digests: bool = False
     siard_version: str | None = None
@@ -82,7 +83,7 @@ class BuildOptions(PackageOptions):
     lob_manifest: bool = False
     pack: str | None = None
     link_mode: LinkMode = LinkMode.COPY
-    trust_checksums: tuple[str, ...] = ()
+    trust_checksums: tuple[StrPath, ...] = ()
     spot_check: str | None = None
     jobs: int | None = 1
 
@@ -160,7 +161,7 @@ class BuildWork:
         self.options = options
         self.progress = progress
         self.version = building_options.written_version(self.archive, options.siard_version)
-        self.plan = PlanFile(options.plan) if options.plan else None
+        self.plan = PlanFile(as_path(options.plan)) if options.plan else None
         self.division = self.plan.header.division if self.plan else division(options, self.version)
         self.name = building_options.name(options, source.stem, self.plan.header.name if self.plan else None)
         is_packed = options.pack is not None
@@ -308,7 +309,7 @@ class BuildWork:
         if not options.trust_checksums:
             return None
         cells = manifests.CELLS in options.trust_checksums
-        paths = [Path(each) for each in options.trust_checksums if each != manifests.CELLS]
+        paths = [as_path(each) for each in options.trust_checksums if each != manifests.CELLS]
         added = segments.digest_for_cells(options.algorithm) if options.add_digests else options.algorithm
         with manifests.ChecksumLists(paths) as lists:
             trust = manifests.Trust(
@@ -389,7 +390,7 @@ class BuildWork:
         if self._placing is None:
             processes.prepare(segments.place, self.options.jobs, files=self._expected)
 
-    def _agreement(self) -> Callable[[Segment | None], None]:
+    def _agreement(self) -> Callable[[PlannedSegment | None], None]:
         """Return a check of each segment, and None at the end, against the plan file if there is one."""
         if self.plan is None:
             return lambda _segment: None

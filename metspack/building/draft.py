@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
-from metspack.model import RunSlot, Segment
+from metspack.model import PlannedSegment, RunSlot
 from metspack.planning import assignment, planfile
 from metspack.planning.division import planned, slip_words
 from metspack.planning.planfile import PlanHeader
@@ -37,7 +38,7 @@ class Draft:
     dialect: Dialect
     objid: str
     version: str | None
-    segments: tuple[Segment, ...]
+    segments: tuple[PlannedSegment, ...]
     lobs: int
     split: int
     kept: int
@@ -54,16 +55,45 @@ class Draft:
         """The bytes in all segments."""
         return sum(each.bytes for each in self.segments)
 
-    def folder(self, segment: Segment) -> str:
+    def __iter__(self) -> Iterator[PlannedSegment]:
+        """Yield the segments."""
+        return iter(self.segments)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the plan as data for JSON."""
+        head = self.header
+        limits = head.division.limits
+        return {
+            "name": head.name,
+            "objid": self.objid or None,
+            "siard_version": self.version,
+            "layout": head.division.layout.name,
+            "split": head.division.split.value,
+            "limits": {"max_files": limits.files, "max_bytes": limits.bytes},
+            "min_size": head.min_size,
+            "lobs": self.lobs,
+            "split_lobs": self.split,
+            "kept_inside": self.kept,
+            "files": self.files,
+            "bytes": self.bytes,
+            "segments": [
+                {"name": self.folder(each), "objid": self.child_objid(each), **planfile.described(each)}
+                for each in self.segments
+            ],
+            "readers": self.readers.document() if self.readers else [],
+            "warnings": list(self.warnings),
+        }
+
+    def folder(self, segment: PlannedSegment) -> str:
         """Return the folder of a segment below the package's."""
         layout = self.header.division.layout
         return layout.segment_folder(self.header.name, segment.container, segment.index)
 
-    def child_objid(self, segment: Segment) -> str:
+    def child_objid(self, segment: PlannedSegment) -> str:
         """Return the OBJID of the child IP that a segment becomes."""
         return self.spot(segment).objid
 
-    def spot(self, segment: Segment) -> SegmentSpot:
+    def spot(self, segment: PlannedSegment) -> SegmentSpot:
         """Return the folder of the child IP that a segment becomes, and its OBJID."""
         layout, name = self.header.division.layout, self.header.name
         words = SegmentWords(
@@ -86,7 +116,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
     """
     given = None if options.name is None else ids.given_name(options.name)
     progress = progress or Silent()
-    segments: list[Segment] = []
+    segments: list[PlannedSegment] = []
     lobs = split = 0
     traits = LobTraits()
     with (
@@ -106,7 +136,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             for first in sharing.firsts(found, division.layout.container(found.place))
         )
         for event in planned(own, division.limits, split=division.split, layout=division.layout):
-            if isinstance(event, Segment):
+            if isinstance(event, PlannedSegment):
                 segments.append(event)
             elif isinstance(event, RunSlot):
                 lobs += len(event.run)

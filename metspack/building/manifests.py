@@ -18,6 +18,7 @@ from metspack.building import placing
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, algorithm_name, is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import reading, tempdb, writing
+from metspack.files.reading import StrPath
 from metspack.layouts import Layout, siard22
 from metspack.locations import mappingtxt
 from metspack.mets import dialects, filetable
@@ -217,7 +218,7 @@ def share(text: str) -> Fraction:
     return Fraction(found[1]) / 100
 
 
-def trusted_sources(sources: Sequence[str], spot_check: str | None, *, has_cells: bool) -> str:
+def trusted_sources(sources: Sequence[StrPath], spot_check: str | None, *, has_cells: bool) -> str:
     """Return whose checksums are trusted, as PREMIS says it; "" for nobody's.
 
     ``has_cells``: there is an archive. Raises ``ConfigError`` for a source that is not there.
@@ -410,11 +411,12 @@ class TrustedTotals:
         """Return the numbers by their names."""
         return {name: getattr(self, name) for name in ("taken", "computed", "compared", "without")}
 
-    def words(self, sources: Sequence[str], lists: ChecksumLists) -> Iterator[str]:
+    def words(self, sources: Sequence[StrPath], lists: ChecksumLists) -> Iterator[str]:
         """Yield sentences on what was trusted, and on what the lists lack or have besides."""
         yield (
-            f"{counted(self.taken, 'checksum')} of LOBs taken from {', '.join(sources)}, {self.computed:,} "
-            f"computed; {counted(self.compared, 'LOB')} read and compared with what was taken"
+            f"{counted(self.taken, 'checksum')} of LOBs taken from {', '.join(map(str, sources))}, "
+            f"{self.computed:,} computed; {counted(self.compared, 'LOB')} read and compared with what was "
+            "taken"
         )
         if self.without:
             first = f"the first {self.first}: computed"

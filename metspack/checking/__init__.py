@@ -5,12 +5,12 @@ Names are loaded when they are first used: a code is explained without what a ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from metspack.errors import ConfigError
+from metspack.model import Explanation, Finding, explain_by
 
 if TYPE_CHECKING:
     from metspack.checking.codes import ALL_CODES, Code, Rule, told_as
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from metspack.checking.opening import weight
     from metspack.checking.options import Level
     from metspack.checking.run import Checked, Checking, CheckSummary, Observer, PackageResult, check
-    from metspack.model import Severity
 
 __all__ = [
     "ALL_CODES",
@@ -61,22 +60,6 @@ _CODES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """The explanation of a code or requirement: its meaning, its clause and its remedy.
-
-    ``example`` is what to write, for a requirement: XML, or paths; empty where there is none.
-    """
-
-    code: str
-    title: str
-    severity: Severity
-    meaning: str
-    clause: str
-    remedy: str
-    example: str = ""
-
-
 @cache
 def explained(code: str) -> Explanation:
     """Return the meaning and the remedy of a finding code or of a requirement of E-ARK.
@@ -97,6 +80,15 @@ def explained(code: str) -> Explanation:
         clause=rule.clause,
         remedy=rule.remedy,
     )
+
+
+def _explained_finding(finding: Finding) -> Explanation:
+    from metspack.checking.codes import told_as  # noqa: PLC0415
+
+    return explained(told_as(finding))
+
+
+explain_by(_explained_finding)
 
 
 def _explained_requirement(code: str) -> Explanation:

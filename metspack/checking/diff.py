@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum, unique
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from metspack.checking.catalogue import Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
@@ -273,3 +275,45 @@ def _said(size: int | None, algorithm: str | None, digest: str | None) -> str:
         f"{algorithm} {digest}" if digest else "no digest",
     )
     return ", ".join(parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffReport:
+    """The differences between two packages."""
+
+    first: Path
+    second: Path
+    by_bytes: bool
+    differences: tuple[Difference, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no difference."""
+        return not self.differences
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of differences of each kind, as ``file_added``."""
+        names = (f"{each.what} {each.kind.value}".lower().replace(" ", "_") for each in self.differences)
+        return dict(sorted(Counter(names).items()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the differences as data for JSON, as ``metspack diff --json`` prints them."""
+        return {
+            "first": str(self.first),
+            "second": str(self.second),
+            "by_bytes": self.by_bytes,
+            "counts": self.counts,
+            "differences": [_plain(each) for each in self.differences],
+        }
+
+
+def _plain(each: Difference) -> dict[str, Any]:
+    return {
+        "what": each.what,
+        "kind": each.kind.value,
+        "name": each.name,
+        "other": each.other or None,
+        "before": each.before or None,
+        "after": each.after or None,
+    }

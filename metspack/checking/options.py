@@ -22,6 +22,7 @@ from metspack.checking.mets.grammar import Grammar
 from metspack.checking.similarity import likeness, nearest
 from metspack.errors import ConfigError, MetspackError
 from metspack.files import reading
+from metspack.files.reading import StrPath, as_path
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
 from metspack.mets.packages import stem_of_pack
@@ -410,19 +411,19 @@ class CheckOptions:
     """
 
     level: Level = Level.FULL
-    roots: tuple[Path, ...] = ()
+    roots: tuple[StrPath, ...] = ()
     sample: str | None = None
     seed: int = SEED
-    schema_dir: Path | None = None
+    schema_dir: StrPath | None = None
     strict_schema: bool = False
     jobs: int | None = 1
     profile: Profile = Profile.AUTO
     budgets: Budgets = field(default_factory=Budgets)
-    expect: Path | None = None
+    expect: StrPath | None = None
 
     def looking(self) -> Looking:
         """Return the parsed options; raises ``ConfigError`` if one of them is not valid."""
-        judged_by = None if self.schema_dir is None else grammar.of_folder(self.schema_dir)
+        judged_by = None if self.schema_dir is None else grammar.of_folder(as_path(self.schema_dir))
         if self.strict_schema:
             schema.check_second_engine(judged_by)
         return Looking(
@@ -433,5 +434,5 @@ class CheckOptions:
             strict=self.strict_schema,
             jobs=self.jobs,
             profile=self.profile,
-            expected=None if self.expect is None else expected(self.expect, self.budgets),
+            expected=None if self.expect is None else expected(as_path(self.expect), self.budgets),
         )

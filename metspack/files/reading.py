@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Self
 
 from metspack.digests import OCTETS, digest_function
-from metspack.errors import MetspackError, SourceError
+from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.processes import ThreadedHashers
 from metspack.sizes import TextLength
 
@@ -33,6 +33,32 @@ BLOCK = 1 << 16
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _WALK = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
+
+
+StrPath = str | os.PathLike[str]
+"""A path as a program gives it."""
+
+
+def as_path(given: StrPath) -> Path:
+    """Return a path that a program gave; raises ``ConfigError`` for what no file or folder can be called."""
+    text = os.fspath(given)
+    if not isinstance(text, str):
+        raise ConfigError(f"a path is a str or a Path, not {given!r}", hint="Decode it with os.fsdecode.")
+    try:
+        is_name = bool(text) and "\0" not in text and bool(os.fsencode(text))
+    except UnicodeEncodeError:  # half a character of UTF-16
+        is_name = False
+    if not is_name:
+        raise ConfigError(
+            f"{text!r} is not a path",
+            hint="A path has at least one character, no NUL, and no half of a surrogate pair.",
+        )
+    return Path(text)
+
+
+def as_paths(given: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
+    """Return one path or several as ``as_path`` does; a ``str`` is one path, and not its letters."""
+    return (as_path(given),) if isinstance(given, str | bytes | os.PathLike) else tuple(map(as_path, given))
 
 
 class Closable(ABC):

@@ -16,7 +16,7 @@ from metspack.files import tempdb
 from metspack.layouts.names import stem_of
 from metspack.model import LONGEST, Budgets, Digest, LobCell, LobPlace, number_of
 from metspack.packages import cells
-from metspack.packages.lobs import HeldLob, ListedFile
+from metspack.packages.lobs import HeldLob, HeldSegment, ListedFile
 from metspack.packages.package import Package
 from metspack.siard import tables
 from metspack.siard.metadata import Table
@@ -87,16 +87,23 @@ class LobListing(Iterator[LobEntry]):
     """The LOBs of a package as the cells of its archives name them, then those that METS alone lists.
 
     They come in the order of archives, tables and rows. ``table`` and ``column`` leave out all others: they
-    are names (``dbo.Categories``, ``Picture``), or numbers as in IDs (``s0.t2``, ``c4``). ``faulty`` counts
-    the LOBs with a fault so far. Raises ``ConfigError`` for a table or a column that does not exist, and
-    ``SourceError`` at the end for an archive that cannot be read, whose LOBs come as METS lists them. For one
-    thread.
+    are names (``dbo.Categories``, ``Picture``), or numbers as in IDs (``s0.t2``, ``c4``). Of a ``segment``
+    come those alone that it holds, or parts of which it holds. ``faulty`` counts the LOBs with a fault so
+    far. Raises ``ConfigError`` for a table or a column that does not exist, and ``SourceError`` at the end
+    for an archive that cannot be read, whose LOBs come as METS lists them. For one thread.
     """
 
     def __init__(
-        self, package: Package, *, table: str = "", column: str = "", budgets: Budgets | None = None
+        self,
+        package: Package,
+        *,
+        table: str = "",
+        column: str = "",
+        segment: HeldSegment | None = None,
+        budgets: Budgets | None = None,
     ) -> None:
         self.faulty = 0
+        self._within = None if segment is None else _Within(package, segment)
         self._package = package
         self._table = table
         self._column = column
@@ -107,7 +114,7 @@ class LobListing(Iterator[LobEntry]):
 
     def __next__(self) -> LobEntry:
         """Return the next LOB."""
-        entry = next(self._entries)
+        entry = next(each for each in self._entries if self._within is None or self._within.has(each))
         self.faulty += bool(entry.fault)
         return entry
 
@@ -154,6 +161,8 @@ class LobListing(Iterator[LobEntry]):
             )
             names = {table.label, table.name, f"s{table.schema}.t{table.number}"}
             is_meant = not self._table or self._table in names
+            if self._within is not None and (table.schema, table.number) not in self._within.tables:
+                continue
             if is_meant and columns:
                 self._taken[table.schema, table.number] = columns
                 yield table, columns
@@ -261,6 +270,43 @@ def _own_path(entry: LobEntry) -> str:
     """Return the path of the file that a LOB is, "" for one in parts or in the archive."""
     only = entry.files[0] if len(entry.files) == 1 else None
     return "" if only is None or only.entry else only.path
+
+
+_IN_SEGMENT = "(m.path = ? OR (m.path >= ? AND m.path < ?))"
+
+
+def _bounds(segment: HeldSegment) -> tuple[str, str, str]:
+    """Return the values of ``_IN_SEGMENT``: a child's METS, and those of its representations below it."""
+    below = "/".join((*segment.folder, "representations"))
+    return "/".join(segment.mets), f"{below}/", f"{below}0"
+
+
+def segment_weight(package: Package, segment: HeldSegment) -> tuple[int, int]:
+    """Return the number of the files of LOBs that a child lists, and their bytes as METS gives them."""
+    sql = (
+        "SELECT count(*), coalesce(sum(e.size), 0) FROM entry e JOIN mets m ON m.id = e.mets "  # noqa: S608
+        f"WHERE e.lob IS NOT NULL AND {_IN_SEGMENT}"
+    )
+    files, size = package.index.row(sql, *_bounds(segment)) or (0, 0)
+    return files, size
+
+
+class _Within:
+    """A child as a limit of a list: the names that files have of it, and the tables whose LOBs it holds."""
+
+    def __init__(self, package: Package, segment: HeldSegment) -> None:
+        called = f"SELECT coalesce(m.called, m.objid, '') FROM mets m WHERE {_IN_SEGMENT}"  # noqa: S608
+        self._called = {row[0] for row in package.index.rows(called, *_bounds(segment))}
+        listed = (
+            "SELECT e.lob FROM entry e JOIN mets m ON m.id = e.mets "  # noqa: S608 -- a constant
+            f"WHERE e.lob IS NOT NULL AND {_IN_SEGMENT}"
+        )
+        places = (cells.place_of(lob) for (lob,) in package.index.rows(listed, *_bounds(segment)))
+        self.tables = {(each.schema, each.table) for each in places if each is not None}
+
+    def has(self, entry: LobEntry) -> bool:
+        """Return whether the child holds a LOB, or a part of it."""
+        return any(file.segment in self._called for file in entry.files)
 
 
 class _CellsOfTable:

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from metspack.containers.ipreader import OpenPacks
-from metspack.errors import SourceError, SourceNotFoundError
+from metspack.errors import LobNotFoundError, SourceError, SourceNotFoundError
 from metspack.files.reading import Closable
 from metspack.files.staging import NOT_FOUND
 from metspack.layouts.names import SIARD, is_archive
@@ -301,7 +301,7 @@ class Package(Closable):
 
     def _absent(self, lob: str) -> SourceError:
         hint = self._likelier(lob)
-        return self._with_faults(SourceError(f"the package has no LOB {lob[:200]!r}", hint=hint))
+        return self._with_faults(LobNotFoundError(f"the package has no LOB {lob[:200]!r}", hint=hint))
 
     def _likelier(self, lob: str) -> str:
         row = self.index.row("SELECT lob FROM entry WHERE xml_id = ? AND lob IS NOT NULL", lob)
@@ -434,6 +434,11 @@ def _found(path: Path) -> tuple[Path, str]:
 
 
 _SEVERAL = 2
+
+
+def as_id(lob: str) -> str:
+    """Return an id of a LOB as a person gives it without what no id in XML can have: half a character."""
+    return lob.encode(errors="replace").decode()
 
 
 def listed_id(package: Package, lob: str) -> str:

@@ -673,6 +673,7 @@ def opened(
     """
     package = Package(path, budgets)
     try:
+        only = tuple(map(packages_package.as_id, only))
         selected, places = packages_package.selected_archive(package, archive, only, hint)
         _check(package, partial=bool(only))
         selection = Selection(only=places)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from metspack import processes
 from metspack.errors import ConfigError
-from metspack.model import LobPlace, LobRef, LobRun, RunSlot, Segment, Slot, ZipExtent, number_of
+from metspack.model import LobPlace, LobRef, LobRun, PlannedSegment, RunSlot, Slot, ZipExtent, number_of
 from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
@@ -61,7 +61,7 @@ class Course:
     LOBs, in the order of the cells. ``fingerprint`` is "" until all is planned.
     """
 
-    segments: list[Segment] = field(default_factory=list)
+    segments: list[PlannedSegment] = field(default_factory=list)
     keys: list[tuple[str, int]] = field(default_factory=list)
     joined: set[int] = field(default_factory=set)
     cuts: dict[int, list[int]] = field(default_factory=dict)
@@ -117,7 +117,7 @@ def assign(
     *,
     sharing: Sharing,
     departs: Callable[[Iterable[str]], object],
-    agreed: Callable[[Segment | None], None],
+    agreed: Callable[[PlannedSegment | None], None],
     grown: Callable[[Course], object] = lambda _: None,
 ) -> Course:
     """Plan, and write every segment's slice of the plan into ``work``.
@@ -141,7 +141,7 @@ def assign(
 
     try:
         for event in planned(own(), division.limits, split=division.split, layout=division.layout):
-            if isinstance(event, Segment):
+            if isinstance(event, PlannedSegment):
                 writer.close(event)
                 agreed(event)
                 grown(writer.course)
@@ -244,7 +244,7 @@ class _CourseWriter:
             self._open[key] = number, slices.Slice(slices.path(self._work, number))
         return self._open[key]
 
-    def close(self, segment: Segment) -> None:
+    def close(self, segment: PlannedSegment) -> None:
         number, file = self._open.pop((segment.container, segment.index))
         file.close()
         if file.cuts:

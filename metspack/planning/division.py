@@ -11,7 +11,7 @@ from typing import overload
 
 from metspack.errors import PlanError
 from metspack.layouts import Layout, lobseg
-from metspack.model import ClosedBy, Limits, LobRef, LobRun, Part, RunSlot, Segment, Slot
+from metspack.model import ClosedBy, Limits, LobRef, LobRun, Part, PlannedSegment, RunSlot, Slot
 from metspack.sizes import counted, rounded
 
 PRESETS = {
@@ -98,19 +98,19 @@ def _meant(limit: int, average: float) -> str:
 @overload
 def planned(
     lobs: Iterable[LobRef], limits: Limits, *, split: Split = ..., layout: Layout = ...
-) -> Iterator[Slot | Segment]: ...
+) -> Iterator[Slot | PlannedSegment]: ...
 @overload
 def planned(
     lobs: Iterable[LobRef | LobRun], limits: Limits, *, split: Split = ..., layout: Layout = ...
-) -> Iterator[Slot | RunSlot | Segment]: ...
+) -> Iterator[Slot | RunSlot | PlannedSegment]: ...
 def planned(
     lobs: Iterable[LobRef | LobRun],
     limits: Limits,
     *,
     split: Split = Split.NEVER,
     layout: Layout = lobseg.LAYOUT,
-) -> Iterator[Slot | RunSlot | Segment]:
-    """Yield a ``Slot`` for every LOB or part of one, and each ``Segment`` as soon as it is closed.
+) -> Iterator[Slot | RunSlot | PlannedSegment]:
+    """Yield a ``Slot`` for every LOB or part of one, and each ``PlannedSegment`` as soon as it is closed.
 
     LOBs that come together go together, in a ``RunSlot`` for each segment: what they are in is the same.
 
@@ -154,7 +154,7 @@ def planned(
     yield from _close_all(fillings, numbers)
 
 
-def _close_all(fillings: dict[str, _Filling], numbers: dict[str, int]) -> Iterator[Segment]:
+def _close_all(fillings: dict[str, _Filling], numbers: dict[str, int]) -> Iterator[PlannedSegment]:
     """Close all open segments, which hold at least one file each, and keep their next numbers."""
     for container, filling in fillings.items():
         yield filling.close(ClosedBy.END)
@@ -176,7 +176,7 @@ class _Filling:
     last: str = ""
     ends_in_part: bool = False
 
-    def take(self, lob: LobRef) -> Iterator[Slot | Segment]:
+    def take(self, lob: LobRef) -> Iterator[Slot | PlannedSegment]:
         """Yield the slots of a LOB, and before each the segment that it closes."""
         limit = self.limits.bytes
         if limit is not None and lob.size > limit:
@@ -191,7 +191,7 @@ class _Filling:
         yield from self._close_before(lob.size, apart=self.is_alone and self.ends_in_part)
         yield self._take(lob, None)
 
-    def take_run(self, run: LobRun) -> Iterator[RunSlot | Segment]:
+    def take_run(self, run: LobRun) -> Iterator[RunSlot | PlannedSegment]:
         """Yield the slots of LOBs, none larger than a segment, and the segments that they close."""
         start = 0
         while start < len(run):
@@ -217,7 +217,7 @@ class _Filling:
         """Whether parts share their segment with no other LOB."""
         return self.split is Split.ALONE
 
-    def _parts(self, lob: LobRef, limit: int) -> Iterator[Slot | Segment]:
+    def _parts(self, lob: LobRef, limit: int) -> Iterator[Slot | PlannedSegment]:
         number = offset = 0
         while offset < lob.size:
             yield from self._close_before(1, apart=self.is_alone)
@@ -227,7 +227,7 @@ class _Filling:
             number += 1
             offset += size
 
-    def _close_before(self, least: int, *, apart: bool) -> Iterator[Segment]:
+    def _close_before(self, least: int, *, apart: bool) -> Iterator[PlannedSegment]:
         """Yield the segment, closed, when it has no room for ``least`` bytes or must not be shared."""
         if not self.files:
             return
@@ -247,9 +247,9 @@ class _Filling:
         self.bytes += slot.size
         return slot
 
-    def close(self, closed_by: ClosedBy) -> Segment:
+    def close(self, closed_by: ClosedBy) -> PlannedSegment:
         """Return the segment that was open, and open the next."""
-        segment = Segment(
+        segment = PlannedSegment(
             container=self.container,
             index=self.index,
             first=self.first,

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from metspack.errors import PlanError
 from metspack.files import reading
 from metspack.layouts import LAYOUTS
-from metspack.model import ClosedBy, Limits, Segment
+from metspack.model import ClosedBy, Limits, PlannedSegment
 from metspack.planning.division import Division, Split
 from metspack.sizes import counted
 
@@ -56,7 +56,7 @@ def header(name: str, source: PlanSource, division: Division, min_size: int | No
     )
 
 
-def lines(head: PlanHeader, segments: Iterable[Segment]) -> Iterator[str]:
+def lines(head: PlanHeader, segments: Iterable[PlannedSegment]) -> Iterator[str]:
     """Yield the plan's lines, each with its line feed."""
     yield _line(
         {
@@ -76,7 +76,7 @@ def lines(head: PlanHeader, segments: Iterable[Segment]) -> Iterator[str]:
         yield _line(described(segment))
 
 
-def described(segment: Segment) -> dict[str, object]:
+def described(segment: PlannedSegment) -> dict[str, object]:
     """Return a segment as a plan file and ``plan --json`` have it."""
     return {
         **({"container": segment.container} if segment.container else {}),
@@ -155,11 +155,11 @@ class PlanFile:
             hint="Make the plan again with: metspack plan",
         )
 
-    def segments(self) -> Iterator[Segment]:
+    def segments(self) -> Iterator[PlannedSegment]:
         """Yield the planned segments in order."""
         for number, value in self._lines:
             try:
-                yield Segment(
+                yield PlannedSegment(
                     container=str(value.get("container", "")),
                     index=int(str(value["segment"])),
                     first=str(value["first"]),
@@ -183,7 +183,7 @@ class PlanFile:
                     hint="The source is another file or was changed; plan again.",
                 )
 
-    def agreement(self, head: PlanHeader) -> Callable[[Segment | None], None]:
+    def agreement(self, head: PlanHeader) -> Callable[[PlannedSegment | None], None]:
         """Return a check of each segment, and None at the end; it raises ``PlanError`` where they differ.
 
         Raises ``PlanError`` itself as ``fitting`` does.
@@ -191,7 +191,7 @@ class PlanFile:
         self.check_fits(head)
         expected = self.segments()
 
-        def agreed(segment: Segment | None) -> None:
+        def agreed(segment: PlannedSegment | None) -> None:
             if (plan := next(expected, None)) != segment:
                 raise PlanError(
                     f"{self._path} no longer fits its source: it plans {_words(plan)}, "
@@ -202,7 +202,7 @@ class PlanFile:
         return agreed
 
 
-def _words(segment: Segment | None) -> str:
+def _words(segment: PlannedSegment | None) -> str:
     if segment is None:
         return "no further segment"
     return (

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import islice
+from json import loads
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+from metspack.checking import Checked, Checking, weight
+from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import reading, writing
-from metspack.reporting import json, junit, text
-from metspack.reporting.model import Frame
+from metspack.files.reading import as_paths
+from metspack.model import Finding
+from metspack.progress import Progress
+from metspack.reporting import facts, json, junit, text
+from metspack.reporting.model import Frame, ReportFacts
 from metspack.reporting.store import FindingStore
 
 Blocks = Callable[[Frame, FindingStore, Mapping[str, Path]], Iterator[str]]
@@ -56,6 +64,7 @@ _FORMS = {
         blocks=lambda frame, kept, _roots: text.document(frame, kept), mark=b"metspackcheckof"
     ),
 }
+_FIGURED = {".html", ".txt", ".xml"}
 SUFFIXES = tuple(_FORMS)
 """The names' endings that choose a form, in any letter case."""
 
@@ -129,4 +138,106 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
         raise TargetExistsError(
             f"{target} exists already, and is not a report of this form",
             hint="Only earlier reports are replaced: choose another name, or move that file away.",
+        )
+
+
+class CheckReport(Checking):
+    """The report of a check: an iterator of its findings, which come as they are found.
+
+    ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep for the iterator what it has
+    not given yet. ``summary`` and ``graphs`` (the links) are of what was done so far.
+    """
+
+    def __init__(
+        self,
+        paths: tuple[Path, ...],
+        options: CheckOptions,
+        *,
+        created: str = "",
+        progress: Progress | None = None,
+    ) -> None:
+        self.paths = paths
+        self._created = created
+        self._options = options
+        self._shown = progress
+        self._looked = options.looking()
+        self._figures: list[ReportFacts] = []
+        self._folders: dict[str, Path] = {}
+        self._kept = FindingStore()
+        weakref.finalize(self, self._kept.close)
+        self._given: int | None = None
+        self._rest: Iterator[Finding] | None = None
+        advance = None if progress is None else progress.advance
+        super().__init__(paths, self._looked, advance, as_paths(options.roots))
+
+    def __next__(self) -> Finding:
+        """Return the next finding."""
+        if self._rest is not None:
+            return next(self._rest)
+        finding = self._next()
+        self._given = (self._given or 0) + 1
+        return finding
+
+    def _next(self) -> Finding:
+        if self._given is None:
+            self._given = 0
+            if self._shown is not None:
+                is_weighed = self._looked.level.hashes and self._looked.sample is None
+                self._shown.stage("Checking", weight(self.paths) if is_weighed else None)
+        finding = super().__next__()
+        self._kept.add(finding)
+        return finding
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error."""
+        self._end()
+        return not self.summary.errors
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield all findings by file, line, code and place, those too that the iterator gave already."""
+        self._end()
+        return self._kept.by_place()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as data for JSON, as ``metspack check --json`` prints it."""
+        self._end()
+        parsed: dict[str, Any] = loads("".join(json.document(self._frame(), self._kept)))
+        return parsed
+
+    def write(self, targets: Sequence[Path]) -> None:
+        """Write reports, their forms by the names' endings; see ``report``."""
+        report = self
+        if any(each.suffix.lower() in _FIGURED for each in targets) and self._observer is None:
+            if self._given is not None:  # what was read without the figures for them is read again
+                report = CheckReport(self.paths, self._options, created=self._created, progress=self._shown)
+            report._observer = report._gather
+        unpacked = (each for each in self.paths if each.is_dir() or each.suffix.lower() == ".xml")
+        folders = [each if each.is_dir() else each.parent for each in unpacked]
+        with ReportFiles(targets, folders) as files:
+            report._end()
+            files.write(report._frame(), report._kept, report._folders)
+
+    def _end(self) -> None:
+        if self._rest is not None:
+            return
+        given = self._given or 0
+        with suppress(StopIteration):
+            while True:
+                self._next()
+        self._rest = islice(self._kept.as_found(), given, None)
+
+    def _gather(self, checked: Checked, /) -> None:
+        self._folders[checked.prefix] = checked.package.root
+        self._folders.update({each: Path(each) for each in checked.places.given.values()})
+        self._figures.append(facts.facts_of(checked, self._looked.level))
+
+    def _frame(self) -> Frame:
+        return Frame(
+            path=", ".join(map(str, self.paths)),
+            level=self._looked.level.value,
+            summary=self.summary,
+            sample=self._looked.sample,
+            created=self._created,
+            facts=facts.together(self._figures),
         )

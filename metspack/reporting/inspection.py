@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from metspack.inspecting import survey
@@ -211,3 +212,18 @@ def _verification(verification: Verification, verdicts: Sequence[Verdict]) -> di
             for each in verdicts
         ],
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectionReport:
+    """The contents of a source; ``faults`` are those of LOBs that were verified."""
+
+    contents: Inspection
+    verification: Verification | None
+    faults: tuple[Verdict, ...]
+    ok: bool
+    document: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the inspection as data for JSON, as ``metspack inspect --json`` prints it."""
+        return self.document

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
@@ -189,3 +190,20 @@ def svg(graphs: Sequence[Graph]) -> Iterator[str]:
         title=f"Links of {', '.join(graph.path for graph in graphs)}",
         description=f"{counted(links, 'link')}, {faults:,} of them at fault.",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkReport:
+    """The links of packages: a graph of each, and how many errors were found in them."""
+
+    graphs: tuple[Graph, ...]
+    errors: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether every link leads where it should, in both directions."""
+        return not self.errors and not any(each.is_broken for each in self.graphs)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the links as data for JSON, as ``metspack links --json`` prints them."""
+        return document(self.graphs)

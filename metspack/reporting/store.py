@@ -113,6 +113,10 @@ class FindingStore(tempdb.Scratch):
         for each in findings:
             self.add(each)
 
+    def as_found(self) -> Iterator[Finding]:
+        """Yield all findings in the order in which they came."""
+        yield from self._found("ORDER BY id")
+
     def by_place(self) -> Iterator[Finding]:
         """Yield all findings by path, line, code and place, in the order found among equals."""
         yield from self._found("ORDER BY path, line, code, place, id")

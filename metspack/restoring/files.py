@@ -19,7 +19,7 @@ from metspack.building import manifests
 from metspack.building.placing import Placing, fragment, write_lines, write_manifest_fragments
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS
-from metspack.errors import MetspackError, SourceError, TargetError
+from metspack.errors import LobNotFoundError, MetspackError, SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
@@ -234,7 +234,7 @@ def _absent(source: Packaged, selected: str) -> SourceError:
     if selected.count(".") < _LEVELS:
         near = get_close_matches(selected, _columns(source, selected.count(".") + 1), n=1, cutoff=_CLOSE)
         hint = f"Did you mean {near[0]}?" if near else hint
-    return SourceError(f"the package has no LOB {selected[:200]!r}", hint=hint)
+    return LobNotFoundError(f"the package has no LOB {selected[:200]!r}", hint=hint)
 
 
 def _columns(source: Packaged, depth: int) -> dict[str, None]:

@@ -144,6 +144,7 @@ def found(package: Package, lob: str, *, verify: bool = True) -> HeldLob | Archi
     found by the cell. Raises ``SourceError`` as ``Package.lob`` does, for a cell that means nothing, and for
     a place that LOBs of several archives have.
     """
+    lob = packages_package.as_id(lob)
     packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
     if _may_be_listed(package, own := packages_package.listed_id(package, lob)):
         return package.lob(own)
@@ -159,6 +160,7 @@ def listed(package: Package, lob: str) -> str | None:
 
     An id that nothing knows is returned as it is. Raises ``SourceError`` as ``found`` does.
     """
+    lob = packages_package.as_id(lob)
     packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
     own = packages_package.listed_id(package, lob)
     for path, place in () if _may_be_listed(package, own) else packages_package.candidate_cells(package, lob):

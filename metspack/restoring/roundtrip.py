@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from metspack import processes
 from metspack.digests import digest_function
@@ -377,3 +377,56 @@ def proven(
     ``jobs`` is the number of processes that read LOBs, as many as help when None.
     """
     return Roundtrip(package, progress, budgets, jobs)
+
+
+class RoundtripReport(Iterator[Disagreement]):
+    """A proof that LOBs can be restored, as an iterator of what speaks against it; ``summary`` has totals.
+
+    ``ok`` and ``to_json`` read what is left to be read.
+    """
+
+    def __init__(self, path: Path, proof: Roundtrip) -> None:
+        self.path = path
+        self._proof = proof
+        self._found: list[Disagreement] = []
+
+    def __next__(self) -> Disagreement:
+        """Return the next disagreement."""
+        self._found.append(next(self._proof))
+        return self._found[-1]
+
+    @property
+    def summary(self) -> Summary:
+        """The totals so far; complete when the iterator is exhausted."""
+        return self._proof.summary
+
+    @property
+    def ok(self) -> bool:
+        """Whether every LOB can be restored as it was."""
+        for _ in self:
+            pass
+        return not self._found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the proof as data for JSON, as ``metspack roundtrip --json`` prints it."""
+        self.ok  # noqa: B018 -- reads what is left
+        said = self.summary
+        proofs = {evidence.name.lower(): number for evidence, number in said.evidence.items()}
+        return {
+            "package": str(self.path),
+            "disagreements": [
+                {
+                    "lob": each.lob,
+                    "part": each.part,
+                    "what": each.what,
+                    "expected": each.expected,
+                    "found": each.found,
+                }
+                for each in self._found
+            ],
+            "proven": proofs | {"nothing": said.unproven},
+            "lobs": said.lobs,
+            "split": said.split,
+            "inside": said.inside,
+            "bytes": said.bytes,
+        }

@@ -15,7 +15,7 @@ from typing import Any
 from metspack import safexml
 from metspack.errors import ConfigError, SourceError
 from metspack.files.byteranges import HeldMedium, Stretch
-from metspack.files.reading import Closable
+from metspack.files.reading import Closable, StrPath, as_path, as_paths
 from metspack.layouts.names import stem_of
 from metspack.locations import Convention, errors
 from metspack.locations.errors import (
@@ -75,9 +75,9 @@ class Grants:
     ``lob_roots`` instead: the names from there to there.
     """
 
-    lob_roots: tuple[Path, ...] = ()
-    drives: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
-    mapping: Path | None = None
+    lob_roots: tuple[StrPath, ...] = ()
+    drives: Mapping[str, StrPath] = field(default_factory=lambda: MappingProxyType({}))
+    mapping: StrPath | None = None
     divided: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -168,7 +168,9 @@ class Archive(Closable):
         return ()
 
     def _resolver(self, opened: forms.Opened, grants: Grants) -> Resolver:
-        for folder in (*grants.lob_roots, *grants.drives.values()):
+        lob_roots = as_paths(grants.lob_roots)
+        drives = {letter: as_path(folder) for letter, folder in grants.drives.items()}
+        for folder in (*lob_roots, *drives.values()):
             if not folder.is_dir():
                 raise ConfigError(
                     f"{folder} is not a folder",
@@ -177,13 +179,13 @@ class Archive(Closable):
         if grants.mapping is None:
             mapping, self._unread = mapping_beside(opened.folder)
         else:
-            mapping = read_mapping(grants.mapping)
+            mapping = read_mapping(as_path(grants.mapping))
         return Resolver(
             self.tree,
-            (opened.folder, *opened.own, *grants.lob_roots),
+            (opened.folder, *opened.own, *lob_roots),
             siard_name=opened.name,
             lob_folder=self.metadata.lob_folder,
-            drives=grants.drives,
+            drives=drives,
             mapping=mapping,
             divided={
                 names: Spot(root=1 + len(opened.own), path=path) for names, path in grants.divided.items()

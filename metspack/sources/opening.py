@@ -10,7 +10,7 @@ from typing import Any
 
 from metspack.digests import ReplacedDigest
 from metspack.errors import ConfigError, SourceError
-from metspack.files.reading import Closable
+from metspack.files.reading import Closable, StrPath, as_path
 from metspack.model import Budgets, Digest, LobRef, LobRun, one_by_one
 from metspack.progress import Progress
 from metspack.siard import forms
@@ -75,7 +75,7 @@ def opened(
     path: Path,
     budgets: Budgets | None = None,
     grants: Grants = Grants(),  # noqa: B008 -- frozen
-    base: Path | None = None,
+    base: StrPath | None = None,
 ) -> Source:
     """Return a source of LOBs: an archive in any form, a folder of LOBs, or a list with its ``base``.
 
@@ -87,7 +87,7 @@ def opened(
                 f"{path} is a list of files, and the folder in which its paths begin is not given",
                 hint="Name it: --base DIR.",
             )
-        return LooseLobs(path, base)
+        return LooseLobs(path, as_path(base))
     if base is not None:
         raise ConfigError(
             f"--base requires a list of files, and {path} is not one",

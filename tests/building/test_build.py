@@ -24,7 +24,7 @@ from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.errors import PlanError, SourceError
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import Software
-from metspack.model import ClosedBy, Limits, LinkMode, Segment, Severity
+from metspack.model import ClosedBy, Limits, LinkMode, PlannedSegment, Severity
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.division import Split
@@ -37,7 +37,7 @@ from tests.laws import law
 from tests.trees import names, tree
 
 SOFTWARE = Software(name="metspack", version="metspack 0")
-SEGMENT = Segment(index=0, first="", last="", files=1, bytes=1, closed_by=ClosedBy.END)
+SEGMENT = PlannedSegment(index=0, first="", last="", files=1, bytes=1, closed_by=ClosedBy.END)
 
 
 def options(files: int | None, size: int | None, jobs: int = 1) -> BuildOptions:

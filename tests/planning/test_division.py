@@ -13,8 +13,8 @@ from metspack.model import (
     LobPlace,
     LobRef,
     LobRun,
+    PlannedSegment,
     RunSlot,
-    Segment,
     Slot,
     ZipExtent,
 )
@@ -44,19 +44,19 @@ def lobs(*sizes: int) -> Iterator[LobRef]:
 
 def segments(sizes: tuple[int, ...], limits: Limits) -> list[tuple[int, int, ClosedBy]]:
     events = planned(lobs(*sizes), limits)
-    return [(each.files, each.bytes, each.closed_by) for each in events if isinstance(each, Segment)]
+    return [(each.files, each.bytes, each.closed_by) for each in events if isinstance(each, PlannedSegment)]
 
 
 def test_the_recommendation_divides_categories_into_four_three_and_one() -> None:
     events = list(planned(lobs(*CATEGORIES), Limits(files=4, bytes=45_000)))
-    assert [each for each in events if isinstance(each, Segment)] == [
-        Segment(
+    assert [each for each in events if isinstance(each, PlannedSegment)] == [
+        PlannedSegment(
             index=0, first="s0.t2.c4.r1", last="s0.t2.c4.r4", files=4, bytes=44_021, closed_by=ClosedBy.FILES
         ),
-        Segment(
+        PlannedSegment(
             index=1, first="s0.t2.c4.r5", last="s0.t2.c4.r7", files=3, bytes=35_749, closed_by=ClosedBy.BYTES
         ),
-        Segment(
+        PlannedSegment(
             index=2, first="s0.t2.c4.r8", last="s0.t2.c4.r8", files=1, bytes=12_069, closed_by=ClosedBy.END
         ),
     ]
@@ -118,7 +118,7 @@ def test_a_slot_is_given_before_the_next_lob_is_asked_for() -> None:
             yield lob(row, 1)
 
     events = planned(endless(), Limits(files=3))
-    assert [type(each) for each in islice(events, 9)] == [Slot, Slot, Slot, Segment] * 2 + [Slot]
+    assert [type(each) for each in islice(events, 9)] == [Slot, Slot, Slot, PlannedSegment] * 2 + [Slot]
     assert asked == [1, 2, 3, 4, 5, 6, 7]
 
 
@@ -141,7 +141,7 @@ def test_every_lob_has_one_slot_in_order_and_every_segment_its_own(
     events = list(planned(lobs(*sizes), limits))
     slots = [each for each in events if isinstance(each, Slot)]
     assert [each.lob for each in slots] == list(lobs(*sizes))
-    closed = [each for each in events if isinstance(each, Segment)]
+    closed = [each for each in events if isinstance(each, PlannedSegment)]
     assert [each.index for each in closed] == list(range(len(closed)))
     for segment in closed:
         mine = [each.lob for each in slots if each.segment == segment.index]
@@ -157,7 +157,7 @@ def test_every_lob_has_one_slot_in_order_and_every_segment_its_own(
 def test_no_segment_is_over_a_limit_and_none_closes_before_it_must(
     sizes: tuple[int, ...], limits: Limits
 ) -> None:
-    closed = [each for each in planned(lobs(*sizes), limits) if isinstance(each, Segment)]
+    closed = [each for each in planned(lobs(*sizes), limits) if isinstance(each, PlannedSegment)]
     at = 0
     for segment in closed:
         assert limits.files is None or segment.files <= limits.files
@@ -192,7 +192,7 @@ def test_lobs_that_come_together_lie_where_they_lie_one_by_one(
     mixed: list[LobRef | LobRun] = []
     for run, is_apart in zip(found, apart, strict=False):
         mixed += run.lobs() if is_apart else [run]
-    together: list[Slot | Segment] = []
+    together: list[Slot | PlannedSegment] = []
     for event in planned(mixed, limits, split=split):
         if isinstance(event, RunSlot):
             together += (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metspack.errors import MetspackError, PlanError
-from metspack.model import ClosedBy, Limits, Segment
+from metspack.model import ClosedBy, Limits, PlannedSegment
 from metspack.planning import planfile
 from metspack.planning.division import Division
 from metspack.planning.planfile import PlanFile
@@ -24,10 +24,12 @@ class Source:
 LIMITS = Limits(files=4, bytes=45_000)
 HEAD = planfile.header("Northwind", Source(1234, b"<m/>"), Division(limits=LIMITS))
 SEGMENTS = [
-    Segment(
+    PlannedSegment(
         index=0, first="s0.t2.c4.r1", last="s0.t2.c4.r4", files=4, bytes=44_021, closed_by=ClosedBy.FILES
     ),
-    Segment(index=1, first="s0.t2.c4.r5", last="s0.t2.c4.r8", files=4, bytes=0, closed_by=ClosedBy.END),
+    PlannedSegment(
+        index=1, first="s0.t2.c4.r5", last="s0.t2.c4.r8", files=4, bytes=0, closed_by=ClosedBy.END
+    ),
 ]
 
 

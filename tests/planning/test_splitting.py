@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metspack.errors import PlanError
 from metspack.layouts import LAYOUTS, Layout
-from metspack.model import ClosedBy, Limits, LobRef, Part, Segment, Slot
+from metspack.model import ClosedBy, Limits, LobRef, Part, PlannedSegment, Slot
 from metspack.planning.division import Split, planned
 from tests.planning.test_division import CATEGORIES, lob, lobs
 
@@ -49,7 +49,7 @@ def closed(
             each.closed_by.value,
         )
         for each in events
-        if isinstance(each, Segment)
+        if isinstance(each, PlannedSegment)
     ]
 
 
@@ -349,7 +349,7 @@ def test_segments_say_what_is_in_them_and_come_when_it_is_complete(
 ) -> None:
     events = list(planned(source, limits, split=split, layout=layout))
     assert events == list(planned(iter(source), limits, split=split, layout=layout))
-    counted = Counter(each.container for each in events if isinstance(each, Segment))
+    counted = Counter(each.container for each in events if isinstance(each, PlannedSegment))
     open_ones = dict[str, list[Slot]]()
     ended = Counter[str]()
     for each in events:
@@ -373,7 +373,7 @@ def test_segments_say_what_is_in_them_and_come_when_it_is_complete(
     assert sum(counted.values()) == sum(ended.values())
 
 
-def by_container(events: list[Slot | Segment]) -> dict[str, list[list[Slot]]]:
+def by_container(events: list[Slot | PlannedSegment]) -> dict[str, list[list[Slot]]]:
     found = defaultdict[str, list[list[Slot]]](list)
     for each in events:
         if isinstance(each, Slot):
@@ -389,7 +389,9 @@ def test_filling_closes_no_segment_that_its_next_file_would_have_fitted(
     source: list[LobRef], limits: Limits, layout: Layout
 ) -> None:
     events = list(planned(source, limits, split=Split.FILL, layout=layout))
-    reasons = {(each.container, each.index): each.closed_by for each in events if isinstance(each, Segment)}
+    reasons = {
+        (each.container, each.index): each.closed_by for each in events if isinstance(each, PlannedSegment)
+    }
     for container, series in by_container(events).items():
         for before, after in pairwise(series):
             full = len(before) == limits.files
@@ -409,7 +411,9 @@ def test_alone_no_part_shares_its_segment_and_only_split_lobs_leave_room(
     source: list[LobRef], limits: Limits, layout: Layout
 ) -> None:
     events = list(planned(source, limits, split=Split.ALONE, layout=layout))
-    reasons = {(each.container, each.index): each.closed_by for each in events if isinstance(each, Segment)}
+    reasons = {
+        (each.container, each.index): each.closed_by for each in events if isinstance(each, PlannedSegment)
+    }
     for container, series in by_container(events).items():
         assert all(len(slots) == 1 for slots in series if any(slot.part for slot in slots))
         for before, after in pairwise(series):

@@ -113,41 +113,10 @@ def plan(
             for line in planfile.lines(draft.header, draft.segments):
                 file.write(line.encode())
     if json_output:
-        console.document(_document(draft))
+        console.document(draft.to_json())
     elif not quiet:
         written = f"The plan is in {output}." if output else "Nothing was written."
         _show(source.resolve().name, draft, written)
-
-
-def _document(draft: Draft) -> dict[str, object]:
-    from metspack.planning import planfile  # noqa: PLC0415
-
-    head = draft.header
-    limits = head.division.limits
-    return {
-        "name": head.name,
-        "objid": draft.objid or None,
-        "siard_version": draft.version,
-        "layout": head.division.layout.name,
-        "split": head.division.split.value,
-        "limits": {"max_files": limits.files, "max_bytes": limits.bytes},
-        "min_size": head.min_size,
-        "lobs": draft.lobs,
-        "split_lobs": draft.split,
-        "kept_inside": draft.kept,
-        "files": draft.files,
-        "bytes": draft.bytes,
-        "segments": [
-            {
-                "name": draft.folder(each),
-                "objid": draft.child_objid(each),
-                **planfile.described(each),
-            }
-            for each in draft.segments
-        ],
-        "readers": draft.readers.document() if draft.readers else [],
-        "warnings": list(draft.warnings),
-    }
 
 
 def _show(name: str, draft: Draft, written: str) -> None:

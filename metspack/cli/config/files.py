@@ -224,6 +224,8 @@ def _kind(option: typer.core.TyperOption) -> object:
 
 
 def _takes(option: typer.core.TyperOption, value: object) -> bool:
+    if _has_nul(value):  # as no argument of a command line has
+        return False
     if option.multiple:
         return isinstance(value, str) or (
             isinstance(value, list) and all(isinstance(each, str) for each in value)
@@ -237,6 +239,10 @@ def _takes(option: typer.core.TyperOption, value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, int) and not is_path(option))
 
 
+def _has_nul(value: object) -> bool:
+    return any("\0" in str(each) for each in (value if isinstance(value, list) else [value]))
+
+
 def _expected(option: typer.core.TyperOption) -> str:
     if option.multiple:
         return "a list of texts"
@@ -246,6 +252,8 @@ def _expected(option: typer.core.TyperOption) -> str:
 
 
 def _named(value: object) -> str:
+    if _has_nul(value):
+        return "text with a NUL"
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list"}
     return "a table" if isinstance(value, dict) else names.get(type(value), "a date or time")
 

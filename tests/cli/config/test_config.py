@@ -253,6 +253,11 @@ ERRORS = {
     "max-files = 1.5": (":1: 'max-files' takes text, not a number", 'Write max-files = "N".'),
     "max-files = true": (":1: 'max-files' takes text, not true or false", ""),
     "max-files = 2026-01-01": (":1: 'max-files' takes text, not a date or time", ""),
+    'log = "a\\u0000b"': (":1: 'log' takes text, not text with a NUL", 'Write log = "FILE".'),
+    'agent = ["a\\u0000b"]': (
+        ":1: 'agent' takes a list of texts, not text with a NUL",
+        'Write agent = ["NAME"].',
+    ),
     "log = 4": (":1: 'log' takes text, not a whole number", 'Write log = "FILE".'),
     "[agent]\nx = 1": (":1: 'agent' takes a list of texts, not a table", ""),
     "layout = 'siard2'": (":1: 'layout' is 'siard2', which is not known", "Did you mean siard22?"),

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
+from metspack.files.reading import as_path
 from metspack.layouts import Layout, lobseg, siard22
 from metspack.layouts.names import SIARD
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, premis, writer
@@ -78,9 +79,9 @@ class Csip(CsipPackage, Dialect):
             software=package.software,
             registry=package.registry,
             trusted=package.trusted,
-            descriptive=None if wanted.descriptive is None else read_given(wanted.descriptive),
-            documentation=wanted.documentation,
-            schemas=wanted.schemas,
+            descriptive=None if wanted.descriptive is None else read_given(as_path(wanted.descriptive)),
+            documentation=None if wanted.documentation is None else as_path(wanted.documentation),
+            schemas=None if wanted.schemas is None else as_path(wanted.schemas),
             roda_ancestors=wanted.roda_ancestors,
         )
 

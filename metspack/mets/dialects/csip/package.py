@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from metspack import resources
 from metspack.digests import Hashers
+from metspack.files.reading import StrPath
 from metspack.mets import CSIP_METS, ids, premis
 from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import (
@@ -71,9 +72,9 @@ class CsipOptions(DialectOptions):
     child_links: str = CHILD_LINKS[0]
     representation: str = REPRESENTATION
     agents: Agents = field(default_factory=Agents)
-    descriptive: Path | None = None
-    documentation: Path | None = None
-    schemas: Path | None = None
+    descriptive: StrPath | None = None
+    documentation: StrPath | None = None
+    schemas: StrPath | None = None
     roda_ancestors: bool = False
 
     @classmethod

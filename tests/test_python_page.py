@@ -1,0 +1,116 @@
+"""The programs of docs/python.md: each runs as it stands there, prints what stands below it, and is typed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import metspack
+from tests.conftest import CHECKOUT
+
+PAGE = (CHECKOUT / "docs" / "python.md").read_text(encoding="utf-8")
+_PROGRAM = re.compile(
+    r"^## (.+)\n(?:(?!^## ).*\n)*?```python\n((?:.*\n)*?)```\n(?:\n```text\n((?:.*\n)*?)```\n)?", re.MULTILINE
+)
+PROGRAMS = {title: (program, printed) for title, program, printed in _PROGRAM.findall(PAGE)}
+INGEST = "An ingest job"
+LINES = 30
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an archive, its package, the same with a LOB missing, and one with LOBs in parts."""
+    folder = tmp_path_factory.mktemp("page")
+    source = folder / "Northwind.siard"
+    shutil.copy(CHECKOUT / "samples" / "northwind" / "Northwind.siard", source)
+    limits = metspack.Limits(files=4, bytes=45_000)
+    options = metspack.BuildOptions(limits=limits, created="2016-02-23T00:00:00Z")
+    metspack.build(source, folder / "out", options)
+    shutil.copytree(folder / "out", folder / "delivered")
+    next((folder / "delivered").rglob("record3.bin")).unlink()
+    metspack.build(source, folder / "parts", metspack.BuildOptions(limits=metspack.Limits(bytes=5_000)))
+    return folder
+
+
+def run(program: str, folder: Path, *arguments: str) -> str:
+    """Run a program in a folder; returns what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program, *arguments],
+        cwd=folder,
+        env=os.environ | {"SOURCE_DATE_EPOCH": "1456185600"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert not done.stderr, done.stderr
+    return done.stdout
+
+
+def test_the_page_has_five_tasks_and_a_job() -> None:
+    listed = re.findall(r"^[1-5]\. \[(.+?)\]", PAGE, re.MULTILINE)
+    assert [*listed, INGEST] == [*PROGRAMS]
+
+
+@pytest.mark.parametrize("title", [each for each in PROGRAMS if each != INGEST])
+def test_a_program_prints_what_stands_below_it(folder: Path, title: str) -> None:
+    program, printed = PROGRAMS[title]
+    if "metspack.build(" in program:
+        shutil.rmtree(folder / "out")
+    assert run(program, folder) == printed
+
+
+def test_the_pictures_and_reports_are_there(folder: Path) -> None:
+    for title in ("Give a LOB to somebody", "Compare two deliveries and file the report"):
+        for each in ("differences.json", "report.html", "report.json", "category2.png"):
+            (folder / each).unlink(missing_ok=True)
+        run(PROGRAMS[title][0], folder)
+        if "open_lob" in PROGRAMS[title][0]:
+            assert (folder / "category2.png").read_bytes()[:4] == b"\x89PNG"
+        else:
+            assert b"F001" in (folder / "report.html").read_bytes()
+
+
+def test_the_ingest_job_decides_without_reading_english(folder: Path, tmp_path: Path) -> None:
+    program = PROGRAMS[INGEST][0]
+    assert sum(bool(line.strip()) for line in program.splitlines()) <= LINES
+    for name in ("new", "built", "damaged", "busy"):
+        shutil.copy(folder / "Northwind.siard", tmp_path / f"{name}.siard")
+    (tmp_path / "text.siard").write_text("no archive")
+    shutil.copytree(folder / "out", tmp_path / "built.siard.ip")
+    shutil.copytree(folder / "delivered", tmp_path / "damaged.siard.ip")
+    (tmp_path / "busy.siard.ip.partial").mkdir()
+    names = [f"{each}.siard" for each in ("new", "built", "damaged", "busy", "text", "absent")]
+    printed = run(program, tmp_path, *names)
+    assert [line.split()[1] for line in printed.splitlines()] == [
+        *("accepted", "accepted", "refused", "busy", "source", "source-not-found")
+    ]
+    assert (tmp_path / "damaged.siard.html").exists()
+
+
+def test_the_job_tries_again_when_the_disk_may_be_mended(folder: Path, tmp_path: Path) -> None:
+    program = PROGRAMS[INGEST][0].replace('f"{source}.ip", f"{source}.html"', '"no/out", "report.html"')
+    waiting = f"import time\ntime.sleep = lambda _: print('again')\n{program}"
+    shutil.copy(folder / "Northwind.siard", tmp_path)
+    assert run(waiting, tmp_path, "Northwind.siard") == "again\nagain\nNorthwind.siard target\n"
+
+
+def test_the_programs_are_typed(tmp_path: Path) -> None:
+    for number, (program, _) in enumerate(PROGRAMS.values()):
+        (tmp_path / f"program{number}.py").write_text(program, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "."],
+        cwd=tmp_path,
+        env={"MYPYPATH": str(CHECKOUT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
