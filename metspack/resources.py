@@ -10,6 +10,9 @@ from pathlib import Path
 __version__ = "0.1.0"
 """The version of the software, as METS headers name it; the metadata of the package take it from here."""
 
+SCHEMA_VERSION = 1
+"""The version of all JSON that is printed or written, for which ``schemas/`` has the schemas."""
+
 _PACKAGE = Path(__file__).resolve().parent
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from metspack.cli.options.groups import Command, CommandGroup, Group, expanded, option
+from metspack.errors import ConfigError
 from metspack.resources import __version__
 
 _COMMANDS = (
@@ -88,23 +89,16 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"metspack {__version__}")
-        raise typer.Exit
-
-
 @app.callback()
 def metspack(
     ctx: typer.Context,
     version: Annotated[
         bool,
-        option(
-            "--version",
-            "Print the version.",
-            callback=_version,
-            is_eager=True,
-        ),
+        option("-V --version", "Print the version."),
+    ] = False,
+    json_output: Annotated[
+        bool,
+        option("--json", "With --version, print it as JSON; of a command's result, write --json after it."),
     ] = False,
 ) -> None:
     """Package a SIARD archive whose large objects (LOBs) no longer fit in one folder.
@@ -116,10 +110,26 @@ def metspack(
     Exit codes: 0 fine, 1 findings, 2 usage, 3 the source or plan is refused, 4 the target cannot be
     written, 5 the target exists already, 70 a fault of metspack, 130 interrupted.
     """
-    del version
+    if version:
+        _print_version(json_output=json_output)
+        raise typer.Exit
+    if json_output:
+        raise ConfigError(
+            "--json stands before the command",
+            hint="Write it after the name of the command: metspack check OUT --json.",
+        )
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
         raise typer.Exit(2)
+
+
+def _print_version(*, json_output: bool) -> None:
+    from metspack.cli import console  # noqa: PLC0415 -- the help needs none of it
+
+    if json_output:
+        console.document({})
+    else:
+        console.out(f"metspack {__version__}")
 
 
 command = typer.main.get_command(app)

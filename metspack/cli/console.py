@@ -8,10 +8,10 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from itertools import groupby, takewhile
+from itertools import chain, groupby, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -19,7 +19,7 @@ from metspack import clock
 from metspack.errors import ConfigError, TargetError
 from metspack.progress import Progress as Shown
 from metspack.progress import Silent
-from metspack.resources import __version__
+from metspack.resources import SCHEMA_VERSION, __version__
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -227,14 +227,44 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def document(value: object) -> None:
-    """Print a result as JSON: plain ASCII, so that nothing in it can steer a terminal either."""
-    _print(json.dumps(value, indent=2))
+def json_head() -> dict[str, object]:
+    """Return the members that every JSON object begins with, apart from the report of a check."""
+    return {"schema_version": SCHEMA_VERSION, "metspack": __version__}
 
 
-def record(value: object) -> None:
+def document(value: Mapping[str, object]) -> None:
+    """Print a result as JSON: plain ASCII, so that nothing in it can steer a terminal either.
+
+    A member that is an iterator becomes an array, an element a line, and is never held as a whole. The first
+    element is asked for before anything is printed: what cannot be had at all gives no half a document.
+    """
+    members = {
+        name: chain([*islice(each, 1)], each) if isinstance(each, Iterator) else each
+        for name, each in (json_head() | dict(value)).items()
+    }
+    _print("{")
+    for number, (name, each) in enumerate(members.items(), 1):
+        end = "," if number < len(members) else ""
+        if isinstance(each, Iterator):
+            _print_array(name, each, end)
+        else:
+            text = json.dumps(each() if callable(each) else each, indent=2).replace("\n", "\n  ")
+            _print(f"  {json.dumps(name)}: {text}{end}")
+    _print("}")
+
+
+def _print_array(name: str, elements: Iterator[object], end: str) -> None:
+    before = f"  {json.dumps(name)}: ["
+    is_empty = True
+    for each in elements:
+        _print(before if is_empty else f"{before},")
+        before, is_empty = f"    {json.dumps(each)}", False
+    _print(f"{before}]{end}" if is_empty else f"{before}\n  ]{end}")
+
+
+def record(value: Mapping[str, object]) -> None:
     """Print one of many results as a line of JSON, as ``document`` does."""
-    _print(json.dumps(value))
+    _print(json.dumps(json_head() | dict(value)))
 
 
 def pour(block: bytes) -> None:

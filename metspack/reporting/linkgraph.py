@@ -5,6 +5,7 @@ Each form has the same order on every machine: that of the METS documents.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,9 +13,9 @@ from typing import Any
 
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.reporting.model import children, parents, printable, representations
+from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
 
-SCHEMA_VERSION = 1
 HEADER = ("state", "parent", "child", "lies in", "codes")
 _COLOUR = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")
 _USE = re.compile(r"var\(--([\w-]+)\)")
@@ -104,7 +105,13 @@ def _words(edge: Edge, child: Node) -> str:
 
 def document(graphs: Iterable[Graph]) -> dict[str, Any]:
     """Return the graphs as the object for JSON."""
-    return {"schema_version": SCHEMA_VERSION, "packages": [_package(graph) for graph in graphs]}
+    return {"packages": [_package(graph) for graph in graphs]}
+
+
+def lines(graphs: Iterable[Graph]) -> Iterator[str]:
+    """Yield the same as text."""
+    head = {"schema_version": SCHEMA_VERSION, "metspack": __version__}
+    yield f"{json.dumps(head | document(graphs), indent=2)}\n"
 
 
 def _package(graph: Graph) -> dict[str, Any]:

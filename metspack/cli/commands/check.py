@@ -19,8 +19,6 @@ from metspack.model import Limits, Severity
 from metspack.sizes import count, size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from metspack.checking.run import Checking
     from metspack.reporting.model import Frame, ReportFacts
     from metspack.reporting.store import FindingStore
@@ -135,7 +133,7 @@ def check(
     report: Annotated[
         list[Path] | None,
         option(
-            "--report FILE",
+            "-o --report --output FILE",
             "Also write a report; its form follows from its suffix: .html, .json, .jsonl, .sarif, "
             ".txt, .xml (JUnit). An earlier report is replaced. Repeatable.",
             _REPORTS,
@@ -228,7 +226,7 @@ def check(
         folders.update({each: Path(each) for each in checked.places.given.values()})
         figures.append(facts.facts_of(checked, chosen))
 
-    with ReportFiles(report or (), _folders(packages)) as files, FindingStore() as kept:
+    with ReportFiles(report or (), common.checked_folders(packages)) as files, FindingStore() as kept:
         with console.progress(quiet=quiet) as progress:
             is_weighed = chosen.hashes and looking.sample is None and not quiet
             progress.stage("Checking", checking.weight(packages) if is_weighed else None)
@@ -262,15 +260,6 @@ def check(
         raise typer.Exit(1)
 
 
-def _folders(packages: Sequence[Path]) -> list[Path]:
-    """Return the folders of packages, which no report may be put into; a zip or tar file has none."""
-    return [path if path.is_dir() else path.parent for path in packages if _is_unpacked(path)]
-
-
-def _is_unpacked(path: Path) -> bool:
-    return path.is_dir() or (path.is_file() and path.suffix.lower() == ".xml")
-
-
 def _created(given: str | None) -> str:
     """Return the time that reports give for themselves, empty for none."""
     if given is None:
@@ -300,9 +289,10 @@ def _print(frame: Frame, kept: FindingStore, limit: int | None, *, form: str, qu
     if form:
         for block in (json.document if form == "json" else json.lines)(frame, kept):
             console.pour(block.encode())
-    elif not quiet:
+    else:
         width = console.width()
-        grouped = text.totals(kept) if limit is None else text.grouped(kept, limit or None)
-        for line in chain(text.unopened(frame), grouped, text.verdict(frame)):
+        least = Severity.WARNING if quiet else Severity.INFO
+        grouped = text.totals(kept, least) if limit is None else text.grouped(kept, limit or None, least)
+        for line in grouped if quiet else chain(text.unopened(frame), grouped, text.verdict(frame)):
             for row in (line,) if width is None else text.wrapped(line, width):
                 console.styled((piece.text, piece.tone.value) for piece in row)

@@ -16,8 +16,6 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from metspack.checking.diff import Difference
 
-_SCHEMA_VERSION = 1
-
 
 def diff(  # noqa: PLR0917 -- a command's options
     first: Annotated[
@@ -77,11 +75,10 @@ def diff(  # noqa: PLR0917 -- a command's options
     if json_output:
         console.document(
             {
-                "schema_version": _SCHEMA_VERSION,
                 "first": str(first),
                 "second": str(second),
                 "by_bytes": by_bytes,
-                "counts": dict(sorted(counts.items())),
+                "counts": {_member(what): number for what, number in sorted(counts.items())},
                 "differences": found,
             }
         )
@@ -96,7 +93,7 @@ def diff(  # noqa: PLR0917 -- a command's options
 def _line(each: Difference) -> str:
     detail = f" -> {each.other}" if each.other else ""
     if each.before and each.after:
-        detail = f": {each.before}; now {each.after}"
+        detail = f": {each.before.words()}; now {each.after.words()}"
     return f"{each.what} {each.kind.value} {each.name}{detail}"
 
 
@@ -106,6 +103,11 @@ def _record(each: Difference) -> dict[str, Any]:
         "kind": each.kind.value,
         "name": each.name,
         "other": each.other or None,
-        "before": each.before or None,
-        "after": each.after or None,
+        "before": None if each.before is None else each.before.document(),
+        "after": None if each.after is None else each.after.document(),
     }
+
+
+def _member(what: str) -> str:
+    """Return what is counted as the name of a member of JSON: ``file_added``."""
+    return what.lower().replace(" ", "_")

@@ -67,6 +67,7 @@ Root = Annotated[
     ),
 ]
 Json = Annotated[bool, option("--json", "Print the result as JSON.")]
+JsonForm = Annotated[bool, option("--json", "The same as --format json.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print only errors and warnings.")]
 Budget = Annotated[
     list[str] | None,
@@ -278,6 +279,25 @@ def _refuse_inside(log: Path, place: Path, path: Path, what: str) -> None:
             f"the log {log} {where} {path}, {what}",
             hint=f"Choose a place outside it, such as --log {path.resolve().parent / 'metspack.log'}.",
         )
+
+
+def json_form(form: str | None, *, json_output: bool, name: str = "json") -> str | None:
+    """Return the form that ``--format`` and ``--json`` ask for together; raises ``ConfigError``.
+
+    ``name`` is what ``--format`` calls the form that ``--json`` means.
+    """
+    if json_output and form not in {None, name}:
+        raise ConfigError(f"--json and --format {form} cannot be combined", hint="Leave one out.")
+    return name if json_output else form
+
+
+def checked_folders(packages: Sequence[Path]) -> list[Path]:
+    """Return the folders of packages, which no report may be put into; a zip or tar file has none."""
+    return [path if path.is_dir() else path.parent for path in packages if _is_unpacked(path)]
+
+
+def _is_unpacked(path: Path) -> bool:
+    return path.is_dir() or (path.is_file() and path.suffix.lower() == ".xml")
 
 
 def warn_of_limits(limits: Limits) -> None:
