@@ -93,9 +93,7 @@ LONG: Mapping[str, str] = {
 }
 """Modules above the soft limit, each with why it is one thing."""
 
-SMALL: Mapping[str, str] = {
-    "metspack.cli.commands.convert": "one module per command",
-}
+SMALL: Mapping[str, str] = {}
 """Modules under 60 lines with one importer, each with why it stands alone."""
 
 SHARED_NAMES: Mapping[str, str] = {}

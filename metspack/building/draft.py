@@ -163,3 +163,15 @@ def _identity(
     )
     objid = building_options.objid(package, name, archive, is_packed=options.pack is not None)
     return building_options.dialect(package, name, objid, archive, version), objid
+
+
+def objid_of(source: Path, options: BuildOptions) -> str:
+    """Return the OBJID that the parent of a source gets by ``build``, "" where a plan has to be made first.
+
+    It follows from the name and the metadata of the archive. Raises ``SourceError`` and ``ConfigError``.
+    """
+    with opening.opened(source, options.budgets, options.grants, options.base) as opened:
+        archive = opened if isinstance(opened, Archive) else None
+        planned = planfile.PlanFile(options.plan).header.name if options.plan else None
+        name = building_options.name(options, opened.stem, planned)
+        return building_options.objid(options, name, archive, is_packed=options.pack is not None)

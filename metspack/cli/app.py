@@ -18,6 +18,9 @@ _COMMANDS = (
 )
 """The commands in the order of the help, each a module of its own."""
 
+_FOLLOWED = {"build", "add", "convert", "merge", "restore", "check", "roundtrip", "inspect"}
+"""Commands that work long enough for somebody to follow their events."""
+
 _BARE, _SHORT = {"explain"}, {"sample"}
 """Commands that nothing configures, and those that do not work long enough for a log."""
 
@@ -59,9 +62,13 @@ def _around(name: str) -> tuple[tuple[type[Group], ...], type[Command]]:
     if name in _BARE:
         return (), Command
     from metspack.cli.config.layers import ConfigGroup, Configured  # noqa: PLC0415 -- only for those with some
-    from metspack.cli.options.common import LogGroup  # noqa: PLC0415
+    from metspack.cli.options.common import EventsGroup, LogGroup  # noqa: PLC0415
 
-    return ((ConfigGroup,) if name in _SHORT else (LogGroup, ConfigGroup)), Configured
+    if name in _SHORT:
+        return (ConfigGroup,), Configured
+    if name in _FOLLOWED:
+        return (LogGroup, EventsGroup, ConfigGroup), Configured
+    return (LogGroup, ConfigGroup), Configured
 
 
 class MetspackGroup(CommandGroup):

@@ -13,7 +13,7 @@ from typing import Any
 
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.reporting.model import children, parents, printable, representations
-from metspack.resources import SCHEMA_VERSION, __version__
+from metspack.resources import json_head
 from metspack.sizes import counted
 
 HEADER = ("state", "parent", "child", "lies in", "codes")
@@ -110,8 +110,7 @@ def document(graphs: Iterable[Graph]) -> dict[str, Any]:
 
 def lines(graphs: Iterable[Graph]) -> Iterator[str]:
     """Yield the same as text."""
-    head = {"schema_version": SCHEMA_VERSION, "metspack": __version__}
-    yield f"{json.dumps(head | document(graphs), indent=2)}\n"
+    yield f"{json.dumps(json_head() | document(graphs), indent=2)}\n"
 
 
 def _package(graph: Graph) -> dict[str, Any]:

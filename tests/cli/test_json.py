@@ -82,8 +82,7 @@ def test_links_in_files(metspack: Commands, tmp_path: Path) -> None:
     names = [tmp_path / f"links.{each}" for each in ("svg", "json", "mmd")]
     given = [word for each in names for word in ("-o", each)]
     for _ in "twice":  # an earlier one is replaced
-        tree = metspack.fine("links", package, *given)
-    assert tree == metspack.fine("links", package)
+        assert metspack.fine("links", package, *given) == metspack.fine("links", package)
     for path, form in zip(names, ("svg", "json", "mermaid"), strict=True):
         assert path.read_text() == metspack.fine("links", package, "--format", form)
     assert metspack.fine("links", package, "-q") == ""
