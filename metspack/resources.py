@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+_PACKAGE = Path(__file__).resolve().parent
+
 __version__ = "0.1.0"
 """The version of the software, as METS headers name it; the metadata of the package take it from here."""
 
-_PACKAGE = Path(__file__).resolve().parent
+SCHEMA_VERSION = 1
+"""The version of all JSON that is printed or written, for which ``schemas/`` has the schemas."""
+
+
+def json_head() -> dict[str, object]:
+    """Return the members that every JSON object begins with, apart from the report of a check."""
+    return {"schema_version": SCHEMA_VERSION, "metspack": __version__}
 
 
 def root(package: Path = _PACKAGE) -> Path:

@@ -18,7 +18,8 @@ from metspack.locations.statement import LevelLocation, Outcome, outcome
 from metspack.planning.division import Split
 from metspack.reporting import html
 from metspack.reporting.formats import SUFFIXES
-from metspack.reporting.model import SCHEMA_VERSION, word
+from metspack.reporting.model import word
+from metspack.resources import SCHEMA_VERSION
 from tests import findings_page, rules_page
 from tests.conftest import CHECKOUT
 

@@ -28,7 +28,7 @@ from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import dialects, filetable, ids
-from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
+from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import Limits, LinkMode, PlannedSegment
 from metspack.planning import assignment, planfile, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
@@ -97,7 +97,7 @@ class Built:
     ``manifests.TrustedTotals``, None where all checksums were computed.
     ``readers`` tells which programs find the LOBs outside; None where there is no archive, or none.
     ``unopened`` are the archives that no reader of their version of SIARD opens. ``made_of`` are the facts of
-    the source.
+    the source, ``children`` the segments as IPs, in the order of the parent.
     """
 
     target: Path
@@ -115,6 +115,7 @@ class Built:
     linked: int | None = None
     trusted: Mapping[str, int] | None = None
     made_of: SourceFacts | None = None
+    children: Sequence[ChildMets] = ()
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
@@ -281,6 +282,7 @@ class BuildWork:
             linked=links.lobs if self._is_linking else None,
             trusted=trusted,
             made_of=self.made_of,
+            children=segments.in_order(spots, placed),
         )
 
     @property
@@ -606,13 +608,12 @@ class BuildWork:
                 history = building_options.history(self.archive, self.made_of, written, names)
             checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
-        children = {number: child for task in placed for number, child in task.by_number()}
         split = [task.number for task in placed if task.is_split]
         return ParentContent(
             objid=self.objid,
             name=self.name,
             siard=described,
-            children=[children[spot.number] for spot in spots],
+            children=segments.in_order(spots, placed),
             split=lambda: segments.split_lobs(staging.work, split),
             parts=lambda: segments.split_parts(staging.work, split),
             history=history,

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from metspack.building import build
+from metspack.building import build, draft
 from metspack.building.build import BuildOptions, Built
 from metspack.containers.ipreader import OpenPacks
 from metspack.digests import is_manifest
@@ -60,6 +60,19 @@ def convert_package(
         source.prove(progress)
         built = build.build_from(source, target, named, progress)
         return replace(built, warnings=(*built.warnings, *_words(source)))
+
+
+def objid_of(path: Path, options: BuildOptions) -> str:
+    """Return the OBJID that the package at ``path`` keeps or gets by ``convert_package``, "" if not known.
+
+    Raises ``SourceError`` and ``ConfigError``.
+    """
+    if options.objid is not None:
+        return options.objid
+    with _opened(path, options) as source:
+        if isinstance(source, Archive) and not isinstance(source, packages_source.PackagedArchive):
+            return draft.objid_of(source.path, options)
+        return source.package.objid
 
 
 @contextmanager

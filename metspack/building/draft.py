@@ -10,6 +10,7 @@ from metspack.building import build
 from metspack.building import options as building_options
 from metspack.building.build import BuildOptions
 from metspack.building.options import PackageOptions
+from metspack.files.reading import as_path
 from metspack.layouts import readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
@@ -21,6 +22,7 @@ from metspack.planning.division import planned, slip_words
 from metspack.planning.planfile import PlanHeader
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
+from metspack.resources import json_head
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 
@@ -63,7 +65,7 @@ class Draft:
         """Return the plan as data for JSON."""
         head = self.header
         limits = head.division.limits
-        return {
+        return json_head() | {
             "name": head.name,
             "objid": self.objid or None,
             "siard_version": self.version,
@@ -193,3 +195,15 @@ def _identity(
     )
     objid = building_options.objid(package, name, archive, is_packed=options.pack is not None)
     return building_options.dialect(package, name, objid, archive, version), objid
+
+
+def objid_of(source: Path, options: BuildOptions) -> str:
+    """Return the OBJID that the parent of a source gets by ``build``, "" where a plan has to be made first.
+
+    It follows from the name and the metadata of the archive. Raises ``SourceError`` and ``ConfigError``.
+    """
+    with opening.opened(source, options.budgets, options.grants, options.base) as opened:
+        archive = opened if isinstance(opened, Archive) else None
+        planned = planfile.PlanFile(as_path(options.plan)).header.name if options.plan else None
+        name = building_options.name(options, opened.stem, planned)
+        return building_options.objid(options, name, archive, is_packed=options.pack is not None)

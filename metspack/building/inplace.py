@@ -6,7 +6,7 @@ METS files and manifests are added. Nothing that is there is written to, moved o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,7 +41,8 @@ class Described:
     """Result of describing a folder: segments, LOBs in them and their bytes, LOBs inside the archive.
 
     ``unreferenced`` counts the files in segments that no cell names; ``unopened`` are the archives that no
-    reader of their version of SIARD opens. ``made_of`` are the facts of the archive.
+    reader of their version of SIARD opens. ``made_of`` are the facts of the archive, ``children`` the
+    segments as IPs, in the order of the parent.
     """
 
     folder: Path
@@ -55,6 +56,7 @@ class Described:
     warnings: tuple[str, ...]
     unopened: tuple[str, ...] = ()
     made_of: SourceFacts | None = None
+    children: Sequence[ChildMets] = ()
 
 
 def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
@@ -133,6 +135,7 @@ class _InPlaceWork:
             warnings=tuple(self.warnings),
             unopened=(archive.name,) if archive.metadata.version == "1.0" and counts.lobs else (),
             made_of=made_of,
+            children=children,
         )
 
     def _refuse_descriptions(self) -> None:

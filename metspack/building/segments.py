@@ -361,7 +361,7 @@ class _PackTarget:
         self._pack.take(self._work, spot.ip, files)
         packed = self._pack.finish()
         placing.write_pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
-        return _child(files, spot, task)
+        return _child(placements, files, spot, task)
 
 
 @contextmanager
@@ -383,7 +383,7 @@ def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> Ch
     """Describe a segment and write its lines of the manifests; returns its METS as the parent names it."""
     files = _write_documents(placements, spot, task, task.package)
     placing.write_manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
-    return _child(files, spot, task)
+    return _child(placements, files, spot, task)
 
 
 def _write_documents(
@@ -394,12 +394,30 @@ def _write_documents(
     return task.dialect.write_child(root, content)
 
 
-def _child(files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask) -> ChildMets:
-    mets = files[f"{spot.ip}/{task.dialect.mets}"]
-    checksum = mets.digest(task.dialect.checksum_type).value
+def _child(
+    placements: Placements, files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask
+) -> ChildMets:
+    name = f"{spot.ip}/{task.dialect.mets}"
+    mets = files[name]
+    packed = "" if task.packing is None else task.packing.file(spot.ip)
     return ChildMets(
-        objid=spot.objid, folder=spot.ip, content=spot.content, size=mets.size, checksum=checksum
+        objid=spot.objid,
+        folder=spot.ip,
+        content=spot.content,
+        size=mets.size,
+        checksum=mets.digest(task.dialect.checksum_type).value,
+        path=packed or spot.ip,
+        mets=f"{packed}/{name}" if packed else name,
+        files=placements.count,
+        bytes=placements.size,
+        digests={each: mets.digest(each).value for each in MANIFEST_ALGORITHMS},
     )
+
+
+def in_order(spots: Iterable[SegmentSpot], placed: Iterable[TaskPlaced]) -> list[ChildMets]:
+    """Return the children in the order of their spots."""
+    children = {number: child for task in placed for number, child in task.by_number()}
+    return [children[spot.number] for spot in spots]
 
 
 def warnings(

@@ -22,6 +22,7 @@ from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import tempdb
 from metspack.mets.links import bare
 from metspack.model import Budgets
+from metspack.resources import json_head
 
 _CACHE = 4000  # KiB
 _SCHEMA = """
@@ -87,8 +88,6 @@ JOIN link b ON b.side = 1 AND b.parent = a.parent AND b.child = a.child
 WHERE a.side = 0 AND a.state <> b.state ORDER BY a.parent, a.child
 """
 _BY_BYTES = "SHA-256"
-_CANNOT_BE_READ = "cannot be read"
-_IS_READ = "can be read"
 
 
 @unique
@@ -103,19 +102,84 @@ class DifferenceKind(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileStanding:
+    """A file as one package has it: its size and its digest, None where nothing states them."""
+
+    size: int | None
+    algorithm: str | None = None
+    digest: str | None = None
+
+    def words(self) -> str:
+        """Return it in words."""
+        size = "no size" if self.size is None else f"{self.size:,} bytes"
+        return f"{size}, {f'{self.algorithm} {self.digest}' if self.digest else 'no digest'}"
+
+    def document(self) -> dict[str, object]:
+        """Return the object for JSON: ``{"bytes": 84922, "md5": "bd43..."}``."""
+        digest = {(self.algorithm or "").lower().replace("-", ""): self.digest} if self.digest else {}
+        return {"bytes": self.size, **digest}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkStanding:
+    """The state of a link in one package."""
+
+    state: str
+
+    def words(self) -> str:
+        """Return it in words."""
+        return self.state
+
+    def document(self) -> dict[str, object]:
+        """Return the object for JSON."""
+        return {"state": self.state}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readability:
+    """Whether a METS can be read in one package."""
+
+    is_readable: bool
+
+    def words(self) -> str:
+        """Return it in words."""
+        return "can be read" if self.is_readable else "cannot be read"
+
+    def document(self) -> dict[str, object]:
+        """Return the object for JSON."""
+        return {"is_readable": self.is_readable}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """A file or a link that differs, or a METS that cannot be read: ``what`` says which of these.
 
     ``name`` is its path, or parent and child; ``other`` is a moved file's new path; ``before`` and ``after``
-    what is said of it on each side.
+    are what it is in each package, None where it is not there or the same.
     """
 
     kind: DifferenceKind
     what: str
     name: str
     other: str = ""
-    before: str = ""
-    after: str = ""
+    before: FileStanding | LinkStanding | Readability | None = None
+    after: FileStanding | LinkStanding | Readability | None = None
+
+    @property
+    def member(self) -> str:
+        """Its kind as a member of JSON that counts such differences: ``file_added``."""
+        return f"{self.what}_{self.kind.value}".lower().replace(" ", "_")
+
+    def document(self) -> dict[str, object]:
+        """Return the object for JSON."""
+        return {
+            "what": self.what,
+            "kind": self.kind.value,
+            "name": self.name,
+            "other": self.other or None,
+            "before": None if self.before is None else self.before.document(),
+            "after": None if self.after is None else self.after.document(),
+        }
 
 
 class Comparison(tempdb.Scratch):
@@ -153,7 +217,7 @@ class Comparison(tempdb.Scratch):
     def differences(self) -> Iterator[Difference]:
         """Yield what differs: METS that cannot be read, files changed, moved, gone and added, then links."""
         for path, first, last in self._rows(_NOT_READ):
-            before, after = (_CANNOT_BE_READ if side in {first, last} else _IS_READ for side in (0, 1))
+            before, after = (Readability(is_readable=side not in {first, last}) for side in (0, 1))
             yield Difference(
                 kind=DifferenceKind.UNKNOWN, what="METS", name=shown(path), before=before, after=after
             )
@@ -162,19 +226,26 @@ class Comparison(tempdb.Scratch):
         for before, after in self._rows(_PAIRS):
             yield Difference(kind=DifferenceKind.MOVED, what="file", name=shown(before), other=shown(after))
         for side, path, size, algorithm, digest in self._rows(_ONE_SIDE):
-            said = _said(size, algorithm, digest)
+            said = FileStanding(size=size, algorithm=algorithm, digest=digest)
             yield (
                 Difference(kind=DifferenceKind.ADDED, what="file", name=shown(path), after=said)
                 if side
                 else Difference(kind=DifferenceKind.GONE, what="file", name=shown(path), before=said)
             )
         for name, before, after in self._rows(_LINKS_CHANGED):
-            yield Difference(kind=DifferenceKind.CHANGED, what="link", name=name, before=before, after=after)
+            yield Difference(
+                kind=DifferenceKind.CHANGED,
+                what="link",
+                name=name,
+                before=LinkStanding(state=before),
+                after=LinkStanding(state=after),
+            )
         for side, name, state in self._rows(_LINKS):
+            link = LinkStanding(state=state)
             yield (
-                Difference(kind=DifferenceKind.ADDED, what="link", name=name, after=state)
+                Difference(kind=DifferenceKind.ADDED, what="link", name=name, after=link)
                 if side
-                else Difference(kind=DifferenceKind.GONE, what="link", name=name, before=state)
+                else Difference(kind=DifferenceKind.GONE, what="link", name=name, before=link)
             )
 
     def _rows(self, sql: str) -> Iterator[Row]:
@@ -264,17 +335,9 @@ def _changed(row: Row) -> Difference:
         kind=DifferenceKind.CHANGED if differs or same else DifferenceKind.UNKNOWN,
         what="file",
         name=shown(path),
-        before=_said(size, algorithm, digest),
-        after=_said(other_size, other_algorithm, other_digest),
+        before=FileStanding(size=size, algorithm=algorithm, digest=digest),
+        after=FileStanding(size=other_size, algorithm=other_algorithm, digest=other_digest),
     )
-
-
-def _said(size: int | None, algorithm: str | None, digest: str | None) -> str:
-    parts = (
-        "no size" if size is None else f"{size:,} bytes",
-        f"{algorithm} {digest}" if digest else "no digest",
-    )
-    return ", ".join(parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,26 +357,14 @@ class DiffReport:
     @property
     def counts(self) -> dict[str, int]:
         """The number of differences of each kind, as ``file_added``."""
-        names = (f"{each.what} {each.kind.value}".lower().replace(" ", "_") for each in self.differences)
-        return dict(sorted(Counter(names).items()))
+        return dict(sorted(Counter(each.member for each in self.differences).items()))
 
     def to_json(self) -> dict[str, Any]:
         """Return the differences as data for JSON, as ``metspack diff --json`` prints them."""
-        return {
+        return json_head() | {
             "first": str(self.first),
             "second": str(self.second),
             "by_bytes": self.by_bytes,
             "counts": self.counts,
-            "differences": [_plain(each) for each in self.differences],
+            "differences": [each.document() for each in self.differences],
         }
-
-
-def _plain(each: Difference) -> dict[str, Any]:
-    return {
-        "what": each.what,
-        "kind": each.kind.value,
-        "name": each.name,
-        "other": each.other or None,
-        "before": each.before or None,
-        "after": each.after or None,
-    }

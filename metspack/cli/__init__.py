@@ -72,7 +72,14 @@ def _run() -> int:
             signal.signal(number, _interrupt)
 
     code = _exit_code()
-    cli_console.end(code)
+    try:
+        cli_console.end(code)
+    except MetspackError as error:  # the last event: what was made is there all the same
+        cli_console.end_with_error(error.id, error.message, error.hint, error.details)
+        return code or EXIT_TARGET
+    except cli_console.ReaderLeft:
+        cli_console.forget_output()
+        return code or EXIT_PIPE
     return code
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from metspack.cli.options.groups import Command, CommandGroup, Group, expanded, option
+from metspack.errors import ConfigError
 from metspack.resources import __version__
 
 _COMMANDS = (
@@ -16,6 +17,9 @@ _COMMANDS = (
     *("restore", "cat", "list", "shards", "roundtrip", "sample", "config"),
 )
 """The commands in the order of the help, each a module of its own."""
+
+_FOLLOWED = {"build", "add", "convert", "merge", "restore", "check", "roundtrip", "inspect"}
+"""Commands that work long enough for somebody to follow their events."""
 
 _BARE, _SHORT = {"explain"}, {"sample"}
 """Commands that nothing configures, and those that do not work long enough for a log."""
@@ -58,9 +62,13 @@ def _around(name: str) -> tuple[tuple[type[Group], ...], type[Command]]:
     if name in _BARE:
         return (), Command
     from metspack.cli.config.layers import ConfigGroup, Configured  # noqa: PLC0415 -- only for those with some
-    from metspack.cli.options.common import LogGroup  # noqa: PLC0415
+    from metspack.cli.options.common import EventsGroup, LogGroup  # noqa: PLC0415
 
-    return ((ConfigGroup,) if name in _SHORT else (LogGroup, ConfigGroup)), Configured
+    if name in _SHORT:
+        return (ConfigGroup,), Configured
+    if name in _FOLLOWED:
+        return (LogGroup, EventsGroup, ConfigGroup), Configured
+    return (LogGroup, ConfigGroup), Configured
 
 
 class MetspackGroup(CommandGroup):
@@ -88,23 +96,16 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"metspack {__version__}")
-        raise typer.Exit
-
-
 @app.callback()
 def metspack(
     ctx: typer.Context,
     version: Annotated[
         bool,
-        option(
-            "--version",
-            "Print the version.",
-            callback=_version,
-            is_eager=True,
-        ),
+        option("-V --version", "Print the version."),
+    ] = False,
+    json_output: Annotated[
+        bool,
+        option("--json", "With --version, print it as JSON; of a command's result, write --json after it."),
     ] = False,
 ) -> None:
     """Package a SIARD archive whose large objects (LOBs) no longer fit in one folder.
@@ -116,10 +117,26 @@ def metspack(
     Exit codes: 0 fine, 1 findings, 2 usage, 3 the source or plan is refused, 4 the target cannot be
     written, 5 the target exists already, 70 a fault of metspack, 130 interrupted.
     """
-    del version
+    if version:
+        _print_version(json_output=json_output)
+        raise typer.Exit
+    if json_output:
+        raise ConfigError(
+            "--json stands before the command",
+            hint="Write it after the name of the command: metspack check OUT --json.",
+        )
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
         raise typer.Exit(2)
+
+
+def _print_version(*, json_output: bool) -> None:
+    from metspack.cli import console  # noqa: PLC0415 -- the help needs none of it
+
+    if json_output:
+        console.document({})
+    else:
+        console.out(f"metspack {__version__}")
 
 
 command = typer.main.get_command(app)

@@ -8,10 +8,10 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from itertools import groupby, takewhile
+from itertools import chain, groupby, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -19,14 +19,37 @@ from metspack import clock
 from metspack.errors import ConfigError, TargetError
 from metspack.progress import Progress as Shown
 from metspack.progress import Silent
-from metspack.resources import __version__
+from metspack.resources import __version__, json_head
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
+    from metspack.cli.events import Events
     from metspack.files.writing import Log
 
 _open: list[Log] = []
+_events: list[Events] = []
+_STDOUT = "-"
+
+
+def open_events(target: str, *, is_json: bool) -> None:
+    """Open the events of this run; ``-`` is stdout.
+
+    Raises ``ConfigError`` for stdout where the result is JSON, ``TargetError`` for what cannot be written.
+    """
+    from metspack.cli.events import Events  # noqa: PLC0415 -- few runs have some
+
+    if target == _STDOUT and is_json:
+        raise ConfigError(
+            "--events - and JSON as the result cannot both be written to stdout",
+            hint="Name a file for the events, or leave --json out.",
+        )
+    _events.append(Events(_print_event if target == _STDOUT else Path(target)))
+
+
+def followed() -> Sequence[Events]:
+    """Return the events of this run, none or one."""
+    return _events
 
 
 def open_log(path: Path) -> None:
@@ -49,9 +72,17 @@ def tell(event: str, **facts: object) -> None:
 
 
 def end(code: int) -> None:
-    """Append how the run ended, and close the log."""
+    """Append how the run ended, and close the log; raises ``TargetError`` for events that cannot be told."""
     tell("end", exit_code=code)
     _close()
+    while _events:
+        _events.pop().end(code)
+
+
+def forget_events() -> None:
+    """Tell no more events: their file cannot be written any longer."""
+    while _events:
+        _events.pop().close()
 
 
 def _record(log: Log, event: str, **facts: object) -> None:
@@ -64,8 +95,8 @@ def _close() -> None:
 
 
 def telling(shown: Shown) -> Shown:
-    """Return progress that is told to the log as well, stage by stage, if there is one."""
-    return _Telling(shown) if _open else shown
+    """Return progress that is told to the log and the events as well, if there are any."""
+    return _Telling(shown) if _open or _events else shown
 
 
 class _Telling:
@@ -75,10 +106,14 @@ class _Telling:
     def stage(self, name: str, total: int | None) -> None:
         """Begin a stage."""
         tell("stage", name=name, bytes=total)
+        for each in _events:
+            each.stage(name, total)
         self._shown.stage(name, total)
 
     def advance(self, amount: int) -> None:
         """Add bytes done."""
+        for each in _events:
+            each.advance(amount)
         self._shown.advance(amount)
 
 
@@ -91,9 +126,14 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
 
 
-def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
-    """Print an error, what it sums up line by line, and what to do about it."""
+def error(message: str, hint: str = "", details: Iterable[str] = (), name: str | None = None) -> None:
+    """Print an error, what it sums up line by line, and what to do about it.
+
+    ``name`` is the id of one that ends the run.
+    """
     details = tuple(details)
+    for events in _events:
+        events.error(name, message, hint, details)
     tell("error", message=message, details=details, hint=hint)
     _say(("error:", "error"), (f" {message}", ""))
     for each in details:
@@ -102,7 +142,7 @@ def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
         _say(("hint:", "info"), (f" {hint}", ""))
 
 
-_result = {"is_json": False, "is_begun": False}
+_result = {"is_json": False, "is_begun": False, "is_taken": False}
 
 
 def expect_json() -> None:
@@ -116,7 +156,11 @@ def end_with_error(name: str, message: str, hint: str = "", details: Iterable[st
     Where the result was to be JSON and nothing of it was printed, it is a line of JSON on stdout as well.
     """
     details = tuple(details)
-    error(message, hint, details)
+    try:
+        error(message, hint, details, name)
+    except (ReaderLeft, TargetError):  # events that cannot be told: the error that ends the run is told first
+        forget_events()
+        error(message, hint, details, name)
     if _result["is_json"] and not _result["is_begun"] and sys.stdout is not None:
         said = {"id": name, "message": message, "details": details, "hint": hint}
         with suppress(OSError, ReaderLeft, TargetError):  # what cannot be written is on stderr
@@ -126,6 +170,8 @@ def end_with_error(name: str, message: str, hint: str = "", details: Iterable[st
 
 def warning(message: str) -> None:
     """Print a warning."""
+    for events in _events:
+        events.warning(message)
     tell("warning", message=message)
     _say(("warning:", "warning"), (f" {message}", ""))
 
@@ -165,7 +211,8 @@ def prepare(arguments: Sequence[str]) -> None:
     ``arguments`` are those of the command line: whether JSON was asked for is to be known of one that cannot
     be understood as well.
     """
-    _result.update(is_json="--json" in takewhile("--".__ne__, arguments), is_begun=False)
+    _events.clear()
+    _result.update(is_json="--json" in takewhile("--".__ne__, arguments), is_begun=False, is_taken=False)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
@@ -227,14 +274,44 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def document(value: object) -> None:
-    """Print a result as JSON: plain ASCII, so that nothing in it can steer a terminal either."""
-    _print(json.dumps(value, indent=2))
+def document(value: Mapping[str, object]) -> None:
+    """Print a result as JSON: plain ASCII, so that nothing in it can steer a terminal either.
+
+    A member that is an iterator becomes an array, an element a line, and is never held as a whole. The first
+    element is asked for before anything is printed: what cannot be had at all gives no half a document.
+    """
+    members = {
+        name: chain([*islice(each, 1)], each) if isinstance(each, Iterator) else each
+        for name, each in (json_head() | dict(value)).items()
+    }
+    _print("{")
+    for number, (name, each) in enumerate(members.items(), 1):
+        end = "," if number < len(members) else ""
+        if isinstance(each, Iterator):
+            _print_array(name, each, end)
+        else:
+            text = json.dumps(each() if callable(each) else each, indent=2).replace("\n", "\n  ")
+            _print(f"  {json.dumps(name)}: {text}{end}")
+    _print("}")
 
 
-def record(value: object) -> None:
+def json_opening(value: Mapping[str, object]) -> str:
+    """Return the text of such an object up to its last member: further ones may follow."""
+    return json.dumps(json_head() | dict(value), indent=2).removesuffix("\n}")
+
+
+def _print_array(name: str, elements: Iterator[object], end: str) -> None:
+    before = f"  {json.dumps(name)}: ["
+    is_empty = True
+    for each in elements:
+        _print(before if is_empty else f"{before},")
+        before, is_empty = f"    {json.dumps(each)}", False
+    _print(f"{before}]{end}" if is_empty else f"{before}\n  ]{end}")
+
+
+def record(value: Mapping[str, object]) -> None:
     """Print one of many results as a line of JSON, as ``document`` does."""
-    _print(json.dumps(value))
+    _print(json.dumps(json_head() | dict(value)))
 
 
 def pour(block: bytes) -> None:
@@ -258,10 +335,19 @@ def _is_plain(block: bytes) -> bool:
     return is_whole and all(c.isprintable() or c in "\t\n\r" for c in text)
 
 
+def _print_event(line: str) -> None:
+    """Print an event at once; from then on stdout holds events and no result."""
+    _result["is_taken"] = False
+    _print(line)
+    finish()
+    _result["is_taken"] = True
+
+
 def _print(text: str) -> None:
     _check_stdout()
-    with _delivered():
-        sys.stdout.write(f"{text}\n")
+    if not _result["is_taken"]:
+        with _delivered():
+            sys.stdout.write(f"{text}\n")
 
 
 def _check_stdout() -> None:

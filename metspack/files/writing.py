@@ -11,6 +11,8 @@ import fcntl
 import hashlib
 import json
 import os
+import re
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -59,6 +61,8 @@ _HINTS = {
     errno.EDQUOT: _FULL,
     errno.EFBIG: _FULL,
     errno.EEXIST: "Nothing is overwritten: choose another name, or move that file away.",
+    errno.EPIPE: "Whoever read it went away: start the reader again, or name a file.",
+    errno.ENXIO: "Nobody reads that pipe: start the reader first, or name a file.",
     errno.ENOENT: "Create the folder first.",
     errno.EXDEV: "It lies on another file system than the folder above it: work where all of it is on one.",
     errno.ENAMETOOLONG: "The file system does not take names this long: choose a shorter one.",
@@ -454,6 +458,50 @@ class Log:
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
+
+
+class EventLog:
+    """A file or pipe that lines are appended to for one who reads them as they come.
+
+    A file is created when it does not exist; a named pipe waits for its reader a while; ``/dev/fd/N`` is the
+    descriptor that the caller opened. Raises ``TargetError`` when it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with explained(path):
+            if inherited := _DESCRIPTOR.fullmatch(str(path)):
+                self._descriptor = os.dup(int(inherited[1]))
+            else:
+                self._descriptor = _opened_by_its_reader(path)
+                os.set_blocking(self._descriptor, True)
+
+    def write(self, line: str) -> None:
+        """Append a line."""
+        rest = memoryview(line.encode() + b"\n")
+        with explained(self._path):
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self._descriptor)
+
+
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
+_PATIENCE = 10.0  # seconds for the reader of a named pipe to come
+
+
+def _opened_by_its_reader(path: Path) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+    ending = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return os.open(path, flags, 0o644)
+        except OSError as error:
+            if error.errno != errno.ENXIO or time.monotonic() > ending:
+                raise
+        time.sleep(0.02)
 
 
 def _append(descriptor: int, path: Path, text: str) -> None:

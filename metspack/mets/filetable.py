@@ -181,10 +181,11 @@ def one_by_one(files: Iterable[Placed]) -> Iterator[PlacedFile]:
 class Placements(reading.Closable):
     """The placed files of one segment: by order of placing, and sorted by path.
 
-    More than are to be ``held`` in memory are kept on disk.
+    More than are to be ``held`` in memory are kept on disk. ``count`` files were added, of ``size`` bytes.
     """
 
     def __init__(self, held: int = _HELD) -> None:
+        self.count = self.size = 0
         self._most = held
         self._database: sqlite3.Connection | None = None
         self._waiting: list[PlacedFile] = []
@@ -201,11 +202,13 @@ class Placements(reading.Closable):
     def add(self, file: Placed) -> None:
         """Add the next file, or the next files."""
         if isinstance(file, PlacedFile):
+            self.count, self.size = self.count + 1, self.size + file.size
             self._waiting.append(file)
             if len(self._waiting) < _LONGEST:
                 return
             self._flush()
         else:
+            self.count, self.size = self.count + len(file.path), self.size + sum(file.size)
             self._flush()
             self._put(file)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any, Self
 
 from metspack.checking import Checked, Checking, weight
+from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import reading, writing
 from metspack.files.reading import as_paths
 from metspack.model import Finding
 from metspack.progress import Progress
-from metspack.reporting import facts, json, junit, text
+from metspack.reporting import facts, json, junit, linkgraph, text
 from metspack.reporting.model import Frame, ReportFacts
 from metspack.reporting.store import FindingStore
 
-Blocks = Callable[[Frame, FindingStore, Mapping[str, Path]], Iterator[str]]
+Blocks = Callable[..., Iterator[str]]
 
 _LOOKED_AT = 2_048
 
@@ -43,7 +44,7 @@ def _page(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Iterat
 
 
 # Marks are compared without white space.
-_FORMS = {
+_REPORTS = {
     ".json": _ReportForm(
         blocks=lambda frame, kept, _roots: json.document(frame, kept),
         mark=b'{"schema_version":1,"tool":{"name":"metspack"',
@@ -65,21 +66,33 @@ _FORMS = {
     ),
 }
 _FIGURED = {".html", ".txt", ".xml"}
-SUFFIXES = tuple(_FORMS)
+SUFFIXES = tuple(_REPORTS)
 """The names' endings that choose a form, in any letter case."""
 
+_MAPS = {
+    ".json": _ReportForm(blocks=linkgraph.lines, mark=b'{"schema_version":1,"metspack":'),
+    ".mmd": _ReportForm(blocks=lambda graphs: _lines(linkgraph.mermaid(graphs)), mark=b"flowchartTD"),
+    ".svg": _ReportForm(blocks=linkgraph.svg, mark=b"<svgxmlns="),
+}
 
-class ReportFiles:
-    """Report files, opened before the check so that it does not run in vain.
 
-    A context manager: each file appears, whole, when the block ends normally; an earlier report of the
+def _lines(lines: Iterable[str]) -> Iterator[str]:
+    return (f"{each}\n" for each in lines)
+
+
+class _CheckFiles:
+    """Files made beside a check, opened before it so that it does not run in vain.
+
+    A context manager: each file appears, whole, when the block ends normally; an earlier one of the
     same form is replaced, any other file is not. Raises ``ConfigError`` for a suffix that is no form's,
-    for a file named twice and for one inside a package that is checked (``roots``): a report would be a
+    for a file named twice and for one inside a package that is checked (``roots``): it would be a
     file that no METS lists. Raises ``TargetError`` where it cannot be written.
     """
 
-    def __init__(self, paths: Sequence[Path], roots: Sequence[Path] = ()) -> None:
-        self._forms = [_form(path) for path in paths]
+    def __init__(
+        self, forms: Mapping[str, _ReportForm], what: str, paths: Sequence[Path], roots: Sequence[Path]
+    ) -> None:
+        self._forms = [_form(forms, what, path) for path in paths]
         self._targets = [_target(path, roots) for path in paths]
         for number, target in enumerate(self._targets):
             if target in self._targets[:number]:
@@ -89,10 +102,9 @@ class ReportFiles:
         self._stack = ExitStack()
         self._files: list[writing.NewFile] = []
 
-    def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
-        """Write every report; ``roots`` are the packages' folders, to quote what findings point at."""
+    def _write(self, *facts: object) -> None:
         for form, file in zip(self._forms, self._files, strict=True):
-            for block in form.blocks(frame, kept, roots):
+            for block in form.blocks(*facts):
                 file.write(block.encode())
 
     def __enter__(self) -> Self:
@@ -105,12 +117,35 @@ class ReportFiles:
         self._stack.__exit__(*raised)  # type: ignore[arg-type]
 
 
-def _form(path: Path) -> _ReportForm:
-    form = _FORMS.get(path.suffix.lower())
+class ReportFiles(_CheckFiles):
+    """The reports of a check."""
+
+    def __init__(self, paths: Sequence[Path], roots: Sequence[Path] = ()) -> None:
+        super().__init__(_REPORTS, "report", paths, roots)
+
+    def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
+        """Write every report; ``roots`` are the packages' folders, to quote what findings point at."""
+        self._write(frame, kept, roots)
+
+
+class LinkFiles(_CheckFiles):
+    """The links of packages, in files."""
+
+    def __init__(self, paths: Sequence[Path], roots: Sequence[Path] = ()) -> None:
+        super().__init__(_MAPS, "link map", paths, roots)
+
+    def write(self, graphs: Sequence[Graph]) -> None:
+        """Write every file."""
+        self._write(graphs)
+
+
+def _form(forms: Mapping[str, _ReportForm], what: str, path: Path) -> _ReportForm:
+    form = forms.get(path.suffix.lower())
     if form is None:
+        junit_too = " (.xml is JUnit)" if ".xml" in forms else ""
         raise ConfigError(
-            f"{path} does not say which form of report to write",
-            hint=f"End it with one of {', '.join(SUFFIXES)} (.xml is JUnit).",
+            f"{path} does not say which form of {what} to write",
+            hint=f"End it with one of {', '.join(forms)}{junit_too}.",
         )
     return form
 

@@ -14,6 +14,7 @@ from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
 from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
+from metspack.resources import json_head
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
 
@@ -226,4 +227,4 @@ class InspectionReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return the inspection as data for JSON, as ``metspack inspect --json`` prints it."""
-        return self.document
+        return json_head() | self.document

@@ -5,6 +5,7 @@ Each form has the same order on every machine: that of the METS documents.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,9 +14,9 @@ from typing import Any
 
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.reporting.model import children, parents, printable, representations
+from metspack.resources import json_head
 from metspack.sizes import counted
 
-SCHEMA_VERSION = 1
 HEADER = ("state", "parent", "child", "lies in", "codes")
 _COLOUR = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")
 _USE = re.compile(r"var\(--([\w-]+)\)")
@@ -105,7 +106,12 @@ def _words(edge: Edge, child: Node) -> str:
 
 def document(graphs: Iterable[Graph]) -> dict[str, Any]:
     """Return the graphs as the object for JSON."""
-    return {"schema_version": SCHEMA_VERSION, "packages": [_package(graph) for graph in graphs]}
+    return {"packages": [_package(graph) for graph in graphs]}
+
+
+def lines(graphs: Iterable[Graph]) -> Iterator[str]:
+    """Yield the same as text."""
+    yield f"{json.dumps(json_head() | document(graphs), indent=2)}\n"
 
 
 def _package(graph: Graph) -> dict[str, Any]:
@@ -206,4 +212,4 @@ class LinkReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return the links as data for JSON, as ``metspack links --json`` prints them."""
-        return document(self.graphs)
+        return json_head() | document(self.graphs)

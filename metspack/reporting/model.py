@@ -13,7 +13,7 @@ from metspack.layouts import readers
 from metspack.layouts.names import ArchiveRoutes
 from metspack.layouts.readers import Readership
 from metspack.model import Finding, Limits, Severity
-from metspack.resources import __version__
+from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
 
 _CODES = 3  # beside a state: the findings say all
@@ -316,7 +316,6 @@ def rank(severity: Severity) -> int:
     return list(Severity).index(severity)
 
 
-SCHEMA_VERSION = 1
 TOOL = "metspack"
 
 

@@ -10,7 +10,7 @@ from enum import Enum, unique
 from metspack.checking import CheckSummary, PackageResult
 from metspack.layouts import readers
 from metspack.model import Severity
-from metspack.reporting.model import TOOL, Frame, parts, places, printable, readers_lines, sampled
+from metspack.reporting.model import TOOL, Frame, parts, places, printable, rank, readers_lines, sampled
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.resources import __version__
 from metspack.sizes import counted
@@ -50,18 +50,23 @@ class StyledText:
 Line = tuple[StyledText, ...]
 
 
-def grouped(kept: FindingStore, limit: int | None = None) -> Iterator[Line]:
+def grouped(kept: FindingStore, limit: int | None = None, least: Severity = Severity.INFO) -> Iterator[Line]:
     """Yield the findings under their codes or requirements, at most ``limit`` of each, then how many more.
 
-    Of a finding's places there are at most as many. A limit of None shows all.
+    Of a finding's places there are at most as many. A limit of None shows all. Findings below the severity
+    ``least`` are left out.
     """
-    for group in kept.groups():
+    for group in _groups(kept, least):
         yield from _group(kept, group, limit)
 
 
-def totals(kept: FindingStore) -> Iterator[Line]:
+def totals(kept: FindingStore, least: Severity = Severity.INFO) -> Iterator[Line]:
     """Yield a line for each code with the number of its findings, the worst first."""
-    return map(_head, kept.groups())
+    return map(_head, _groups(kept, least))
+
+
+def _groups(kept: FindingStore, least: Severity) -> Iterator[CodeGroup]:
+    return (each for each in kept.groups() if rank(each.severity) <= rank(least))
 
 
 def _head(group: CodeGroup) -> Line:

@@ -20,6 +20,7 @@ from metspack.packages.lobs import CellKind, Disagreement, HeldLob, ListedColumn
 from metspack.packages.package import Package
 from metspack.packages.proofs import CellProving, Evidence, Proving
 from metspack.progress import Progress, Silent
+from metspack.resources import json_head
 from metspack.restoring.joining import opened_part, part_blocks
 from metspack.restoring.shards.writing import unrelated
 from metspack.sources.archive import Archive
@@ -42,6 +43,12 @@ class Summary:
     disagreements: int
     evidence: Mapping[Evidence, int]
     unproven: int
+
+    @property
+    def proven(self) -> dict[str, int]:
+        """How many LOBs were proven by what, for JSON."""
+        found = {evidence.name.lower(): number for evidence, number in self.evidence.items()}
+        return found | {"nothing": self.unproven}
 
 
 class Roundtrip(Iterator[Disagreement]):
@@ -411,20 +418,10 @@ class RoundtripReport(Iterator[Disagreement]):
         """Return the proof as data for JSON, as ``metspack roundtrip --json`` prints it."""
         self.ok  # noqa: B018 -- reads what is left
         said = self.summary
-        proofs = {evidence.name.lower(): number for evidence, number in said.evidence.items()}
-        return {
+        return json_head() | {
             "package": str(self.path),
-            "disagreements": [
-                {
-                    "lob": each.lob,
-                    "part": each.part,
-                    "what": each.what,
-                    "expected": each.expected,
-                    "found": each.found,
-                }
-                for each in self._found
-            ],
-            "proven": proofs | {"nothing": said.unproven},
+            "disagreements": [each.document() for each in self._found],
+            "proven": said.proven,
             "lobs": said.lobs,
             "split": said.split,
             "inside": said.inside,

@@ -217,6 +217,7 @@ def test_what_was_built_is_said(tmp_path: Path) -> None:
         warnings=built.warnings,
         readers=built.readers,
         made_of=built.made_of,
+        children=built.children,
     )
     assert [each.partition(", ")[0] for each in built.warnings] == ["names have only ASCII letters"]
     assert built.made_of is not None

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from metspack import cli
+from metspack.resources import __version__
 from metspack.sources.archive import Archive
 from metspack.sources.rewriting import compared_digests
 
@@ -27,6 +28,9 @@ class Outcome:
     out: str
     err: str
 
+
+HEAD = {"schema_version": 1, "metspack": __version__}
+"""What all JSON begins with, apart from the report of a check."""
 
 FOUND_BY = (
     "LOBs found by metspack; not by SIARD Suite (--lob-folder-style sfa), "

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from metspack.checking.codes import paths
 from metspack.checking.codes.archives import Archives
-from metspack.checking.codes.fixity import FixityCodes
+from metspack.checking.codes.fixity import FixityCodes, Segments
 from metspack.checking.codes.links import LinkCodes
 from metspack.checking.codes.mets import MetsCodes, Xml
 from metspack.checking.codes.paths import NameCodes, Paths
 from metspack.checking.codes.rule import Rule
-from metspack.checking.codes.segments import Segments
 from metspack.locations import Convention
 from metspack.model import Finding
 

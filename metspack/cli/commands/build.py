@@ -48,6 +48,7 @@ def build(
     locations: SourceGroup,
     building: options.BuildGroup,
     jobs: options.Jobs = None,
+    if_exists: common.IfExists = "fail",
     description: options.DescriptionGroup,
     dialect: DialectGroup,
     keep_segments: Annotated[
@@ -80,12 +81,14 @@ def build(
     """
     from metspack.building import inplace  # noqa: PLC0415 -- commands load what they need
     from metspack.building.build import build as built_by  # noqa: PLC0415
+    from metspack.building.draft import objid_of  # noqa: PLC0415
 
     if _is_in_place(keep_segments=keep_segments, in_place=in_place):
         given = [each for group in (division, building, dialect) for each in group.given()]
         given += [
             name for name, value in (("-o", output), ("--plan", plan), ("--base", locations.base)) if value
         ]
+        given += ["--if-exists"] if if_exists != "fail" else []
         _refuse("--in-place", given, "It leaves segments and archive as they are")
         settings = options.package_options(description, locations)
         with console.progress(quiet=quiet) as progress:
@@ -99,6 +102,11 @@ def build(
     dialect = dialect.read_by(building.reader, building.pack)
     made = options.build_options(division, locations, building, description, dialect, plan=plan, jobs=jobs)
     common.warn_of_limits(made.limits)
+    if common.is_to_be_checked(output, if_exists):
+        from metspack.cli.commands.check import check_existing  # noqa: PLC0415 -- another command's
+
+        check_existing(output, objid_of(source, made), made.budgets, json_output=json_output, quiet=quiet)
+        return
     with console.progress(quiet=quiet) as progress:
         built = built_by(source, output, made, progress)
     tell(built, output, verify=made.verify, json_output=json_output, quiet=quiet)
@@ -184,6 +192,7 @@ def _tell(
         console.warning(each)
     document = {
         "target": str(target),
+        "existed": False,
         "objid": made.objid,
         "name": made.name,
         "children": made.segments,
@@ -196,7 +205,8 @@ def _tell(
     }
     console.tell("result", **document)
     if json_output:
-        console.document(document | {"warnings": list(made.warnings)})
+        children = (each.document() for each in made.children)
+        console.document(document | {"children": children, "warnings": list(made.warnings)})
     elif not quiet:
         words = (
             f"{target}: parent IP {made.objid} with {counted(made.segments, child)}",

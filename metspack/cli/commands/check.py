@@ -15,13 +15,15 @@ from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError, Interrupted
-from metspack.model import Limits, Severity
+from metspack.mets import links
+from metspack.model import Budgets, Finding, Limits, Severity
 from metspack.sizes import count, size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from metspack.checking.run import Checking
+    from metspack.checking.options import Looking
+    from metspack.checking.run import Checked, Checking
     from metspack.reporting.model import Frame, Provenance, ReportFacts
     from metspack.reporting.store import FindingStore
 
@@ -30,6 +32,7 @@ _SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
 _REPORTS = "Reports"
 _PROVENANCE_PARTS = ("time", "host", "operator", "path")
 _PROVENANCE = choices.of(*_PROVENANCE_PARTS)
+_LIMIT = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +191,7 @@ def check(
             "Show at most N findings per code; 0 shows all. Report files hold all (.html: 500).",
             min=0,
         ),
-    ] = 10,
+    ] = _LIMIT,
     summary: Annotated[
         bool,
         option(
@@ -199,7 +202,7 @@ def check(
     report: Annotated[
         list[Path] | None,
         option(
-            "--report FILE",
+            "-o --report --output FILE",
             "Also write a report; its form follows from its suffix: .html, .json, .jsonl, .sarif, "
             ".txt, .xml (JUnit). An earlier report is replaced. Repeatable.",
             _REPORTS,
@@ -284,14 +287,10 @@ def check(
         folders.update({each: Path(each) for each in checked.places.given.values()})
         figures.append(facts.facts_of(checked, chosen))
 
-    with ReportFiles(report or (), _folders(packages)) as files, FindingStore() as kept:
-        with console.progress(quiet=quiet) as progress:
-            is_weighed = chosen.hashes and looking.sample is None and not quiet
-            progress.stage("Checking", checking.weight(packages) if is_weighed else None)
-            # What is printed needs no figures.
-            observer = gather if report else None
-            run = checking.Checking(packages, looking, progress.advance, root or (), observer)
-            interrupted = _take_findings(run, kept)
+    with ReportFiles(report or (), common.checked_folders(packages)) as files, FindingStore() as kept:
+        # What is printed needs no figures.
+        observer = gather if report else None
+        run, interrupted = _run_check(packages, looking, kept, root or (), observer, quiet=quiet)
         frame = Frame(
             path=", ".join(map(str, packages)),
             level=chosen.value,
@@ -311,7 +310,7 @@ def check(
             form="json" if json_output else "jsonl" if jsonl_output else "",
             quiet=quiet,
         )
-        console.tell("result", errors=run.summary.errors, warnings=run.summary.warnings)
+        _tell(run)
         files.write(frame, kept, folders)
     if interrupted is not None:
         raise interrupted
@@ -319,13 +318,70 @@ def check(
         raise typer.Exit(1)
 
 
-def _folders(packages: Sequence[Path]) -> list[Path]:
-    """Return the folders of packages, which no report may be put into; a zip or tar file has none."""
-    return [path if path.is_dir() else path.parent for path in packages if _is_unpacked(path)]
+def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: bool, quiet: bool) -> None:
+    """Check a package that was to be made and is there already, in full, and print the result.
+
+    ``objid`` is the OBJID that it was to get, "" if that is not known. Exits with 1 for errors, and for a
+    package with another OBJID: it was made of something else, or by other options.
+    """
+    from metspack.checking.options import CheckOptions  # noqa: PLC0415 -- commands load what they need
+    from metspack.reporting import json  # noqa: PLC0415
+    from metspack.reporting.model import Frame  # noqa: PLC0415
+    from metspack.reporting.store import FindingStore  # noqa: PLC0415
+
+    looking = CheckOptions(budgets=budgets).looking()
+    if not quiet:
+        console.info(f"{target} exists already: it is checked, and nothing is built")
+    with FindingStore() as kept:
+        run, interrupted = _run_check([target], looking, kept, quiet=quiet)
+        frame = Frame(
+            path=str(target),
+            level=looking.level.value,
+            summary=run.summary,
+            is_complete=interrupted is None,
+            created=_created(None),
+        )
+        found = [each.objid for each in run.summary.results if each.objid]
+        is_same = links.bare(objid) in map(links.bare, found) if objid and found else None
+        if json_output:
+            head = {"target": str(target), "existed": True, "objid": objid or None, "is_same": is_same}
+            console.pour(f'{console.json_opening(head)},\n  "check": '.encode())
+            for block in json.document(frame, kept):
+                console.pour(block.encode())
+            console.pour(b"}\n")
+        else:
+            _print(frame, kept, _LIMIT, form="", quiet=quiet)
+        _tell(run)
+    if interrupted is not None:
+        raise interrupted
+    if is_same is False:
+        console.error(
+            f"{target} is another package: its OBJID is {', '.join(found)}, expected {objid}",
+            "It was made of another source or by other options: compare them, and choose another target.",
+        )
+        for events in console.followed():
+            events.judge("error")
+    if is_same is False or frame.is_failed:
+        raise typer.Exit(1)
 
 
-def _is_unpacked(path: Path) -> bool:
-    return path.is_dir() or (path.is_file() and path.suffix.lower() == ".xml")
+def _run_check(
+    packages: Sequence[Path],
+    looking: Looking,
+    kept: FindingStore,
+    roots: Sequence[Path] = (),
+    observer: Callable[[Checked], None] | None = None,
+    *,
+    quiet: bool,
+) -> tuple[Checking, Interrupted | None]:
+    """Run a check, whose findings are kept; returns what ended it before its time as well."""
+    from metspack import checking  # noqa: PLC0415 -- commands load what they need
+
+    with console.progress(quiet=quiet) as progress:
+        is_weighed = looking.level.hashes and looking.sample is None and not quiet
+        progress.stage("Checking", checking.weight(packages) if is_weighed else None)
+        run = checking.Checking(packages, looking, progress.advance, roots, observer)
+        return run, _take_findings(run, kept)
 
 
 def _created(given: str | None) -> str:
@@ -340,10 +396,22 @@ def _created(given: str | None) -> str:
         raise ConfigError(f"--created {error.message}", hint=error.hint.replace("Z.", "Z, or now.")) from None
 
 
+def _tell(run: Checking) -> None:
+    """Tell the result to the log and the events."""
+    from metspack.reporting.model import verdict  # noqa: PLC0415
+
+    console.tell("result", errors=run.summary.errors, warnings=run.summary.warnings)
+    for events in console.followed():
+        events.judge(verdict(run.summary))
+
+
 def _take_findings(run: Checking, kept: FindingStore) -> Interrupted | None:
     """Take all findings of a check; returns what ended it before its time, if anything did."""
     try:
-        kept.add_all(run)
+        found: Iterable[Finding] = run
+        for events in console.followed():
+            found = events.findings(found)
+        kept.add_all(found)
     except Interrupted as interrupted:
         run.stop()
         return interrupted
@@ -357,9 +425,10 @@ def _print(frame: Frame, kept: FindingStore, limit: int | None, *, form: str, qu
     if form:
         for block in (json.document if form == "json" else json.lines)(frame, kept):
             console.pour(block.encode())
-    elif not quiet:
+    else:
         width = console.width()
-        grouped = text.totals(kept) if limit is None else text.grouped(kept, limit or None)
-        for line in chain(text.unopened(frame), grouped, text.verdict(frame)):
+        least = Severity.WARNING if quiet else Severity.INFO
+        grouped = text.totals(kept, least) if limit is None else text.grouped(kept, limit or None, least)
+        for line in grouped if quiet else chain(text.unopened(frame), grouped, text.verdict(frame)):
             for row in (line,) if width is None else text.wrapped(line, width):
                 console.styled((piece.text, piece.tone.value) for piece in row)

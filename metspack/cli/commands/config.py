@@ -108,10 +108,12 @@ def show(
     ]
     if json_output:
         console.document(
-            [
-                {"option": key, "commands": names, "value": value} | ({"origin": where} if origin else {})
-                for key, names, value, where in rows
-            ]
+            {
+                "options": [
+                    {"option": key, "commands": names, "value": value} | ({"origin": where} if origin else {})
+                    for key, names, value, where in rows
+                ]
+            }
         )
         return
     several = {key for key, *_ in rows if sum(key == other for other, *_ in rows) > 1}

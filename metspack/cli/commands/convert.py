@@ -32,6 +32,7 @@ def convert(
     division: DivisionGroup,
     building: options.BuildGroup,
     jobs: options.Jobs = None,
+    if_exists: common.IfExists = "fail",
     locations: LocationGroup,
     description: options.DescriptionGroup,
     dialect: DialectGroup,
@@ -53,6 +54,12 @@ def convert(
     dialect = dialect.read_by(building.reader, building.pack)
     settings = options.build_options(division, building, locations, description, dialect, jobs=jobs)
     common.warn_of_limits(settings.limits)
+    if common.is_to_be_checked(output, if_exists):
+        from metspack.cli.commands.check import check_existing  # noqa: PLC0415 -- another command's
+
+        objid = building_convert.objid_of(package, settings)
+        check_existing(output, objid, settings.budgets, json_output=json_output, quiet=quiet)
+        return
     with console.progress(quiet=quiet) as progress:
         built = building_convert.convert_package(package, output, settings, progress)
     tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

@@ -16,8 +16,6 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from metspack.checking.diff import Difference
 
-_SCHEMA_VERSION = 1
-
 
 def diff(  # noqa: PLR0917 -- a command's options
     first: Annotated[
@@ -71,17 +69,16 @@ def diff(  # noqa: PLR0917 -- a command's options
             for each in comparison.differences():
                 counts[f"{each.what} {each.kind.value}"] += 1
                 if json_output:
-                    found.append(_record(each))
+                    found.append(each.document())
                 elif not quiet:
                     console.out(_line(each))
     if json_output:
         console.document(
             {
-                "schema_version": _SCHEMA_VERSION,
                 "first": str(first),
                 "second": str(second),
                 "by_bytes": by_bytes,
-                "counts": dict(sorted(counts.items())),
+                "counts": {what.lower().replace(" ", "_"): number for what, number in sorted(counts.items())},
                 "differences": found,
             }
         )
@@ -96,16 +93,5 @@ def diff(  # noqa: PLR0917 -- a command's options
 def _line(each: Difference) -> str:
     detail = f" -> {each.other}" if each.other else ""
     if each.before and each.after:
-        detail = f": {each.before}; now {each.after}"
+        detail = f": {each.before.words()}; now {each.after.words()}"
     return f"{each.what} {each.kind.value} {each.name}{detail}"
-
-
-def _record(each: Difference) -> dict[str, Any]:
-    return {
-        "what": each.what,
-        "kind": each.kind.value,
-        "name": each.name,
-        "other": each.other or None,
-        "before": each.before or None,
-        "after": each.after or None,
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from metspack.cli import console
-from metspack.cli.options import choices
+from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument
 
 _READERS = "readers"
@@ -20,6 +20,8 @@ def explain(
             choice=choices.codes,
         ),
     ],
+    *,
+    json_output: common.Json = False,
 ) -> None:
     """Explain the code of a finding: its meaning, its rule, the remedy, and what to write.
 
@@ -34,9 +36,12 @@ def explain(
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
 
     if code.strip().lower() == _READERS:
-        _tell_readers()
+        _tell_readers(json_output=json_output)
         return
     said = checking.explained(code)
+    if json_output:
+        console.document(said.to_json())
+        return
     console.out(f"{said.code}  {said.title} ({said.severity.value})")
     console.out()
     console.out(said.meaning)
@@ -49,9 +54,22 @@ def explain(
             console.out(line)
 
 
-def _tell_readers() -> None:
+def _tell_readers(*, json_output: bool) -> None:
     from metspack.layouts.readers import READERS  # noqa: PLC0415 -- commands load what they need
 
+    if json_output:
+        readers = (
+            {
+                "name": each.name,
+                "version": each.version or None,
+                "reads": each.reads,
+                "source": each.source,
+                "key": each.key or None,
+            }
+            for each in READERS
+        )
+        console.document({"readers": readers})
+        return
     for number, each in enumerate(READERS):
         if number:
             console.out()

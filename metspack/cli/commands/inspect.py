@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
@@ -192,7 +191,7 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
                 if each.lob is not None:
                     held = survey.holdings(source, each.lob, held)
                     paths = survey.paths(held, each.lob)
-                console.out(json.dumps(reporting_inspection.lob(each, paths, verdict)))
+                console.record(reporting_inspection.lob(each, paths, verdict))
             console.finish()  # who reads along gets a table's LOBs when it has been read
         verifier.check_unchanged()
     if isinstance(source, Archive):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
+from metspack.cli.options.common import checked_folders
 from metspack.cli.options.groups import option
+from metspack.errors import ConfigError
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
 
     from metspack.checking.links.graph import Graph
 
-_FORMS = choices.of("tree", "table", "json", "mermaid", "svg")
+_TEXTS = ("tree", "table")
+_FORMS = choices.of(*_TEXTS, "json", "mermaid", "svg")
 
 
 def links(
@@ -24,19 +28,28 @@ def links(
     *,
     root: common.Root = None,
     form: Annotated[
-        str,
+        str | None,
         option(
             "--format FORM",
-            "Form of the result: tree, table, json, mermaid or svg.",
+            "Form of the result: tree (the default), table, json, mermaid or svg.",
             choice=_FORMS,
         ),
-    ] = "tree",
-    json_output: common.Json = False,
+    ] = None,
+    json_output: common.JsonForm = False,
     summary: Annotated[
         bool,
         option("--summary", "Print how many links are in which state, and those at fault alone."),
     ] = False,
+    output: Annotated[
+        list[Path] | None,
+        option(
+            "-o --output FILE",
+            "Also write the links to this file; its form follows from its suffix: .json, .mmd (Mermaid) "
+            "or .svg. An earlier one is replaced. Repeatable.",
+        ),
+    ] = None,
     budget: common.Budget = None,
+    quiet: common.Quiet = False,
 ) -> None:
     """Show the links between parents and children in both directions, and where each package is.
 
@@ -47,17 +60,23 @@ def links(
     `metspack links out --root /mnt/disk2 --format svg > links.svg`
     """
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
+    from metspack.reporting import formats  # noqa: PLC0415
 
-    form = _FORMS.read("--format", "json" if json_output else form)
-    run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=common.budgets(budget))
-    for _ in run:
-        pass
+    shown = _FORMS.read("--format", common.json_form(form, json_output=json_output) or "tree")
+    is_text = shown in _TEXTS
+    if summary and not is_text:
+        raise ConfigError(f"--summary and --format {shown} cannot be combined", hint="Leave one out.")
+    with formats.LinkFiles(output or (), checked_folders(packages)) as files:
+        run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=common.budgets(budget))
+        for _ in run:
+            pass
+        files.write(run.graphs)
     if summary:
         _print_summary(run.graphs)
-    else:
-        _print(run.graphs, form)
+    elif not (quiet and is_text):
+        _print(run.graphs, shown)
     errors = run.summary.errors
-    if errors and (summary or form in {"tree", "table"}):
+    if errors and is_text:
         console.out(f"{counted(errors, 'error')}: metspack check --level links says what is wrong")
     if errors or any(graph.is_broken for graph in run.graphs):
         raise typer.Exit(1)

@@ -12,7 +12,6 @@ import typer
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
-from metspack.errors import ConfigError
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -68,8 +67,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
 
     if form is not None:
         _FORMS.read("--format", form)
-    if json_output and form not in {None, "jsonl"}:
-        raise ConfigError(f"--json and --format {form} cannot be combined", hint="Leave one out.")
+    form = common.json_form(form, json_output=json_output, name="jsonl")
     budgets = common.budgets(budget)
     with Package(package, budgets) as opened:
         for fault in opened.faults:
@@ -77,7 +75,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         found = LobListing(opened, table=table, column=column, budgets=budgets)
         # The first is waited for: what cannot be listed at all gives no head of a table.
         entries = chain([*islice(found, 1)], found)
-        if json_output or form == "jsonl":
+        if form == "jsonl":
             for each in entries:
                 console.record(_object(each))
         elif form == "csv":

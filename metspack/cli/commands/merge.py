@@ -48,6 +48,7 @@ def merge(
     agent: options.Agent = None,
     verify: options.Verify = False,
     jobs: options.Jobs = None,
+    if_exists: common.IfExists = "fail",
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -72,6 +73,11 @@ def merge(
         verify=verify,
         budgets=common.budgets(budget),
     )
+    if common.is_to_be_checked(output, if_exists):
+        from metspack.cli.commands.check import check_existing  # noqa: PLC0415 -- another command's
+
+        check_existing(output, objid or "", settings.budgets, json_output=json_output, quiet=quiet)
+        return
     with console.progress(quiet=quiet) as progress:
         made = merging.merge_ips(containers, output, settings, progress, jobs=jobs)
     _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
@@ -83,8 +89,10 @@ def _tell(made: Merged, output: Path, *, verify: bool, json_output: bool, quiet:
     if json_output:
         document = {
             "target": str(output),
+            "existed": False,
             "objid": made.objid,
             "containers": made.containers,
+            "children": [],
             "files": made.files,
             "bytes": made.bytes,
             "checked": "full" if verify else "structure",

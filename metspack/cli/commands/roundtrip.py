@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +48,7 @@ def roundtrip(
         if json_output:
             _document(package, proof)
         else:
-            _print_disagreements(proof, quiet=quiet)
+            _print_disagreements(proof)
     said = proof.summary
     console.tell("result", lobs=said.lobs, bytes=said.bytes, disagreements=said.disagreements)
     if not (json_output or quiet):
@@ -59,14 +57,14 @@ def roundtrip(
         raise typer.Exit(_FINDINGS)
 
 
-def _print_disagreements(found: Iterable[Disagreement], *, quiet: bool) -> None:
+def _print_disagreements(found: Iterable[Disagreement]) -> None:
     """Print the first disagreements, and how many more there are; exhausts them."""
     count = 0
     for each in found:
         count += 1
-        if count <= _SHOWN and not quiet:
+        if count <= _SHOWN:
             console.out(each.message)
-    if count > _SHOWN and not quiet:
+    if count > _SHOWN:
         console.out(f"... and {counted(count - _SHOWN, 'more disagreement')} (--json has all)")
 
 
@@ -90,23 +88,14 @@ def _verdict(package: Path, summary: Summary) -> None:
 
 def _document(package: Path, proof: Roundtrip) -> None:
     """Print all as one JSON object, the disagreements as they come: nobody knows how many there are."""
-    # The first is waited for: what cannot be read at all gives no half a document.
-    first = [each for _, each in zip(range(1), proof, strict=False)]
-    console.out("{")
-    console.out(f'  "package": {json.dumps(str(package))},')
-    console.out('  "disagreements": [')
-    before = ""
-    for each in chain(first, proof):
-        if before:
-            console.out(f"{before},")
-        record = {"lob": each.lob, "part": each.part, "what": each.what}
-        before = f"    {json.dumps(record | {'expected': each.expected, 'found': each.found})}"
-    if before:
-        console.out(before)
-    console.out("  ],")
-    summary = proof.summary
-    proofs = {evidence.name.lower(): number for evidence, number in summary.evidence.items()}
-    console.out(f'  "proven": {json.dumps(proofs | {"nothing": summary.unproven})},')
-    console.out(f'  "lobs": {summary.lobs}, "split": {summary.split}, "inside": {summary.inside},')
-    console.out(f'  "bytes": {summary.bytes}')
-    console.out("}")
+    console.document(
+        {
+            "package": str(package),
+            "disagreements": (each.document() for each in proof),
+            "proven": lambda: proof.summary.proven,
+            "lobs": lambda: proof.summary.lobs,
+            "split": lambda: proof.summary.split,
+            "inside": lambda: proof.summary.inside,
+            "bytes": lambda: proof.summary.bytes,
+        }
+    )

@@ -26,6 +26,8 @@ def sample(
         ),
     ],
     folder: Annotated[Path, argument("DIR", "Folder to write it to.")],
+    *,
+    json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
     """Write sample archives to try things on.
@@ -38,7 +40,10 @@ def sample(
     if not folder.exists():
         writing.check_folder(folder)
     paths = copy_sample(name, folder)
-    if quiet:
+    if json_output:
+        files = ({"path": str(each), "bytes": len(_content(each))} for each in paths)
+        console.document({"sample": name, "files": files})
+    if json_output or quiet:
         return
     for path in paths:
         console.out(str(path))

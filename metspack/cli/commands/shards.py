@@ -9,7 +9,7 @@ import typer
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument, option
-from metspack.errors import ConfigError, SourceError
+from metspack.errors import SourceError
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def shards(  # noqa: PLR0917 -- a command's options
             "Prefix for the URLs of the files; without it they are relative to OUT.",
         ),
     ] = "",
-    json_output: Annotated[bool, option("--json", "The same as --format json.")] = False,
+    json_output: common.JsonForm = False,
     budget: common.Budget = None,
     quiet: common.Quiet = False,
 ) -> None:
@@ -65,13 +65,12 @@ def shards(  # noqa: PLR0917 -- a command's options
 
     if form is not None:
         _FORMS.read("--format", form)
-    if json_output and form == "doms":
-        raise ConfigError("--json and --format doms cannot be combined", hint="Leave one out.")
+    form = common.json_form(form, json_output=json_output)
     budgets = common.budgets(budget)
     with Package(package, budgets) as opened:
         listing = _ShardListing(opened, lob, base, budgets)
-        if form is not None or json_output:
-            _write(listing.shards(), form or "json")
+        if form is not None:
+            _write(listing.shards(), form)
         else:
             _print_table(listing.shards(), quiet=quiet)
     if listing.is_bad:
@@ -135,11 +134,15 @@ class _ShardListing:
 
 
 def _write(found: Iterable[Shard], form: str) -> None:
-    from metspack.restoring.shards.writing import doms_document, to_json  # noqa: PLC0415
+    from metspack.restoring.shards.writing import doms_document, shard_document  # noqa: PLC0415
 
-    for text in doms_document(found) if form == "doms" else map(to_json, found):
-        for line in text.splitlines():
-            console.out(line)
+    if form == "json":
+        for each in found:
+            console.record(shard_document(each))
+    else:
+        for text in doms_document(found):
+            for line in text.splitlines():
+                console.out(line)
 
 
 def _print_table(found: Iterable[Shard], *, quiet: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -67,7 +68,18 @@ Root = Annotated[
     ),
 ]
 Json = Annotated[bool, option("--json", "Print the result as JSON.")]
+JsonForm = Annotated[bool, option("--json", "The same as --format json.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print only errors and warnings.")]
+IfExists = Annotated[
+    str,
+    option(
+        "--if-exists WHAT",
+        "What to do when the target is there already: fail (exit code 5; the default), or check (check it in "
+        "full, and end with the verdict; a package of another source is an error).",
+        choice=choices.of("fail", "check"),
+        show_default=False,
+    ),
+]
 Budget = Annotated[
     list[str] | None,
     option(
@@ -257,27 +269,76 @@ class LogGroup(Group):
             console.open_log(self.log)
 
 
-def _check_outside(log: Path, given: Mapping[str, object]) -> None:
+@dataclass(frozen=True, kw_only=True)
+class EventsGroup(Group):
+    """The events of a long run."""
+
+    events: Annotated[
+        str | None,
+        option(
+            "--events FILE",
+            "Append to this file, pipe or /dev/fd/N what the run does while it does it, one JSON object a "
+            "line: its stages, progress once a second, findings, exit code. - is stdout, in place of the "
+            "result.",
+            "Configuration",
+        ),
+    ] = None
+
+    def begin(self, given: Mapping[str, object]) -> None:
+        """Open the events, if there are to be any; raises as ``LogGroup.begin`` does."""
+        if self.events is not None:
+            if self.events != "-":
+                _check_outside(Path(self.events), given, "file of events", "--events")
+            is_json = any(given.get(name) for name in ("json_output", "jsonl_output", "lobs"))
+            console.open_events(self.events, is_json=is_json)
+
+
+def _check_outside(log: Path, given: Mapping[str, object], what: str = "log", name: str = "--log") -> None:
     """Raise ``ConfigError`` for a log in a package or source, where it would be a file too many."""
     place = log.resolve()
-    for name in _READ:
-        value = given.get(name)
+
+    def refuse(path: Path, why: str) -> None:
+        if place.is_relative_to(path.resolve()):
+            where = "is" if place == path.resolve() else "lies in"
+            raise ConfigError(
+                f"the {what} {log} {where} {path}, {why}",
+                hint=f"Choose a place outside it, such as {name} {path.resolve().parent / 'metspack.log'}.",
+            )
+
+    for key in _READ:
+        value = given.get(key)
         for path in value if isinstance(value, list) else [value]:
             if isinstance(path, Path):
                 whole = path.parent if is_mets_name(path.name) else path
-                _refuse_inside(log, place, whole, "which is read")
+                refuse(whole, "which is read")
     if isinstance(output := given.get("output"), Path):
-        _refuse_inside(log, place, output, "which is to be made")
-        _refuse_inside(log, place, output.with_name(f"{output.name}.partial"), "where it is made")
+        refuse(output, "which is to be made")
+        refuse(output.with_name(f"{output.name}.partial"), "where it is made")
 
 
-def _refuse_inside(log: Path, place: Path, path: Path, what: str) -> None:
-    if place.is_relative_to(path.resolve()):
-        where = "is" if place == path.resolve() else "lies in"
-        raise ConfigError(
-            f"the log {log} {where} {path}, {what}",
-            hint=f"Choose a place outside it, such as --log {path.resolve().parent / 'metspack.log'}.",
-        )
+def is_to_be_checked(target: Path, if_exists: str) -> bool:
+    """Return whether a target is there already and is to be checked; raises ``ConfigError``."""
+    choices.of("fail", "check").read("--if-exists", if_exists)
+    return if_exists == "check" and os.path.lexists(target)
+
+
+def json_form(form: str | None, *, json_output: bool, name: str = "json") -> str | None:
+    """Return the form that ``--format`` and ``--json`` ask for together; raises ``ConfigError``.
+
+    ``name`` is what ``--format`` calls the form that ``--json`` means.
+    """
+    if json_output and form not in {None, name}:
+        raise ConfigError(f"--json and --format {form} cannot be combined", hint="Leave one out.")
+    return name if json_output else form
+
+
+def checked_folders(packages: Sequence[Path]) -> list[Path]:
+    """Return the folders of packages, which no report may be put into; a zip or tar file has none."""
+    return [path if path.is_dir() else path.parent for path in packages if _is_unpacked(path)]
+
+
+def _is_unpacked(path: Path) -> bool:
+    return path.is_dir() or (path.is_file() and path.suffix.lower() == ".xml")
 
 
 def warn_of_limits(limits: Limits) -> None:

@@ -187,6 +187,17 @@ def _switch(shown: TyperOption | None) -> TyperOption | None:
     return shown
 
 
+def _check_nul(param: TyperOption | TyperArgument, held: Any) -> None:
+    """Raise ``ConfigError`` for a NUL, which no path and no name can hold; a configuration file can."""
+    for each in held if isinstance(held, list | tuple) else ():
+        if isinstance(each, str) and "\0" in each:
+            raise ConfigError(
+                f"{param.opts[-1] if isinstance(param, TyperOption) else param.metavar} has a NUL "
+                f"character: {each!r}",
+                hint="Leave the character out: no path and no name can hold it.",
+            )
+
+
 class _PlainValue:
     """The reading of a parameter's value: here where that is plain, by Typer where it is not.
 
@@ -204,6 +215,7 @@ class _PlainValue:
         if value is None:
             return () if is_several else None
         held = value if is_several else [value]
+        _check_nul(param, held)
         if not isinstance(held, list | tuple) or not all(self._is_plain(each, param) for each in held):
             return self._by_typer().coerce(value, param=param, ctx=ctx)
         meant = [self._kind(each) for each in held]

@@ -394,5 +394,6 @@ PUTS_ASIDE: Mapping[str, set[str]] = {
     "json_output": {"form", "jsonl_output"},
     "jsonl_output": {"json_output"},
     "lobs": {"json_output"},
+    "summary": {"form", "json_output", "jsonl_output"},
 }
 """An option given in a higher place puts those aside that lower places say, where both cannot count."""

@@ -123,13 +123,33 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildMets:
-    """A child IP as its parent names it; ``content`` is the folder of its LOBs, the rest is of its METS."""
+    """A child IP as its parent names it; ``content`` is the folder of its LOBs, the rest is of its METS.
+
+    ``path`` is where it is: its ``folder``, or the file that this is packed in. ``files`` and their ``bytes``
+    are its LOBs and parts of LOBs, ``digests`` those of its METS.
+    """
 
     objid: str
     folder: str
     content: str
     size: int
     checksum: str
+    path: str
+    mets: str
+    files: int
+    bytes: int
+    digests: Mapping[str, str]
+
+    def document(self) -> dict[str, object]:
+        """Return the object for JSON."""
+        digests = {name.lower().replace("-", ""): value for name, value in self.digests.items()}
+        return {
+            "objid": self.objid,
+            "path": self.path,
+            "files": self.files,
+            "bytes": self.bytes,
+            "mets": {"path": self.mets, "bytes": self.size, **digests},
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ Its own example counts seconds of broadcasts; here offsets and lengths count byt
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -224,28 +223,26 @@ def _of_part(part: HeldPart, media_type: str | None, base: str) -> ShardFile:
     )
 
 
-def to_json(shard: Shard) -> str:
-    """Return a shard as one line of JSON in ASCII, without its end; offsets and lengths are bytes."""
-    return json.dumps(
-        {
-            "lob": shard.lob,
-            "pid": shard.pid,
-            "url": shard.url,
-            "unit": UNIT,
-            "files": [
-                {
-                    "id": each.id,
-                    "url": each.url,
-                    "name": each.name,
-                    "offset": each.offset,
-                    "length": each.length,
-                    "media_type": each.media_type,
-                    "format_uri": each.format_uri,
-                }
-                for each in shard.files
-            ],
-        }
-    )
+def shard_document(shard: Shard) -> dict[str, object]:
+    """Return a shard as the object for JSON; offsets and lengths are bytes."""
+    return {
+        "lob": shard.lob,
+        "pid": shard.pid,
+        "url": shard.url,
+        "unit": UNIT,
+        "files": [
+            {
+                "id": each.id,
+                "url": each.url,
+                "name": each.name,
+                "offset": each.offset,
+                "length": each.length,
+                "media_type": each.media_type,
+                "format_uri": each.format_uri,
+            }
+            for each in shard.files
+        ],
+    }
 
 
 def to_doms(shard: Shard) -> str:

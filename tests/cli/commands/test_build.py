@@ -14,10 +14,11 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from lxml import etree
 
 from metspack import checking
 from tests import siards
-from tests.cli.conftest import FOUND_BY, Commands, Program, made_of
+from tests.cli.conftest import FOUND_BY, HEAD, Commands, Program, made_of
 from tests.kept import copied
 from tests.laws import spread
 from tests.official import mets_faults
@@ -344,7 +345,7 @@ def test_limits_are_a_presets_or_ones_own(
     )
     warned = f"warning: {slips}of its own; was 1000 meant?\n" if children == 8 else ""
     assert (outcome.code, outcome.err) == (0, warned)
-    assert said["children"] == children == len(lob_files(tmp_path / "out"))
+    assert len(said["children"]) == children == len(lob_files(tmp_path / "out"))
 
 
 def test_a_plan_file_decides_limits_and_name(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
@@ -392,12 +393,27 @@ def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: 
     said = json.loads(metspack.fine("build", northwind, "-o", out, *SMALL, "--json", "--id", "X"))
     assert [each["reader"] for each in said.pop("readers") if each["finds"]] == ["metspack"]
     assert said.pop("source") == made_of(northwind)
-    assert said == {
+    assert [(each["files"], each["bytes"]) for each in said["children"]] == [
+        (len(lobs), sum(path.stat().st_size for path in lobs))
+        for number in range(3)
+        for lobs in [[*(out / f"Northwind_lobseg_{number}" / "content").glob("*/*/*/*")]]
+    ]
+    for each in said.pop("children"):
+        mets = (out / each["mets"]["path"]).read_bytes()
+        assert (out / each["path"] / "mets.xml").read_bytes() == mets
+        assert etree.fromstring(mets).get("OBJID") == each["objid"]
+        assert each["mets"] == {
+            "path": f"{each['path']}/mets.xml",
+            "bytes": len(mets),
+            "md5": hashlib.md5(mets, usedforsecurity=False).hexdigest(),
+            "sha256": hashlib.sha256(mets).hexdigest(),
+        }
+    assert said == HEAD | {
         "target": str(out),
+        "existed": False,
         "objid": "X",
         "name": "Northwind",
         "layout": "lobseg",
-        "children": 3,
         "lobs": 8,
         "split_lobs": 0,
         "kept_inside": 0,

@@ -92,7 +92,7 @@ def test_siard22_has_segments_for_each_column_and_parts_of_its_own_names(
     said = json.loads(
         metspack.fine("build", small, "-o", out, "--max-bytes", "400", "--layout", "siard22", "--json")
     )
-    assert (said["layout"], said["children"], said["lobs"], said["split_lobs"]) == ("siard22", 3, 3, 1)
+    assert (said["layout"], len(said["children"]), said["lobs"], said["split_lobs"]) == ("siard22", 3, 3, 1)
     assert files(out) == {
         "Small_lobs/s0_t0_c2/seg_0/t0_c2_r1.bin": 11,
         "Small_lobs/s0_t0_c2/seg_0/t0_c2_r2.bin_part001": 389,

@@ -14,7 +14,7 @@ import pytest
 from metspack import checking
 from metspack.model import Severity
 from tests import siards
-from tests.cli.conftest import Commands, made_of
+from tests.cli.conftest import HEAD, Commands, made_of
 from tests.laws import THOROUGH
 from tests.shared_data import shared
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND
@@ -301,12 +301,15 @@ def test_a_folder_in_segments_is_described_in_json(
         path.unlink()
     options = ("--keep-segments", "--in-place", "--verify", "--json", "--id", "X", "--checksum", "SHA-256")
     said = json.loads(metspack.fine("build", folder, *options))
+    children = said.pop("children")
+    assert [each["path"] for each in children] == [f"Northwind_lobseg_{number}" for number in range(3)]
+    assert sum(each["bytes"] for each in children) == said["bytes"]
     assert said.pop("source") == made_of(folder / "Northwind.siard")
-    assert said == {
+    assert said == HEAD | {
         "target": str(folder),
         "objid": "X",
         "name": "Northwind",
-        "children": 3,
+        "existed": False,
         "lobs": 8,
         "kept_inside": 0,
         "unreferenced_files": 0,

@@ -25,6 +25,7 @@ from metspack.reporting.formats import SUFFIXES
 from metspack.reporting.store import FindingStore
 from tests.cli.conftest import Commands, Program
 from tests.packages import forge
+from tests.packages.forge import CHILD
 
 
 @pytest.fixture
@@ -67,7 +68,18 @@ def test_a_good_package_and_quiet(metspack: Commands, good: Path, bad: Path) -> 
     assert metspack.fine("check", good).endswith("level full: 0 errors, 0 warnings\n")
     assert metspack.fine("check", good, "-q") == ""
     outcome = metspack("check", bad, "-q")
-    assert (outcome.code, outcome.out, outcome.err) == (1, "", "")
+    assert (outcome.code, outcome.err) == (1, "")
+    assert outcome.out.splitlines() == metspack("check", bad).out.splitlines()[:-1], "all but the verdict"
+    assert (
+        metspack("check", bad, "-q", "--summary").out
+        == metspack("check", bad, "--summary").out.split(str(bad))[0]
+    )
+
+
+def test_quiet_leaves_information_out(metspack: Commands, tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    assert "info " in metspack("check", package / CHILD).out
+    assert metspack.fine("check", package / CHILD, "-q") == ""
 
 
 def test_colour_on_request_alone(metspack: Commands, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def test_a_package_is_divided_anew_and_back(metspack: Commands, out: Path, tmp_p
     outcome = metspack("convert", other, "--output", back, *CUT, "--json", "-j", "2")
     assert (outcome.code, "found by convention H (SFA suite)" in outcome.err) == (0, True), outcome
     document = json.loads(outcome.out)
-    assert (document["children"], document["split_lobs"], document["layout"]) == (11, 8, "lobseg")
+    assert (len(document["children"]), document["split_lobs"], document["layout"]) == (11, 8, "lobseg")
     assert tree(back) == tree(out)
     assert metspack.fine("convert", out / "mets.xml", "-o", tmp_path / "quiet", "-q", "-j", "1") == ""
 

@@ -1,5 +1,6 @@
 """``metspack diff``: files and links added, gone, moved, changed; by METS and by bytes."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -77,13 +78,15 @@ def test_changed_gone_and_added_files(pair: tuple[Path, Path], metspack: Command
     (b / SECOND).unlink()
     (b / "new.txt").write_text("new")
     said = json.loads(metspack("diff", a, b, "--bytes", "--json").out)
-    assert said["counts"] == {"file added": 1, "file changed": 1, "file gone": 1}
+    assert said["counts"] == {"file_added": 1, "file_changed": 1, "file_gone": 1}
     assert [(each["kind"], each["name"]) for each in said["differences"]] == [
         ("changed", FIRST),
         ("gone", SECOND),
         ("added", "new.txt"),
     ]
-    assert said["differences"][0]["after"].startswith("5 bytes, SHA-256 ")
+    after = said["differences"][0]["after"]
+    assert after == {"bytes": 5, "sha256": hashlib.sha256(b"other").hexdigest()}
+    assert said["differences"][2]["before"] is None
     # METS says the same of both: only their bytes differ.
     assert metspack.fine("diff", a, b) == "a and b: 0 differences\n"
 

@@ -14,7 +14,7 @@ import pytest
 
 from metspack.sources.lobstream import Passage
 from tests import segmented_folders
-from tests.cli.conftest import Commands, Program
+from tests.cli.conftest import HEAD, Commands, Program
 from tests.kept import copied
 from tests.restoring.damages import without_map
 from tests.restoring.test_files import manifest_holds
@@ -47,7 +47,7 @@ def test_files_are_restored_and_told(metspack: Commands, out: Path, tmp_path: Pa
     )
     assert (done.returncode, done.stdout) == (0, b"")
     said = json.loads(metspack.fine("restore", out, "--output", tmp_path / "again", "--json"))
-    assert said == {
+    assert said == HEAD | {
         "target": str(tmp_path / "again"),
         "lobs": 8,
         "joined_lobs": 8,
@@ -112,7 +112,7 @@ def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_pat
     document = json.loads(
         metspack.fine("restore", out, "-o", inside, "--siard", "--into", "inside", "--json")
     )
-    assert document == {
+    assert document == HEAD | {
         "target": str(inside),
         "lobs": 8,
         "joined_lobs": 8,

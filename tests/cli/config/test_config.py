@@ -417,7 +417,7 @@ def test_show(metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "max-per-code 10 default" in rows
     monkeypatch.delenv("METSPACK_MAX_FILE")
     found = json.loads(metspack.fine("config", "show", "build", "--json", "--origin", "--", "--verify"))
-    by_name = {each["option"]: each for each in found}
+    by_name = {each["option"]: each for each in found["options"]}
     assert by_name["lob-root"]["value"] == ["x"]
     assert by_name["verify"] == {
         "option": "verify",

@@ -23,7 +23,7 @@ from metspack.mets.packages import top
 from metspack.packages.package import Package
 from metspack.restoring.shards import reading
 from metspack.restoring.shards.reading import FoundExtent, FoundShard, concatenated, read_shard
-from metspack.restoring.shards.writing import Shard, ShardFile, doms_document, shards, to_doms, to_json
+from metspack.restoring.shards.writing import Shard, ShardFile, doms_document, shard_document, shards, to_doms
 from tests.conftest import CHECKOUT
 from tests.laws import law
 from tests.mets.dialects.csip.test_csip import built, csip
@@ -44,6 +44,10 @@ PATTERN = """<shard_metadata>
 """
 """The pattern's own example, its file's name shortened."""
 BROADCAST = bytes(range(256)) * 20
+
+
+def to_json(shard: Shard) -> str:
+    return json.dumps(shard_document(shard))
 
 
 @pytest.fixture

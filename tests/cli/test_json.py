@@ -1,0 +1,154 @@
+"""``--json``, ``-o``, ``-q`` and ``-V``: the same everywhere, for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from metspack.cli.app import command as app
+from metspack.resources import __version__
+from tests.cli.conftest import HEAD, Commands
+from tests.packages import forge
+from tests.packages.forge import CHILD
+
+_WITHOUT = {"cat", "config path", "config check", "config example"}
+"""Commands whose result is bytes, or a text to be read or kept as it is."""
+
+
+def commands(group: Any, before: str = "") -> dict[str, Any]:
+    """Return all commands by their full names."""
+    found: dict[str, Any] = {}
+    for name in group.list_commands(typer.Context(group)):
+        each = group.commands[name]
+        full = f"{before}{name}"
+        found |= commands(each, f"{full} ") if hasattr(each, "commands") else {full: each}
+    return found
+
+
+def options(command: Any) -> dict[str, list[str]]:
+    return {each.name: list(each.opts) for each in command.params if hasattr(each, "multiple")}
+
+
+def test_every_command_with_a_result_has_json() -> None:
+    all_of_them = commands(app)
+    with_json = {
+        name for name, each in all_of_them.items() if "--json" in options(each).get("json_output", [])
+    }
+    assert with_json == set(all_of_them) - _WITHOUT
+
+
+def test_names_are_the_same_everywhere() -> None:
+    for name, each in commands(app).items():
+        opts = [opt for those in options(each).values() for opt in those]
+        assert ("-o" in opts) == ("--output" in opts), name
+        assert ("-q" in opts) == ("--quiet" in opts), name
+        assert len(opts) == len(set(opts)), name
+
+
+@pytest.mark.parametrize("name", ["-V", "--version"])
+def test_the_version(metspack: Commands, name: str) -> None:
+    assert metspack.fine(name) == f"metspack {__version__}\n"
+    assert json.loads(metspack.fine(name, "--json")) == HEAD
+
+
+def test_json_stands_after_the_command(metspack: Commands) -> None:
+    outcome = metspack("--json", "check")
+    assert outcome.code == 2
+    assert json.loads(outcome.out)["error"]["id"] == "usage"
+
+
+def test_explanations(metspack: Commands) -> None:
+    found = json.loads(metspack.fine("explain", "l001", "--json"))
+    assert found.items() >= (HEAD | {"code": "L001", "severity": "error", "example": None}).items()
+    assert "<" in json.loads(metspack.fine("explain", "CSIP60", "--json"))["example"]
+    readers = json.loads(metspack.fine("explain", "readers", "--json"))["readers"]
+    assert "dbptk" in [each["key"] for each in readers]
+    assert json.loads(metspack("explain", "L999", "--json").out)["error"]["id"] == "usage"
+
+
+def test_samples(metspack: Commands, tmp_path: Path) -> None:
+    found = json.loads(metspack.fine("sample", "northwind", tmp_path, "--json"))
+    assert [each["bytes"] for each in found["files"]] == [
+        Path(each["path"]).stat().st_size for each in found["files"]
+    ]
+
+
+def test_links_in_files(metspack: Commands, tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    names = [tmp_path / f"links.{each}" for each in ("svg", "json", "mmd")]
+    given = [word for each in names for word in ("-o", each)]
+    for _ in "twice":  # an earlier one is replaced
+        assert metspack.fine("links", package, *given) == metspack.fine("links", package)
+    for path, form in zip(names, ("svg", "json", "mermaid"), strict=True):
+        assert path.read_text() == metspack.fine("links", package, "--format", form)
+    assert metspack.fine("links", package, "-q") == ""
+    other = tmp_path / "other.svg"
+    other.write_text("<svg/>")
+    assert metspack("links", package, "-o", other).code == 5
+    assert other.read_text() == "<svg/>"
+    outcome = metspack("links", package, "-o", tmp_path / "links.png")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.splitlines()[1] == "hint: End it with one of .json, .mmd, .svg."
+    assert metspack("links", package, "-o", package / "links.svg").code == 2
+    assert metspack("links", package, "--json", "--summary").code == 2
+    assert metspack("links", package, "--json", "--format", "svg").code == 2
+
+
+def test_quiet_links_print_what_is_wrong(metspack: Commands, tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    (package / CHILD).unlink()
+    outcome = metspack("links", package, "-q")
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [metspack("links", package).out.splitlines()[-1]]
+
+
+def test_a_report_has_a_short_name(metspack: Commands, tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    metspack.fine("check", package, "-o", tmp_path / "a.json", "--report", tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "name"),
+    [
+        (("check", "{package}", "-o", "{folder}/no/x.html"), 4, "target"),
+        (("check", "{package}", "-o", "{folder}/x.doc"), 2, "usage"),
+        (("links", "{package}", "-o", "{folder}/no/x.svg"), 4, "target"),
+        (("links", "{package}", "-o", "{folder}/x"), 2, "usage"),
+        (("list", "{damaged}"), 3, "source"),
+    ],
+)
+def test_bad_input_is_told_in_both_forms(
+    metspack: Commands, tmp_path: Path, arguments: tuple[str, ...], code: int, name: str
+) -> None:
+    places = {
+        "folder": tmp_path,
+        "package": forge.forge(tmp_path / "package"),
+        "damaged": tmp_path / "damaged",
+    }
+    places["damaged"].mkdir()
+    (places["damaged"] / "mets.xml").write_text("<mets")
+    given = [each.format(**places) for each in arguments]
+    outcome = metspack(*given)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert outcome.err.startswith("error: ")
+    assert "\nhint: " in outcome.err
+    found = json.loads(metspack(*given, "--json").out)["error"]
+    assert found["id"] == name
+    assert f"error: {found['message']}\n" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("build", "x", "-o", "a\0b"), ("check", "a\0b"), ("list", "a\0b"), ("list", "x", "--table", "a\0b")],
+)
+def test_what_an_option_cannot_hold_is_told(metspack: Commands, words: tuple[str, ...]) -> None:
+    outcome = metspack(*words, "--json")
+    assert outcome.code == 2
+    found = json.loads(outcome.out)["error"]
+    assert found["id"] == "usage"
+    assert "has a NUL character: 'a\\x00b'" in found["message"]
