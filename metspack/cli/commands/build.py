@@ -12,7 +12,7 @@ from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import SourceGroup
 from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.groups import option
+from metspack.cli.options.groups import Heading, option
 from metspack.cli.options.package import LIMITS, DivisionGroup
 from metspack.errors import ConfigError
 from metspack.sizes import counted
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from metspack.building.inplace import Described
     from metspack.layouts.readers import Readership
 
-_DIVIDED = "Folder of existing segments"
+_DIVIDED = Heading("Folder of existing segments", rare=True)
 
 
 def build(
@@ -32,7 +32,7 @@ def build(
         Path | None,
         option(
             "-o --output OUT",
-            "Folder of the package; must not exist yet. Required, except with --in-place.",
+            "Folder for the package; must not exist yet. Required unless --in-place is given.",
         ),
     ] = None,
     division: DivisionGroup,
@@ -40,8 +40,7 @@ def build(
         Path | None,
         option(
             "--plan FILE",
-            "Build exactly this plan (from metspack plan -o), with its limits, layout and "
-            "--min-size; refused when it no longer matches the source.",
+            "Build exactly this plan (from metspack plan -o); refused if the source has changed since.",
             LIMITS,
         ),
     ] = None,

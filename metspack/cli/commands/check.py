@@ -51,15 +51,18 @@ class LookGroup(Group):
             "Hash only a percentage (1%) or a number (250) of each package's files, always the same "
             "ones for a seed; the others are checked without reading them. Requires level fixity or "
             "full.",
+            unset="all files",
         ),
     ] = None
     seed: Annotated[
         int | None,
         option(
             "--seed N",
-            "Seed of the sample; another one selects other files.",
+            "Seed for the sample; another seed selects other files.",
             show_default="0",
             min=0,
+            rare=True,
+            unset="0",
         ),
     ] = None
     schema_dir: Annotated[
@@ -68,6 +71,8 @@ class LookGroup(Group):
             "--schema-dir DIR",
             "Validate METS files against the schemas in this folder instead of metspack's own. They "
             "are found by namespace: METS and XLink, and the CSIP and SIP attributes if present.",
+            rare=True,
+            unset="metspack's own",
         ),
     ] = None
     expect: Annotated[
@@ -77,14 +82,16 @@ class LookGroup(Group):
             "List of the packages that have to come: OBJIDs or folder names, one a line or as CSV with a "
             "header, or the METS of a parent. Those that did not come are errors (M014), all others warnings "
             "(M015).",
+            rare=True,
         ),
     ] = None
     strict_schema: Annotated[
         bool,
         option(
             "--strict-schema",
-            "Also validate METS files with a second engine, xmlschema, which holds each file in "
-            "memory. What it finds is an error (M027).",
+            "Also validate METS with the xmlschema library (slow; holds each file in memory). What it finds "
+            "is an error (M027).",
+            rare=True,
         ),
     ] = False
 
@@ -104,9 +111,10 @@ def check(
         int | None,
         option(
             "-j --jobs N",
-            "Number of processes that list and hash files; default: as many as help. The result is "
-            "always the same.",
+            "Number of worker processes (default: automatic). The result does not depend on it.",
             min=1,
+            rare=True,
+            unset="automatic",
         ),
     ] = None,
     fail_on: Annotated[
@@ -147,6 +155,7 @@ def check(
         option(
             "--jsonl",
             "Print the result as JSON lines: a head, each finding, the result.",
+            rare=True,
         ),
     ] = False,
     created: Annotated[
@@ -156,6 +165,8 @@ def check(
             "Time of the check in reports, such as 2026-05-01T12:00:00Z, or now; default: "
             "SOURCE_DATE_EPOCH, or none, so that reports of the same check are identical.",
             _REPORTS,
+            rare=True,
+            unset="SOURCE_DATE_EPOCH, or none",
         ),
     ] = None,
     max_files: Annotated[
@@ -164,6 +175,7 @@ def check(
             "--max-files N",
             "Limit on files, shown against the segments in .html reports.",
             _REPORTS,
+            rare=True,
         ),
     ] = None,
     max_bytes: Annotated[
@@ -172,14 +184,15 @@ def check(
             "--max-bytes SIZE",
             "Limit on bytes, shown against the segments in .html reports: 45000, 4GB, 4GiB.",
             _REPORTS,
+            rare=True,
         ),
     ] = None,
     profile: Annotated[
         str,
         option(
             "--profile PROFILE",
-            "E-ARK standards that each METS is checked against: those that it declares (auto), none "
-            "(recommendation), CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
+            "Standards to validate each METS against: those that it declares (auto), none (recommendation), "
+            "CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
             choice=choices.checked_profiles,
         ),
     ] = "auto",

@@ -55,6 +55,7 @@ def inspect(
             "With --verify, number of processes that read LOBs; default: as many as help. The result is "
             "always the same.",
             min=1,
+            unset="automatic",
         ),
     ] = None,
     locations: SourceGroup,

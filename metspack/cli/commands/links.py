@@ -58,7 +58,7 @@ def links(
         _print(run.graphs, form)
     errors = run.summary.errors
     if errors and (summary or form in {"tree", "table"}):
-        console.out(f"{counted(errors, 'error')}: metspack check --level links says what is wrong")
+        console.prose(f"{counted(errors, 'error')}; for details: metspack check --level links")
     if errors or any(graph.is_broken for graph in run.graphs):
         raise typer.Exit(1)
 
@@ -68,7 +68,7 @@ def _print_summary(graphs: Sequence[Graph]) -> None:
 
     for graph in graphs:
         for line in forms.summary(graph):
-            console.out(line)
+            console.prose(line, "    ")
 
 
 def _print(graphs: Sequence[Graph], form: str) -> None:
@@ -81,7 +81,7 @@ def _print(graphs: Sequence[Graph], form: str) -> None:
     elif form == "tree":
         for graph in graphs:
             for line in forms.tree(graph):
-                console.out(line)
+                console.prose(line, forms.hanging(line))
     else:
         for text in forms.svg(graphs) if form == "svg" else forms.mermaid(graphs):
             for line in text.splitlines():

@@ -47,6 +47,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
             "--format FORM",
             "Form of the list: table, csv (for spreadsheets), or jsonl (an object on each line).",
             choice=_FORMS,
+            unset="table",
         ),
     ] = None,
     json_output: Annotated[bool, option("--json", "The same as --format jsonl.")] = False,

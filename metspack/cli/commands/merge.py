@@ -46,7 +46,7 @@ def merge(
         ),
     ] = dialects.facts(dialects.for_merging()).checksum,
     agent: options.Agent = None,
-    verify: options.Verify = False,
+    verify: common.Verify = False,
     jobs: options.Jobs = None,
     budget: common.Budget = None,
     json_output: common.Json = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
-from metspack.cli.options.package import Accept, Jobs
+from metspack.cli.options.package import Jobs
 from metspack.digests import MANIFESTS
 from metspack.errors import ConfigError
 from metspack.layouts.names import SIARD
@@ -65,6 +65,7 @@ def restore(  # noqa: PLR0917 -- a command's options
             "dbptk, as metspack build has them.",
             _ARCHIVE,
             choice=choices.folder_styles,
+            unset="dilcis",
         ),
     ] = None,
     archive: Annotated[
@@ -76,7 +77,7 @@ def restore(  # noqa: PLR0917 -- a command's options
             _ARCHIVE,
         ),
     ] = None,
-    accept: Accept = None,
+    accept: common.Accept = None,
     jobs: Jobs = None,
     budget: common.Budget = None,
     json_output: common.Json = False,

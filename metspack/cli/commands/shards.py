@@ -37,6 +37,7 @@ def shards(  # noqa: PLR0917 -- a command's options
             "--format FORM",
             "Form of the result: json (one line for each LOB) or doms (XML with shard_metadata of the DOMS).",
             choice=_FORMS,
+            unset="table",
         ),
     ] = None,
     base: Annotated[

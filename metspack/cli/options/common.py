@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack.cli import console
 from metspack.cli.options import choices
-from metspack.cli.options.groups import Group, argument, option
+from metspack.cli.options.groups import Group, Heading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
 from metspack.model import Budgets, Limits
@@ -18,9 +18,11 @@ from metspack.model import Budgets, Limits
 if TYPE_CHECKING:
     from metspack.sources.archive import Grants
 
-SAFETY = "Safety"
-SEGMENTS = "Segments"
+METS = Heading("METS", rare=True)
+SAFETY = Heading("Safety", rare=True)
+PACKAGE = "Package"
 _LOCATIONS = "Location of LOBs"
+_CONFIGURATION = Heading("Configuration", rare=True)
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """What commands call the arguments that say what is read."""
 
@@ -56,7 +58,7 @@ Packages = Annotated[
 Package = Annotated[Path, argument("OUT", "Folder or METS file of a package.")]
 Name = Annotated[
     str | None,
-    option("--name NAME", "Name for the .siard, the folders and the IDs; default: the archive's file name."),
+    option("--name NAME", "Name for the .siard, the folders and the IDs (default: the file name)."),
 ]
 Root = Annotated[
     list[Path] | None,
@@ -78,6 +80,7 @@ Budget = Annotated[
         SAFETY,
         to="budgets",
         read=budgets,
+        unset=", ".join(f"{each.name}={each.default}" for each in fields(Budgets)),
     ),
 ]
 
@@ -90,19 +93,20 @@ FolderStyleOption = Annotated[
         "default), sfa (lobFolder of the column, or of the field that has the LOB, alone, relative "
         "to the .siard as if it were a folder, for the SIARD Suite), or dbptk (what DBPTK finds: "
         "lobFolder of the column alone in SIARD 2.2, none in 2.0 and 2.1).",
-        SEGMENTS,
+        PACKAGE,
+        rare=True,
         choice=choices.folder_styles,
+        unset="dilcis",
     ),
 ]
 For = Annotated[
     str | None,
     option(
         "--for READER",
-        "Program that is to find the LOBs: dbptk, siard-suite, roda, or statement (any that follows the "
-        "DILCIS Board's statement). It chooses --lob-folder-style and --layout, for roda the dialect csip "
-        "and its options too, unless these are given; what it does not read is refused or warned of "
-        "(metspack explain readers).",
-        SEGMENTS,
+        "Program that must find the LOBs: dbptk, siard-suite, roda, or statement (any that follows the "
+        "DILCIS Board's statement). Sets --layout, --lob-folder-style and, for roda, --dialect csip, unless "
+        "these are given (metspack explain readers).",
+        PACKAGE,
         choice=choices.siard_readers,
         to="reader",
     ),
@@ -147,6 +151,35 @@ SpotCheck = Annotated[
         "same ones (1%; 0% for none). Requires --trust-checksums.",
         SAFETY,
         show_default="1%",
+        unset="1%",
+    ),
+]
+Accept = Annotated[
+    list[str] | None,
+    option(
+        "--accept WHAT",
+        "Accept what would be refused: dbptk-part-digest (a split LOB whose digest covers only its "
+        "last part, as DBPTK writes it; nothing proves the other parts), missing-table (a table that "
+        "metadata.xml names and the archive does not hold). Repeatable.",
+        SAFETY,
+        choice=choices.accepted,
+        to="accepted",
+    ),
+]
+Verify = Annotated[
+    bool,
+    option(
+        "--verify",
+        "Read every byte back from disk before the package is published.",
+    ),
+]
+Identify = Annotated[
+    bool,
+    option(
+        "--identify",
+        "Identify the format of every LOB from its bytes (PRONOM) and record it in METS and PREMIS; "
+        "requires pip install 'metspack[identify]'.",
+        METS,
     ),
 ]
 
@@ -157,8 +190,10 @@ SiardVersion = Annotated[
         "Write an archive of SIARD 1.0, which has no LOBs outside, as 2.2: metadata and tables with all "
         "values, and schemas of 2.2. What 2.2 has no place for is named in warnings; types and names "
         "that it lacks are refused. Only 2.2, and only for archives of 1.0.",
-        SEGMENTS,
+        PACKAGE,
+        rare=True,
         choice=choices.siard_versions,
+        unset="that of the archive",
     ),
 ]
 
@@ -175,6 +210,7 @@ class LocationGroup(Group):
             ".siard. Repeatable.",
             _LOCATIONS,
             to=None,
+            unset="only the folder of the .siard",
         ),
     ] = None
     map_drive: Annotated[
@@ -183,6 +219,7 @@ class LocationGroup(Group):
             "--map-drive S:=DIR",
             "Folder that a drive letter in the archive stands for. Repeatable.",
             _LOCATIONS,
+            rare=True,
             to=None,
         ),
     ] = None
@@ -193,6 +230,7 @@ class LocationGroup(Group):
             "File that says where segment folders were moved to, in the form of SIARD 2.2; a "
             "mapping.txt beside the .siard is read without being named.",
             _LOCATIONS,
+            rare=True,
             to=None,
         ),
     ] = None
@@ -228,7 +266,7 @@ class SourceGroup(LocationGroup):
 
     base: Annotated[
         Path | None,
-        option("--base DIR", "Folder in which the paths of a list (.csv) begin.", _LOCATIONS),
+        option("--base DIR", "Folder in which the paths of a list (.csv) begin.", _LOCATIONS, rare=True),
     ] = None
 
 
@@ -242,7 +280,7 @@ class LogGroup(Group):
             "--log FILE",
             "Append to this file what the run does, one JSON object a line: its start, stages, "
             "warnings, errors, result and exit code, each with the time.",
-            "Configuration",
+            _CONFIGURATION,
         ),
     ] = None
 
