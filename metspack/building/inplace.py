@@ -309,7 +309,7 @@ class _InPlaceWork:
         if wrong := found.errors:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise SourceError(
-                f"{self.root} is not a valid package: {lines[0]} ({len(wrong):,} findings in all); what "
+                f"{self.root} is not a valid package: {lines[0]} ({counted(len(wrong), 'finding')}); what "
                 "was added was removed again",
                 hint=f"metspack explain {wrong[0].code} says what it means. " + _ELSEWHERE.format(self.root),
                 details=lines,

@@ -526,7 +526,7 @@ class Trust:
             if name == stated and values[at] != value:
                 raise SourceError(
                     f"{what(lob(at))} has the {name} {values[at]} in its cell, but {value} in the list",
-                    hint="Leave the list out: then the LOB itself tells which is right.",
+                    hint="Leave the list out: then the LOB itself shows which is right.",
                 )
             if name in columns:
                 columns[name][at] = value

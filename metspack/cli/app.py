@@ -137,8 +137,8 @@ def metspack(
     """Package a SIARD archive whose large objects (LOBs) no longer fit in one folder.
 
     The LOBs go into numbered folders, each an information package with a METS file of its own; the
-    parent's METS and theirs name each other. **check** proves at any later time that the
-    links and every byte still hold.
+    parent's METS and theirs name each other. **check** verifies at any time that the links
+    and files are intact.
 
     Exit codes: 0 fine, 1 findings, 2 usage, 3 the source or plan is refused, 4 the target cannot be
     written, 5 the target exists already, 70 a fault of metspack, 130 interrupted.

@@ -323,7 +323,7 @@ class Readership:
         ``LOBs found by metspack; not by DBPTK 4.5 (--lob-folder-style dbptk)``
         """
         yes = [
-            each.label + (f" (but for {' and '.join(each.misses)})" if each.misses else "")
+            each.label + (f" (except {' and '.join(each.misses)})" if each.misses else "")
             for each in self.verdicts
             if each.finds
         ]

@@ -92,7 +92,7 @@ def build(
         _tell_in_place(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
         return
     if output is None:
-        raise ConfigError("build requires -o OUT", hint="Name a folder that does not exist yet.")
+        raise ConfigError("build: missing option -o/--output", hint="Name a folder that does not exist yet.")
     if plan is not None:
         _refuse("--plan", division.given(), "It holds its own limits and layout; to change them, plan again")
     dialect = dialect.read_by(building.reader, building.pack)
@@ -140,8 +140,8 @@ def tell(
         readers=made.readers,
         split=made.split,
         inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
-        done="Added" if added else "Published",
-        child="further child IP" if added else "child IP",
+        done=f"Added to {output}" if added else f"Package written to {output}",
+        child="new child IP" if added else "child IP",
         verify=verify,
         json_output=json_output,
         quiet=quiet,
@@ -156,7 +156,7 @@ def _tell_in_place(made: Described, folder: Path, *, verify: bool, json_output: 
         facts={"kept_inside": made.inside, "unreferenced_files": made.unreferenced},
         split=0,
         inside=f"{counted(made.inside, 'LOB')} inside the archive" if made.inside else "",
-        done="METS files and manifests were added, nothing else was touched",
+        done="METS files and manifests added, nothing else changed",
         verify=verify,
         json_output=json_output,
         quiet=quiet,
@@ -209,5 +209,5 @@ def _tell(
             console.out(f"{readers.sentence()}.")
         if made.made_of is not None and (said := made.made_of.words()):
             console.out(said)
-        proof = "every byte was read back" if verify else "its structure was checked"
-        console.out(f"{done}; {proof}. Any time later: metspack check {shlex.quote(str(target))}")
+        check = f"metspack check {shlex.quote(str(target))}"
+        console.out(f"{done}; {common.proof(verify=verify)}: {check}")

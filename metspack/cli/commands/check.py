@@ -79,9 +79,9 @@ class LookGroup(Group):
         Path | None,
         option(
             "--expect FILE",
-            "List of the packages that have to come: OBJIDs or folder names, one a line or as CSV with a "
-            "header, or the METS of a parent. Those that did not come are errors (M014), all others warnings "
-            "(M015).",
+            "List of the packages expected: OBJIDs or folder names, one per line or as CSV with a "
+            "header, or the METS of a parent. Missing packages are errors (M014), packages not on the list "
+            "warnings (M015).",
             rare=True,
         ),
     ] = None
@@ -137,14 +137,14 @@ def check(
         bool,
         option(
             "--summary",
-            "Print how many findings each code has, and none of them.",
+            "Print only the number of findings of each code.",
         ),
     ] = False,
     report: Annotated[
         list[Path] | None,
         option(
             "--report FILE",
-            "Also write a report; its form follows from its suffix: .html, .json, .jsonl, .sarif, "
+            "Also write a report; its suffix chooses the format: .html, .json, .jsonl, .sarif, "
             ".txt, .xml (JUnit). An earlier report is replaced. Repeatable.",
             _REPORTS,
         ),

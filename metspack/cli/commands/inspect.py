@@ -29,7 +29,7 @@ def inspect(
     *,
     lobs: Annotated[
         bool,
-        option("--lobs", "Print one line of JSON for each LOB, in order, instead."),
+        option("--lobs", "Print one JSON line per LOB instead of the summary."),
     ] = False,
     verify: Annotated[
         bool,
@@ -66,7 +66,7 @@ def inspect(
     """Show the contents of a source: its tables, and the LOBs of each column with their locations and sizes.
 
     A LOB is **inside** the archive, **outside** in a file beside it, or **inline** in the cell itself.
-    **found by** is the rule by which it was found: C is the DILCIS Board's statement on the location of LOBs,
+    **located by** is the rule by which it was found: C is the DILCIS Board's statement on LOB locations,
     other letters are conventions of real archives. Files that no cell names are listed too. With --verify the
     archive's messageDigest is compared with its content; one that differs is a warning.
 

@@ -60,7 +60,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
     of rows comes from the archive in the package, what it says of files from METS. No LOB is opened:
     **metspack check** tells whether they are as listed. A LOB that lies in parts is one line.
 
-    Exits with 1 when a cell leads to no LOB, or METS lists a LOB that no cell names.
+    Exits with 1 when a cell leads to no LOB, or METS lists a Orphan LOB.
 
     `metspack list out --table Categories --format csv > pictures.csv`
     """

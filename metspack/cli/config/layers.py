@@ -66,7 +66,7 @@ class ConfigGroup(Group):
         Path | None,
         groups.option(
             "--config FILE",
-            "Take this configuration in place of the project's metspack.toml.",
+            "Use this configuration file instead of the project's metspack.toml.",
             _PANEL,
             envvar=f"{_PREFIX}_CONFIG",
             show_envvar=False,
@@ -76,7 +76,7 @@ class ConfigGroup(Group):
         str | None,
         groups.option(
             "--use NAME",
-            "Take the settings of this profile of the configuration ([profile.NAME]).",
+            "Use the settings of this profile of the configuration ([profile.NAME]).",
             _PANEL,
             choice=Choice(_profiles),
             envvar=f"{_PREFIX}_USE",

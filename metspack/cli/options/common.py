@@ -74,9 +74,9 @@ Budget = Annotated[
     list[str] | None,
     option(
         "--budget WHAT=N",
-        "Limit on what a source may demand of the reader before it is refused: entries, ratio, "
-        "depth, attribute, metadata; or inflated, the bytes of a compressed archive that check inflates into "
-        "a temporary file. Repeatable.",
+        "Raise or lower a safety limit for untrusted input, such as --budget depth=200. Limits: entries, "
+        "ratio, depth, attribute, metadata, and inflated (bytes of a compressed archive that check inflates "
+        "into a temporary file). Repeatable.",
         SAFETY,
         to="budgets",
         read=budgets,
@@ -116,10 +116,9 @@ LinkModeOption = Annotated[
     str,
     option(
         "--link-mode MODE",
-        "Make LOBs that are whole files copies (copy; the default), or other names of the same files "
-        "(hardlink), which are read and proven all the same: a later edit of such a file is an edit of the "
-        "package. The files must lie on the file system of the package; parts of LOBs and LOBs inside a zip "
-        "file are copied in any case.",
+        "How LOBs that are whole files come into the package: copy (the default) or hardlink (the same file "
+        "under another name, which is still read and verified; editing it later edits the package). Hard "
+        "links need the same file system; parts of LOBs and LOBs inside zip files are always copied.",
         SAFETY,
         choice=choices.link_modes,
     ),
@@ -139,7 +138,7 @@ TrustChecksums = Annotated[
         "--trust-checksums WHAT",
         "Take checksums of LOBs instead of computing them: siard (the digests in cells), or a list as md5sum "
         "or sha256sum writes it, a BagIt manifest or a METS, whose paths begin in its own folder. METS and "
-        "manifests need MD5 and SHA-256; what is not known is computed. Repeatable.",
+        "manifests need MD5 and SHA-256; those that are missing are computed. Repeatable.",
         SAFETY,
     ),
 ]
@@ -147,7 +146,7 @@ SpotCheck = Annotated[
     str | None,
     option(
         "--spot-check SHARE",
-        "Percentage of the LOBs with trusted checksums that are read and compared all the same, always the "
+        "Percentage of the LOBs with trusted checksums that are read and compared nevertheless, always the "
         "same ones (1%; 0% for none). Requires --trust-checksums.",
         SAFETY,
         show_default="1%",
@@ -177,8 +176,8 @@ Identify = Annotated[
     bool,
     option(
         "--identify",
-        "Identify the format of every LOB from its bytes (PRONOM) and record it in METS and PREMIS; "
-        "requires pip install 'metspack[identify]'.",
+        "Identify each LOB's file format (PRONOM) and record it in METS and PREMIS; requires pip install "
+        "'metspack[identify]'.",
         METS,
     ),
 ]
@@ -189,7 +188,7 @@ SiardVersion = Annotated[
         "--siard-version VERSION",
         "Write an archive of SIARD 1.0, which has no LOBs outside, as 2.2: metadata and tables with all "
         "values, and schemas of 2.2. What 2.2 has no place for is named in warnings; types and names "
-        "that it lacks are refused. Only 2.2, and only for archives of 1.0.",
+        "that it lacks are refused. Only for archives of SIARD 1.0.",
         PACKAGE,
         rare=True,
         choice=choices.siard_versions,
@@ -227,8 +226,8 @@ class LocationGroup(Group):
         Path | None,
         option(
             "--mapping FILE",
-            "File that says where segment folders were moved to, in the form of SIARD 2.2; a "
-            "mapping.txt beside the .siard is read without being named.",
+            "File that lists where segment folders were moved to, in the format of SIARD 2.2; a mapping.txt "
+            "beside the .siard is read automatically.",
             _LOCATIONS,
             rare=True,
             to=None,
@@ -255,7 +254,7 @@ class LocationGroup(Group):
             if drives.setdefault(drive, folder) != folder:
                 raise ConfigError(
                     f"--map-drive gives drive {drive} two folders: {drives[drive]} and {folder}",
-                    hint="A drive stands for one folder; --lob-root grants further ones.",
+                    hint="A drive stands for one folder; --lob-root grants more folders.",
                 )
         return Grants(lob_roots=tuple(self.lob_root or ()), drives=drives, mapping=self.mapping)
 
@@ -278,7 +277,7 @@ class LogGroup(Group):
         Path | None,
         option(
             "--log FILE",
-            "Append to this file what the run does, one JSON object a line: its start, stages, "
+            "Append a record of the run to this file, one JSON object per line: its start, stages, "
             "warnings, errors, result and exit code, each with the time.",
             _CONFIGURATION,
         ),
@@ -324,3 +323,10 @@ def warn_of_limits(limits: Limits) -> None:
 
     if words := slip(limits):
         console.warning(words)
+
+
+def proof(*, verify: bool) -> str:
+    """Return what was checked of a new package, and for what it may be checked next."""
+    if verify:
+        return "every byte was read back. To check it at any time"
+    return "structure check passed. For a full check"

@@ -181,8 +181,8 @@ class DialectGroup(TermGroup):
         str | None,
         option(
             "--child-links FORM",
-            "What the parent says of its children: location (OBJID, and place, size and digest of the METS; "
-            "the default) or objid (OBJID alone: no reference leads out of the package).",
+            "What the parent records of its children: location (OBJID, and location, size and digest of the "
+            "METS; the default) or objid (OBJID only: no reference leads out of the package).",
             CSIP,
             choice=choices.of_dialects("child_links"),
             unset="location",

@@ -1,4 +1,4 @@
-"""A METS that no other METS names is told of, and judged all the same: its files, and all it leads to."""
+"""A Orphan METS file is told of, and judged all the same: its files, and all it leads to."""
 
 from __future__ import annotations
 
