@@ -311,7 +311,7 @@ class _InPlaceWork:
             raise SourceError(
                 f"{self.root} is not a valid package: {lines[0]} ({counted(len(wrong), 'finding')}); what "
                 "was added was removed again",
-                hint=f"metspack explain {wrong[0].code} says what it means. " + _ELSEWHERE.format(self.root),
+                hint=f"metspack explain {wrong[0].code} explains it. " + _ELSEWHERE.format(self.root),
                 details=lines,
             )
 

@@ -231,7 +231,7 @@ def trusted_sources(sources: Sequence[str], spot_check: str | None, *, has_cells
         return ""
     if CELLS in sources and not has_cells:
         raise ConfigError(
-            f"--trust-checksums {CELLS} requires a SIARD archive, and the source is none",
+            f"--trust-checksums {CELLS} requires a SIARD archive, and the source is not one",
             hint="Name a list of checksums instead.",
         )
     for each in sources:

@@ -284,7 +284,7 @@ def style_for(key: str | None, given: FolderStyle | None, version: str | None) -
     if key is None or version is None:
         if key is not None:
             raise ConfigError(
-                f"--for {key} requires a SIARD archive, and the source is none",
+                f"--for {key} requires a SIARD archive, and the source is not one",
                 hint=f"Leave --for {key} out.",
             )
         return given or FolderStyle.DILCIS

@@ -305,7 +305,7 @@ class Archives:
         "Z051", INFO, "Archive's messageDigest replaced at packaging",
         "{archive}: {reason}",
         "SIARD 2.2, section 5.1 (messageDigest)",
-        "What was packaged had been changed after it was sealed, or nobody compared the two: the digest that "
+        "The archive had been changed after it was sealed, or the two were never compared: the digest that "
         "the archive has now is no proof that it is what was archived.",
         "Compare the old value with what the producer of the archive says, and the archive with their copy.",
     )  # fmt: skip

@@ -201,15 +201,15 @@ class LinkCodes:
         "L035", INFO, "Child's division lacks an fptr",
         "no fptr names the file entry {fileid!r} of the child {found!r}, as others are named",
         _BY_OBJID,
-        "Nothing demands the fptr; where all other divisions have it, it may have been lost.",
+        "No standard requires the fptr; where all other divisions have it, it may have been lost.",
         "Nothing is required; or add the fptr to the child's division.",
     )  # fmt: skip
     CHILD_BY_LOCATION = rule(
         "L036", ERROR, "Child named by its location alone",
         "the division names {found!r} by its location, {href!r}, and not by its OBJID, as the others are",
         _BY_OBJID,
-        "Parent and children are found by OBJID wherever they lie; a location says nothing of which child is "
-        "meant, and containers are not merged by it. The other divisions of this structMap have both.",
+        "Parent and children are found by OBJID wherever they lie; a location does not identify the child, "
+        "and packages cannot be merged by it. The other divisions of this structMap have both.",
         "Add an mptr whose xlink:href is the child's OBJID.",
     )  # fmt: skip
     WRONG_DIRECTION = rule(

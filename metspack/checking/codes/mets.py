@@ -31,14 +31,14 @@ class MetsCodes:
     )  # fmt: skip
     PACKAGE_NOT_COME = rule(
         "M014", ERROR, "Package not delivered",
-        "the package {expected!r} is announced, and nothing that was given has this OBJID or name",
+        "the package {expected!r} is expected, but no package given has this OBJID or name",
         "metspack check --expect",
-        "What was announced and is not there was not delivered, or lies elsewhere or under another name.",
+        "The package was not delivered, or lies elsewhere or under another name.",
         "Have the package sent, or give the folder that it lies in as well; correct the list if it is wrong.",
     )  # fmt: skip
     PACKAGE_NOT_ANNOUNCED = rule(
         "M015", WARNING, "Package not announced",
-        "{source} announces no package of this OBJID or name: {found}",
+        "{source} lists no package with this OBJID or name: {found}",
         "metspack check --expect",
         "It was delivered by mistake, or is one of those that seem not to have come, under another name.",
         "Ask who sent it; add it to the list, or take it out of the delivery.",
@@ -47,14 +47,14 @@ class MetsCodes:
         "M017", INFO, "Package announced twice",
         "{expected!r} was announced in line {other} already",
         "metspack check --expect",
-        "One of the two lines may have been meant for another package, which nobody misses then.",
+        "One of the two lines may have been meant for another package, whose absence then goes unnoticed.",
         "Compare the list with its source.",
     )  # fmt: skip
     NO_PACKAGE = rule(
         "M016", INFO, "Not a package, but the source of one",
         "{reason}. {expected}",
         "metspack package form, files",
-        "No METS says what belongs to it: nothing in it was checked, and no package beside it has it.",
+        "Without a METS nothing in it could be checked, and no package beside it contains it.",
         "Make a package of it with that command, or find the package that it was taken from.",
     )  # fmt: skip
     NOT_METS = rule(
@@ -208,7 +208,7 @@ class MetsCodes:
         "M036", WARNING, "ORDER used twice among children",
         "two divisions of children have the ORDER {order} (lines {other} and below)",
         "METS 1.12.1, div, ORDER",
-        "ORDER is a division's place among its siblings; of these two nothing says which comes first.",
+        "ORDER is a division's place among its siblings; nothing shows which of these two comes first.",
         "Number the divisions from 1 on, or leave ORDER out.",
     )  # fmt: skip
     TYPE_AND_LABEL = rule(
@@ -230,7 +230,7 @@ class MetsCodes:
         "M038", INFO, "Child METS of another TYPE",
         "the child's TYPE is {found!r}, that of its parent ({parent!r}) and of others {expected!r}",
         "METS 1.12.1, mets, TYPE",
-        "No text says that they agree; where they do not, the child may be of another package.",
+        "No standard requires them to agree; if they do not, the child may belong to another package.",
         "Nothing is required; compare with the other children.",
     )  # fmt: skip
 
