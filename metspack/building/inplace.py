@@ -274,8 +274,8 @@ class _InPlaceWork:
         counts = lobs.counted
         if counts.undigested:
             self.warnings.append(
-                f"{counted(counts.undigested, 'LOB')} without a digest in the cell: nothing but the length, "
-                "where there is one, proves that they are what was archived"
+                f"{counted(counts.undigested, 'LOB')} without a digest in the cell: only the length, if "
+                "there is one, shows that they are what was archived"
             )
         self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items()) if number]
         if counts.shared:

@@ -20,7 +20,7 @@ _OPTION = re.compile(r"(?:^| )(--?[A-Za-z][\w-]*)")
 
 def options(words: list[str]) -> tuple[str, set[str]]:
     """Return the command that words begin with, as it is called, and its options."""
-    context = typer.Context(app, info_name="metspack")
+    context = typer.Context(app, info_name="metspack", help_option_names=["-h", "--help"])
     for word in words:
         found = (
             context.command.get_command(context, word) if isinstance(context.command, CommandGroup) else None
@@ -30,7 +30,7 @@ def options(words: list[str]) -> tuple[str, set[str]]:
         context = typer.Context(found, parent=context, info_name=word)
     params = context.command.get_params(context)
     known = {name for each in params if isinstance(each, TyperOption) for name in each.opts}
-    return context.command_path, known | set(context.help_option_names) | {"--help", "-h"}
+    return context.command_path, known
 
 
 def unknown(text: str) -> list[str]:

@@ -202,9 +202,9 @@ def check(
     """Check that parent and children name each other, and that every file is as METS and manifests say.
 
     Only what is on disk counts; the package may come from any software. Children that are not in their
-    places are looked for by OBJID under each **--root** and in the packages given. Every finding has a code;
-    **metspack explain** gives its meaning and remedy. Exits with 1 when there is an error. When interrupted,
-    it reports what it has found so far, and says so.
+    places are searched for by OBJID under each **--root** and in the packages given. Every finding has a
+    code; **metspack explain** gives its meaning and remedy. Exits with 1 when there is an error. If
+    interrupted, it reports what it has found so far.
 
     `metspack check out --report report.html`
     """

@@ -52,8 +52,8 @@ def inspect(
         int | None,
         option(
             "-j --jobs N",
-            "With --verify, number of processes that read LOBs; default: as many as help. The result is "
-            "always the same.",
+            "With --verify, number of worker processes (default: automatic). The result does not depend on "
+            "it.",
             min=1,
             unset="automatic",
         ),
@@ -66,7 +66,7 @@ def inspect(
     """Show the contents of a source: its tables, and the LOBs of each column with their locations and sizes.
 
     A LOB is **inside** the archive, **outside** in a file beside it, or **inline** in the cell itself.
-    **located by** is the rule by which it was found: C is the DILCIS Board's statement on LOB locations,
+    The column **located by** gives the rule: C is the DILCIS Board's statement on LOB locations,
     other letters are conventions of real archives. Files that no cell names are listed too. With --verify the
     archive's messageDigest is compared with its content; one that differs is a warning.
 

@@ -27,22 +27,22 @@ def links(
         str,
         option(
             "--format FORM",
-            "Form of the result: tree, table, json, mermaid or svg.",
+            "Format of the result: tree, table, json, mermaid or svg.",
             choice=_FORMS,
         ),
     ] = "tree",
     json_output: common.Json = False,
     summary: Annotated[
         bool,
-        option("--summary", "Print how many links are in which state, and those at fault alone."),
+        option("--summary", "Print the number of links in each state, and only the faulty links."),
     ] = False,
     budget: common.Budget = None,
 ) -> None:
     """Show the links between parents and children in both directions, and where each package is.
 
-    Reads only METS files. Children and parents that are not in their places are looked for by OBJID under
+    Reads only METS files. Children and parents that are not in their places are searched for by OBJID under
     each **--root**, also in zip and tar files. A link is ok, elsewhere (found by OBJID), one-way, broken or
-    missing. Exits with 1 when a link is faulty; **metspack check** says what is wrong.
+    missing. Exits with 1 when a link is faulty; **metspack check** explains why.
 
     `metspack links out --root /mnt/disk2 --format svg > links.svg`
     """

@@ -328,8 +328,8 @@ class BuildGroup(ArchiveGroup):
         str | None,
         option(
             "--write-mapping URI",
-            "Write a mapping.txt (SIARD 2.2 S_8.1.2) that says each segment folder is kept under "
-            "URI; requires --layout siard22.",
+            "Write a mapping.txt (SIARD 2.2 S_8.1.2) with the location of each segment folder below URI; "
+            "requires --layout siard22.",
             PACKAGE,
             rare=True,
             to="mapping_uri",

@@ -1,4 +1,4 @@
-"""A Orphan METS file is told of, and judged all the same: its files, and all it leads to."""
+"""An orphan METS file is reported, and checked like the others: its files, and all it leads to."""
 
 from __future__ import annotations
 
