@@ -73,6 +73,10 @@ performance file="bench/figures.json":
 startup runs="15":
     {{uv}} python -m bench.startup {{runs}}
 
+# The documentation as a site, in site/: no warning, no dead link, nothing fetched.
+docs:
+    NO_MKDOCS_2_WARNING=1 uv run --locked --group docs mkdocs build --strict --quiet
+
 # What others' tools say to our packages, and ours to theirs; writes the tables of docs/interop.md anew.
 interop:
     test -x .interop/bin/python || uv venv --quiet --python 3.11 .interop

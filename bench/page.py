@@ -21,10 +21,11 @@ PAGE = CHECKOUT / "docs" / "performance.md"
 README = CHECKOUT / "README.md"
 _RATIO = re.compile(r"takes (?:[0-9.]+|a number of)( times as long as `cp -r`)")
 
-_BEFORE = """# Speed
+_BEFORE = """# Performance
 
-Speed is shown as a ratio to something that was measured in the same minutes on the same machine: absolute times say
-more about the machine. `just bench` measures contender and reference by turns; a ratio here is the median of the ratios
+How long will your archive take? Compare with `cp -r`, `md5sum` and `sha256sum` on your own machine: speed is shown here as a
+ratio to something that was measured in the same minutes on the same machine, for absolute times say more about the machine
+than about the program. `just bench` measures contender and reference by turns; a ratio here is the median of the ratios
 of the runs, with the least and the most. `just performance FILE` writes this page from the figures of `just bench --json
 FILE`.
 """

@@ -30,11 +30,18 @@ _SUFFIXES = {"stored": ".siard", "deflated": ".siard", "table": ".xml"}
 
 @cache
 def helped(command: str) -> str:
-    """Return the help of a command of metspack."""
-    done = subprocess.run(
-        [sys.executable, "-m", "metspack", command, "--help"], check=True, capture_output=True, text=True
-    )
-    return done.stdout
+    """Return the help of a command of metspack, with all options where it has a short one too."""
+    said = ""
+    for option in ("--help", "--help-all"):
+        if option in (said or option):
+            done = subprocess.run(
+                [sys.executable, "-m", "metspack", command, option],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            said = done.stdout
+    return said
 
 
 def knows(command: str, option: str) -> bool:

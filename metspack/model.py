@@ -524,7 +524,7 @@ class Explanation:
     example: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """Return the explanation as data for JSON, as ``metspack explain --json`` prints it below its head."""
+        """Return the explanation as data for JSON, as ``metspack explain --json`` has it."""
         return {
             "code": self.code,
             "title": self.title,

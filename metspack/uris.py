@@ -352,7 +352,7 @@ def joined(base: Sequence[str], reference: Reference) -> tuple[str, ...]:
     if reference.kind is Kind.DRIVE:
         path = f"{reference.drive}/{'/'.join(reference.segments)}"
         raise ReferenceRefused(
-            f"{shown(path)} is on a drive", rule="drive", hint="Say which folder the drive stands for."
+            f"{shown(path)} is on a drive", rule="drive", hint="Name the folder that the drive stands for."
         )
     return walked(() if reference.kind is Kind.ABSOLUTE else base, reference.segments)
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from metspack.checking.codes import ALL_CODES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
-_BEFORE = """# What a check can find
+_BEFORE = """# Findings
 
-Each finding of `metspack check` has a code that is never renumbered and never used for something else. `metspack
-explain CODE` says the same as this page. Packages in which each of them is found, and nothing else is wrong than what
+A check has reported a code, and you want to know what it means and what to do: search this page for the code, or run
+`metspack explain CODE`. Codes are never renumbered and never reused. Packages in which each of them is found, and nothing else is wrong than what
 their names say, lie in `tests/packages`: they can be used to try other software too.
 
 What a check cannot see: a change of what no other part of the package repeats (a label, a note, a date, a media type),
-made by somebody who then computes the digests of all METS and both manifests anew. Without that, every changed byte is
-found, for both manifests cover every file, and a manifest has one canonical form. Against intent only a copy of
-`manifest-sha256.txt` helps that is kept elsewhere.
+followed by a recomputation of the digests of all METS and both manifests. Without that, every changed byte is
+found, for both manifests cover every file, and a manifest has one canonical form. Only a copy of `manifest-sha256.txt` that is kept elsewhere protects against deliberate
+tampering.
 
 What it does not look at: rules of SIARD that say nothing of LOBs, such as whether values fit their types, whether the
 schemas of tables are there, and what PREMIS's own schema asks for. Validators of SIARD and PREMIS do.

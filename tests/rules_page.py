@@ -11,18 +11,18 @@ from metspack.checking.eark.faults import REQUIREMENTS
 from metspack.checking.eark.requirements import Need, Requirement, Standard, State
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
-_BEFORE = f"""# Requirements of the E-ARK standards
+_BEFORE = f"""# E-ARK requirements
 
-`metspack check` holds packages against CSIP 2.2.0, E-ARK SIP 2.2.0 and CITS SIARD 1.0, or against the older version of CSIP
+A validator names a requirement, and you want to know whether metspack checks it, and how. `metspack check` validates packages against CSIP 2.2.0, E-ARK SIP 2.2.0 and CITS SIARD 1.0, or against the older version of CSIP
 and SIP that they declare ([conformance.md](conformance.md) has the differences, and what is read how). What is broken is a
 finding: {Code.REQUIREMENT_BROKEN.id} (error) for a MUST, {Code.RECOMMENDATION_NOT_FOLLOWED.id} (warning) for a SHOULD,
-{Code.OPTION_INCOMPLETE.id} (information) for an option used in part. It goes by the requirement's name, its
+{Code.OPTION_INCOMPLETE.id} (information) for an option used in part. Its name is the requirement, its
 line is that of the first place, and places of one METS that break the same requirement are counted in one finding.
 `metspack explain CSIP60` shows what to write.
 
 ## When they apply
 
-By itself (`--profile auto`) each METS is held against what it says it is; packages of the recommendation of 2016
+By default (`--profile auto`) each METS is validated against the standards that it declares; packages of the recommendation of 2016
 are not touched.
 
 | standard | applies to |

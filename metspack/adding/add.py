@@ -36,6 +36,7 @@ from metspack.planning.assignment import Course
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
 from metspack.safexml import XmlError
+from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import SourceFacts
@@ -212,7 +213,7 @@ def add_archive(
         with opening.opened(source, options.budgets, options.grants) as archive:
             if not isinstance(archive, Archive):
                 raise SourceError(
-                    f"{source} is not a SIARD archive, and LOBs without one could not be told from others",
+                    f"{source} is not a SIARD archive, and LOBs without one could not be told apart",
                     hint="metspack build makes a package of them.",
                 )
             archive.check_complete(options.accepted)
@@ -236,7 +237,7 @@ def _explained(root: Path) -> Iterator[None]:
         yield
     except XmlError as error:
         raise SourceError(
-            f"{root}: its METS or PREMIS: {error.message}", hint="metspack check tells what is wrong with it."
+            f"{root}: its METS or PREMIS: {error.message}", hint="metspack check shows what is wrong with it."
         ) from None
 
 
@@ -314,7 +315,7 @@ class _Check:
         if wrong:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise TargetError(
-                f"{self._root} {what}: {lines[0]} ({len(wrong):,} findings in all)",
+                f"{self._root} {what}: {lines[0]} ({counted(len(wrong), 'finding')})",
                 hint=f"metspack explain {wrong[0].code} says what it means, metspack check {self._root} "
                 "lists all findings.",
                 details=lines,

@@ -127,7 +127,7 @@ def build(source: Path, target: Path, options: BuildOptions, progress: Progress 
     if source.is_dir() and target.resolve().is_relative_to(source.resolve()):
         raise TargetError(
             f"the target {target} lies inside the source folder {source}",
-            hint="Choose a target outside it: the source is never written to.",
+            hint="Choose a target outside the source.",
         )
     check_vacant(target)  # before a large archive is read for nothing
     with opening.opened(source, options.budgets, options.grants, options.base) as opened:

@@ -277,8 +277,8 @@ class _InPlaceWork:
         counts = lobs.counted
         if counts.undigested:
             self.warnings.append(
-                f"{counted(counts.undigested, 'LOB')} without a digest in the cell: nothing but the length, "
-                "where there is one, proves that they are what was archived"
+                f"{counted(counts.undigested, 'LOB')} without a digest in the cell: only the length, if "
+                "there is one, shows that they are what was archived"
             )
         self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items()) if number]
         if counts.shared:
@@ -312,9 +312,9 @@ class _InPlaceWork:
         if wrong := found.errors:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise SourceError(
-                f"{self.root} is not a valid package: {lines[0]} ({len(wrong):,} findings in all); what "
+                f"{self.root} is not a valid package: {lines[0]} ({counted(len(wrong), 'finding')}); what "
                 "was added was removed again",
-                hint=f"metspack explain {wrong[0].code} says what it means. " + _ELSEWHERE.format(self.root),
+                hint=f"metspack explain {wrong[0].code} explains it. " + _ELSEWHERE.format(self.root),
                 details=lines,
             )
 

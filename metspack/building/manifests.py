@@ -232,7 +232,7 @@ def trusted_sources(sources: Sequence[StrPath], spot_check: str | None, *, has_c
         return ""
     if CELLS in sources and not has_cells:
         raise ConfigError(
-            f"--trust-checksums {CELLS} requires a SIARD archive, and the source is none",
+            f"--trust-checksums {CELLS} requires a SIARD archive, and the source is not one",
             hint="Name a list of checksums instead.",
         )
     for each in sources:
@@ -528,7 +528,7 @@ class Trust:
             if name == stated and values[at] != value:
                 raise SourceError(
                     f"{what(lob(at))} has the {name} {values[at]} in its cell, but {value} in the list",
-                    hint="Leave the list out: then the LOB itself tells which is right.",
+                    hint="Leave the list out: then the LOB itself shows which is right.",
                 )
             if name in columns:
                 columns[name][at] = value

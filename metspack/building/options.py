@@ -136,7 +136,7 @@ def written_version(archive: Archive | None, asked: str | None) -> str | None:
     if archive is None:
         if asked is not None:
             raise ConfigError(
-                "--siard-version requires a SIARD archive, and the source is none",
+                "--siard-version requires a SIARD archive, and the source is not one",
                 hint="Leave --siard-version out.",
             )
         return None
@@ -145,7 +145,7 @@ def written_version(archive: Archive | None, asked: str | None) -> str | None:
         return found
     if found != upgrade.SOURCE:
         raise ConfigError(
-            f"--siard-version {asked} writes an archive of SIARD {upgrade.SOURCE} anew, and this one is of "
+            f"--siard-version {asked} rewrites an archive of SIARD {upgrade.SOURCE}, and this one is of "
             f"SIARD {found}",
             hint="Leave --siard-version out: archives of later versions can have LOBs outside as they are.",
         )

@@ -106,7 +106,7 @@ class TaskPlaced:
         yield from zip(self.numbers, self.children, strict=True)
 
 
-UTF16_LENGTHS = "LOBs whose cell counts UTF-16 units"
+UTF16_LENGTHS = "LOBs whose length in the table is in UTF-16 units"
 PART_DIGESTS = "LOBs whose cell has the digest of their last part alone"
 
 
@@ -447,7 +447,7 @@ def warnings(
         yield f"{what}: {number:,}"
     yield from sharing.words()
     if archive is None:
-        yield "there is no SIARD archive, so nothing tells how many LOBs there should be"
+        yield "there is no SIARD archive, so the expected number of LOBs is unknown"
         return
     number, first = (0, "") if archive.container is None else archive.container.hollow()
     if number:

@@ -11,6 +11,7 @@ from metspack.checking.codes import Code
 from metspack.errors import TargetError
 from metspack.model import Budgets, Finding, Severity
 from metspack.progress import Progress
+from metspack.sizes import counted
 
 _TOLD = {
     Code.CELL_WITH_BOTH.id,
@@ -85,8 +86,8 @@ def check_made(
     if wrong := found.errors:
         first = wrong[0]
         raise TargetError(
-            f"the package that was written has errors: {first.path}: {first.code} {first.message} "
-            f"({len(wrong):,} findings in all); nothing was published",
+            f"the new package failed its own check: {first.path}: {first.code} {first.message} "
+            f"({counted(len(wrong), 'finding')}); nothing was published",
             hint="The disk may be failing: try another target. If it happens again, "
             "report it as a fault of metspack.",
         )

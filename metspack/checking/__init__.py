@@ -117,5 +117,5 @@ def _meaning(requirement: Requirement) -> str:
     if requirement.note:
         said += f" {requirement.note}"
     if requirement.codes:
-        said += f" Also told by {', '.join(requirement.codes)}."
+        said += f" Also reported under {', '.join(requirement.codes)}."
     return said

@@ -274,7 +274,7 @@ class Comparison(tempdb.Scratch):
         for each in Checking(path, looking, roots=roots, observer=keep):
             if each.code == Code.CHILD_COPIES.id:
                 raise ConfigError(
-                    f"{path}: {each.message}: which of them is to be compared cannot be told",
+                    f"{path}: {each.message}: it is not clear which of them to compare",
                     hint="Name the roots of each package apart: --root-a DIR, --root-b DIR.",
                 )
 

@@ -11,14 +11,14 @@ from metspack.digests import Hashers
 from metspack.mets.links import bare
 from metspack.model import Digest
 
-_LETTERS = ("", "one letter off", "two letters off")
+_LETTERS = ("", "differs by 1 character", "differs by 2 characters")
 _LONGEST = 400
 _SHORTEST = 3
 _PART = 40
 _EDITS = 8
 _SAID = {
-    b"\n": "it matches once every CRLF is an LF: line ends were converted",
-    b"\r\n": "it matches once every LF is a CRLF: line ends were converted",
+    b"\n": "matches with LF line endings: line endings were converted",
+    b"\r\n": "matches with CRLF line endings: line endings were converted",
 }
 
 
@@ -41,7 +41,7 @@ def _is_within(text: str, other: str) -> bool:
 
 
 def likeness(text: str, other: str) -> str:
-    """Return how ``other`` differs from ``text`` (``two letters off``), nothing when it is very different."""
+    """Return how ``other`` differs from ``text`` (``differs by 2 characters``), "" when by much."""
     if text == other:
         return ""
     if text.casefold() == other.casefold():

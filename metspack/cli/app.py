@@ -8,15 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from metspack.cli.options.groups import Command, CommandGroup, Group, expanded, option
+from metspack.cli.options.groups import Command, CommandGroup, Group, argument, expanded, option
 from metspack.errors import ConfigError
 from metspack.resources import __version__
 
 _COMMANDS = (
     *("inspect", "plan", "build", "add", "check", "explain", "links", "diff", "convert", "merge"),
-    *("restore", "cat", "list", "shards", "roundtrip", "sample", "config"),
+    *("restore", "cat", "list", "shards", "roundtrip", "sample", "config", "help"),
 )
-"""The commands in the order of the help, each a module of its own."""
+"""The commands in the order of the help, each a module of its own but for the help itself."""
 
 _FOLLOWED = {"build", "add", "convert", "merge", "restore", "check", "roundtrip", "inspect"}
 """Commands that work long enough for somebody to follow their events."""
@@ -48,10 +48,13 @@ class Commands(Mapping[str, Any]):
 
 def _load(name: str) -> Any:
     """Return a command, of which its module has the function, or a group of commands as an app of its own."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+    if name == "help":
+        alone.command(name, cls=Command)(show_help)
+        return typer.main.get_command(alone)
     module = import_module(f"metspack.cli.commands.{name}")
     if hasattr(module, "app"):
         return typer.main.get_command(module.app)
-    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     around, cls = _around(name)
     alone.command(name, cls=cls)(expanded(getattr(module, name), *around))
     return typer.main.get_command(alone)
@@ -69,6 +72,29 @@ def _around(name: str) -> tuple[tuple[type[Group], ...], type[Command]]:
     if name in _FOLLOWED:
         return (LogGroup, EventsGroup, ConfigGroup), Configured
     return (LogGroup, ConfigGroup), Configured
+
+
+def show_help(
+    ctx: typer.Context,
+    words: Annotated[
+        list[str] | None, argument("[COMMAND]...", "The command; default: metspack itself.")
+    ] = None,
+) -> None:
+    """Show the help of a command.
+
+    `metspack help build`
+    """
+    shown = ctx.find_root()
+    for word in words or ():
+        group: Any = shown.command
+        found = group.get_command(shown, word) if isinstance(group, CommandGroup) else None
+        if found is None:
+            raise ConfigError(
+                f"there is no command {f'{shown.command_path} {word}'!r}",
+                hint=f"{shown.command_path} --help shows what there is.",
+            )
+        shown = typer.Context(found, parent=shown, info_name=word)
+    typer.echo(shown.get_help())
 
 
 class MetspackGroup(CommandGroup):
@@ -111,8 +137,8 @@ def metspack(
     """Package a SIARD archive whose large objects (LOBs) no longer fit in one folder.
 
     The LOBs go into numbered folders, each an information package with a METS file of its own; the
-    parent's METS and theirs name each other. **check** proves at any later time that the
-    links and every byte still hold.
+    parent's METS and theirs name each other. **check** verifies at any time that the links
+    and files are intact.
 
     Exit codes: 0 fine, 1 findings, 2 usage, 3 the source or plan is refused, 4 the target cannot be
     written, 5 the target exists already, 70 a fault of metspack, 130 interrupted.

@@ -11,8 +11,10 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from itertools import chain, groupby, islice, takewhile
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Self, TextIO
 
 from metspack import clock
@@ -232,6 +234,13 @@ def finish() -> None:
 def out(line: str = "") -> None:
     """Print one line of the result; raises ``ReaderLeft``, and ``TargetError`` when it cannot be written."""
     _print(escaped(line))
+
+
+def prose(text: str, hanging: str = "") -> None:
+    """Print a line of the result, at a terminal broken between words, which are kept whole."""
+    broken = partial(wrap, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
+    for row in broken(escaped(text), width() or sys.maxsize) or [""]:
+        _print(row)
 
 
 def styled(pieces: Iterable[tuple[str, str]]) -> None:

@@ -20,15 +20,15 @@ from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
 
 _SHORT = {
-    LevelKind.NIL: "nil",
-    LevelKind.RELATIVE: "rel",
-    LevelKind.ABSOLUTE: "abs",
+    LevelKind.NIL: "none",
+    LevelKind.RELATIVE: "relative",
+    LevelKind.ABSOLUTE: "absolute",
     LevelKind.UNREADABLE: "unreadable",
 }
 _BAR = 30
 _HEADER = (
     *("column", "name", "type", "lobFolder", "cells", "inside", "outside", "errors"),
-    *("found by", "digests", "bytes", "largest"),
+    *("located by", "digests", "bytes", "largest"),
 )
 _RIGHT = frozenset({5, 6, 7, 10, 11})
 
@@ -207,9 +207,9 @@ def _lines(rows: list[tuple[object, ...]]) -> None:
             _text, row
         )
         console.out(f"{where}  {label}  {type_}".removesuffix("  -"))
-        console.out(f"  lobFolder {folder}; cells {cells}")
-        console.out(f"  {inside} inside, {outside} outside, {lost} errors; found by {by}")
-        console.out(f"  {size} bytes, largest {largest}; digests {digests}")
+        console.out(f"  lobFolder: {folder}; paths in cells: {cells}")
+        console.out(f"  {inside} inside, {outside} outside, {lost} errors; located by: {by}")
+        console.out(f"  {size} bytes, largest {largest}; digests: {digests}")
 
 
 def _legend(columns: list[LobColumn]) -> None:
@@ -219,7 +219,7 @@ def _legend(columns: list[LobColumn]) -> None:
     console.out()
     for number, each in enumerate(each for each in Convention if each in used):
         more = "" if each.is_statement else f" (metspack explain {each.code})"
-        console.out(f"{'' if number else 'found by':8}  {each.letter}  {each.title}{more}")
+        console.out(f"{'' if number else 'located by':10}  {each.letter}  {each.title}{more}")
 
 
 # --- Sizes, and what no cell names ------------------------------------------------------------------------
@@ -239,8 +239,11 @@ def _sizes(found: Inspection) -> None:
 
 
 def _unreferenced(where: str, unnamed: Unnamed) -> None:
-    what = f"{counted(unnamed.files, 'file')} in {where}"
-    console.out(f"unreferenced  {what}" + (f", {shown(unnamed.bytes)}" if unnamed.files else ""))
+    if not unnamed.files:
+        console.out(f"no unreferenced files in {where}")
+        return
+    what = counted(unnamed.files, "unreferenced file")
+    console.out(f"{what} in {where}, {shown(unnamed.bytes)}")
     for each in unnamed.names:
         console.out(f"  {each}")
     if unnamed.files > len(unnamed.names):

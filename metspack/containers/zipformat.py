@@ -61,7 +61,7 @@ _SHOWN = 120
 DAMAGED = "The archive is damaged or was written by a faulty program: get it again from where it came."
 MISLEADING = (
     "Programs do not agree on what such an archive holds, so it is not read; "
-    "have it written again by the program that made it, or unpack and zip it anew."
+    "have it written again by the program that made it, or unpack and zip it again."
 )
 _CLAUSE_NAMES = "Names in an archive are relative paths with '/' (APPNOTE 4.4.17, SIARD 2.2 P_4.2)."
 
@@ -249,7 +249,7 @@ def _method_fault(flags: int, method: int) -> tuple[str, str]:
         name = f" ({_METHODS[method]})" if method in _METHODS else ""
         return (
             f"is compressed with method {method}{name}; expected 0 (stored) or 8 (deflate)",
-            "SIARD allows stored and deflate only (SIARD 2.2 G_4.1-2): unpack it and zip it anew.",
+            "SIARD allows stored and deflate only (SIARD 2.2 G_4.1-2): unpack it and zip it again.",
         )
     return _FINE
 

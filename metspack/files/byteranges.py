@@ -333,7 +333,7 @@ class GzipMedium(Closable):
                 if not state.given and state.is_begun:
                     raise self._refusal("is cut off: the gzip stream has no end")
                 if not state.given and not state.read:
-                    raise self._refusal("is no gzip file but empty")
+                    raise self._refusal("is empty, not a gzip file")
                 if not state.given:
                     self.size = state.at
                     return False
@@ -348,7 +348,7 @@ class GzipMedium(Closable):
             more = self._read(state.read)
             state.given, state.read = state.given + more, state.read + len(more)
         if not state.is_begun and not state.given.startswith(_GZIP):
-            raise self._refusal("is no gzip file" if state.is_first else "has other bytes behind its end")
+            raise self._refusal("is not a gzip file" if state.is_first else "has other bytes after its end")
         try:
             self._block = state.inflater.decompress(state.given, _INFLATED)
         except zlib.error as error:

@@ -151,7 +151,7 @@ def check_target(target: Path, package: Path) -> None:
     if target.resolve().is_relative_to(root.resolve()):
         raise TargetError(
             f"the target {target} lies inside the package {root}",
-            hint="Choose a target outside it: the package is only read.",
+            hint="Choose a target outside the package.",
         )
     check_vacant(target)
 

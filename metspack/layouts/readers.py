@@ -284,7 +284,7 @@ def style_for(key: str | None, given: FolderStyle | None, version: str | None) -
     if key is None or version is None:
         if key is not None:
             raise ConfigError(
-                f"--for {key} requires a SIARD archive, and the source is none",
+                f"--for {key} requires a SIARD archive, and the source is not one",
                 hint=f"Leave --for {key} out.",
             )
         return given or FolderStyle.DILCIS
@@ -323,7 +323,7 @@ class Readership:
         ``LOBs found by metspack; not by DBPTK 4.5 (--lob-folder-style dbptk)``
         """
         yes = [
-            each.label + (f" (but for {' and '.join(each.misses)})" if each.misses else "")
+            each.label + (f" (except {' and '.join(each.misses)})" if each.misses else "")
             for each in self.verdicts
             if each.finds
         ]

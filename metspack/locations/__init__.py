@@ -23,7 +23,7 @@ class Convention(Enum):
     )
     C = (
         "C",
-        "the statement",
+        "DILCIS statement",
         "Without a column lobFolder the LOB is inside, with one it is outside, below the database lobFolder.",
         "DILCIS Board, location of LOBs, 2024",
     )
@@ -85,7 +85,7 @@ class Convention(Enum):
         "L",
         "granted folder",
         "The path begins in another folder that was granted.",
-        "a person's word",
+        "as the user stated",
     )
     RENAMED = (
         "R",

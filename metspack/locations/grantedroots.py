@@ -147,7 +147,7 @@ class Granted:
             if number is None:
                 raise PlaceRefused(
                     f"{shown(place.text)} is on drive {place.drive}, which is not mapped to a folder",
-                    hint=f"Say which folder the drive stands for: --map-drive {place.drive}=DIR.",
+                    hint=f"Name the folder that the drive stands for: --map-drive {place.drive}=DIR.",
                 )
             if ".." in place.segments:
                 raise _ungranted(place.text)

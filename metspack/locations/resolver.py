@@ -454,8 +454,8 @@ def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
     warnings = []
     if not convention.is_statement:
         warnings.append(
-            f"found by convention {convention.letter} ({convention.title}), not as the statement on the "
-            "location of LOBs says"
+            f"located by convention {convention.letter} ({convention.title}) instead of the DILCIS "
+            "Board's rule"
         )
     if not column.candidates.fits(hit.size, cell.length):
         warnings.append(f"has {hit.size:,} bytes though its cell says {cell.length:,}; its digest is right")

@@ -365,7 +365,7 @@ class Search:
         if self._column.unfound > _HINTED:
             return ""
         if self._sources.entry(tuple(self._cell.file.split("/"))) is not None:
-            return f"An entry is named so, but a cell has a URI: write {shown(quote(self._cell.file))}."
+            return f"An entry has this name, but a cell holds a URI: write {shown(quote(self._cell.file))}."
         for _candidate, spot, names in self._looked:
             alike = self._entry_alike(names) if spot is None else self._file_alike(spot)
             if alike is not None:

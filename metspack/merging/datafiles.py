@@ -396,7 +396,7 @@ class DataFiles:
         if (bare := row(_WITHOUT_DIGEST, mets, *OCTETS)) is not None:
             raise SourceError(
                 f"{path} line {bare[0]}: {shown(bare[1])} has no digest that can be compared",
-                hint="Without one its bytes cannot be verified: write the METS anew with digests.",
+                hint="Without one its bytes cannot be verified: rewrite the METS with digests.",
             )
         if self._tables.are_together:
             for place, identifier in list(self._tables.rows(_ADDED, before)):

@@ -27,7 +27,7 @@ from metspack.packages.metsfiles import located
 from metspack.processes import ThreadedHashers
 from metspack.uris import shown
 
-_ANOTHER = "Get it from another copy; metspack check tells what else is wrong with it."
+_ANOTHER = "Get it from another copy; metspack check shows what else is wrong with it."
 
 Names = tuple[str, ...]
 
@@ -249,7 +249,7 @@ def read_ips(paths: Sequence[Path], packs: OpenPacks, tables: MetsTables) -> tup
     if strangers := [each for name, each in found.items() if name not in result]:
         raise SourceError(
             f"{strangers[0].folder} ({strangers[0].objid}) is not a child that {parent.mets} names",
-            hint="Leave it out, or get the newest METS of the parent; metspack links tells whose it is.",
+            hint="Leave it out, or get the newest METS of the parent; metspack links shows whose it is.",
         )
     containers = tuple(result.values())
     _check_representations(containers)

@@ -100,7 +100,7 @@ def _check_outside(paths: Sequence[Path], target: Path) -> None:
         if target.resolve().is_relative_to(path.resolve()):
             raise TargetError(
                 f"the target {target} lies inside {path}",
-                hint="Choose a target outside it: containers are only read.",
+                hint="Choose a target outside the packages.",
             )
 
 

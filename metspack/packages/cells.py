@@ -34,7 +34,7 @@ from metspack.sources.archive import Archive, Grants
 from metspack.uris import shown
 
 _PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c.+)\.r([0-9]{1,18})", re.ASCII)
-_UNLISTED = "A METS of the package should list it; metspack check tells what else is wrong."
+_UNLISTED = "A METS of the package should list it; metspack check shows what else is wrong."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

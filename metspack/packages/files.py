@@ -33,7 +33,7 @@ from metspack.mets import METS_NAMES
 from metspack.model import Budgets, ZipExtent
 from metspack.packages.lobs import HeldPart, Inside
 
-UNPACK = "Unpack it where it lies; metspack check tells what else is wrong with it."
+UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with it."
 
 Names = tuple[str, ...]
 Location = Below | Stretch | Compressed

@@ -59,7 +59,7 @@ def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
     return SourceError(
         f"{where} names the child {href or 'nothing'}, "
         + (refused or "but that METS has no file with this ID, which would give its location"),
-        hint="metspack check tells more about the links of the package.",
+        hint="metspack check shows more about the links of the package.",
     )
 
 

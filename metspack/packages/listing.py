@@ -207,7 +207,7 @@ class LobListing(Iterator[LobEntry]):
                 )
 
     def _takes(self, place: LobPlace | None) -> bool:
-        """Return whether a LOB that no cell names is asked for."""
+        """Return whether an orphan LOB is asked for."""
         if not (self._table or self._column):
             return True
         if place is None:

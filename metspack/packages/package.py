@@ -82,7 +82,7 @@ SELECT e.lob, e.id, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, e.size, e.algor
 FROM entry e WHERE {_IS_FIRST}
 """  # noqa: S608 -- constants
 _FROM = _LISTED + "AND e.id >= (SELECT min(id) FROM entry WHERE lob = ?) ORDER BY e.id LIMIT ?"  # noqa: S608 -- constants
-_REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
+_REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check shows more."
 
 
 class Package(Closable):
@@ -249,7 +249,7 @@ class Package(Closable):
         if path is None:
             raise SourceError(
                 f"LOB {lob}: {mets} line {line}: {refused}",
-                hint="Only files in the package are read; metspack check tells more.",
+                hint="Only files in the package are read; metspack check shows more.",
             )
         part = HeldPart(
             id=xml_id or lob,

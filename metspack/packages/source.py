@@ -59,7 +59,7 @@ from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
 
 _PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
-ANOTHER = "Get the package from another copy; metspack check tells what else is wrong with it."
+ANOTHER = "Get the package from another copy; metspack check shows what else is wrong with it."
 KEEPING = "what is known of the LOBs"
 _AT_ONCE = 500
 _STRETCHES = 100_000  # of LOBs in the order of METS: a few for each segment

@@ -26,8 +26,8 @@ class GapError(OrderError):
     """The numbers of a LOB's parts have a gap, or no end: a part may be missing."""
 
 
-_GET = "Get the part from another copy of the package; metspack check tells what else is wrong with it."
-_REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check tells more."
+_GET = "Get the part from another copy of the package; metspack check shows what else is wrong with it."
+_REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check shows more."
 
 
 def chained(

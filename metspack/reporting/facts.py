@@ -50,7 +50,7 @@ _WHOLE = "SELECT size FROM entry WHERE mets = ? AND xml_id = ?"
 # Of statements that are all wrong the check keeps the first alone, and says of the others that they are too.
 _FAILED = """
 EXISTS (SELECT 1 FROM wrong w WHERE w.path = s.path AND (
-    w.algorithm = s.algorithm AND w.found <> s.digest OR w.others LIKE '%disagree with the file too'))
+    w.algorithm = s.algorithm AND w.found <> s.digest OR w.others LIKE '%also disagree%'))
 """
 _METS_DIGESTS = """
 SELECT 'METS' AS source, path, algorithm, digest FROM entry

@@ -79,6 +79,12 @@ def tree(graph: Graph) -> Iterator[str]:
         bars.append("    " if last else "│   ")
 
 
+def hanging(line: str) -> str:
+    """Return with what further rows of a line of a tree begin: the bars that go on, and an indent."""
+    bars = line[: len(line) - len(line.lstrip("│├└─ "))]
+    return f"{bars.replace('├── ', '│   ').replace('└── ', '    ')}    "
+
+
 def summary(graph: Graph) -> Iterator[str]:
     """Yield how many links are in which state, then those at fault, in the order of the documents."""
     nodes = {node.id: node for node in graph.nodes}

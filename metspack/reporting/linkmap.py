@@ -368,7 +368,7 @@ def _arrows(parent: _Corner, child: _Corner, place: _MapEntry) -> Iterator[Arrow
     left, middle = child[0], child[1] + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
     state = word(place.link)
-    missing = "nobody looked whether" if place.link is LinkState.UNKNOWN else "it is not so that"
+    missing = "not checked:" if place.link is LinkState.UNKNOWN else "missing:"
     yield Arrow(
         path=f"M{parent[0] + _DOWN} {down}H{left - 7}",
         heads=(f"{left},{down} {left - 9},{down - 5} {left - 9},{down + 5}",),

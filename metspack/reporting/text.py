@@ -15,9 +15,7 @@ from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.resources import __version__
 from metspack.sizes import counted
 
-INTERRUPTED = (
-    "The check was interrupted: what is said here is what was found until then, and not all there is."
-)
+INTERRUPTED = "The check was interrupted: this report may be incomplete."
 
 
 _WORDS = re.compile(" +|[^ ]+")

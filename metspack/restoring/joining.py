@@ -24,7 +24,7 @@ from metspack.restoring.lobfile import ArchivedLob, LobFile, found
 from metspack.sizes import ByteRange
 
 _BUFFER = 1 << 18
-_ANOTHER = "Get the file from another copy of the package; metspack check tells what else is wrong with it."
+_ANOTHER = "Get the file from another copy of the package; metspack check shows what else is wrong with it."
 _UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
 _BARE = "its bytes are not proven to be the right ones"
 _DIGESTS = {Evidence.METS_DIGEST, Evidence.CELL_DIGEST}

@@ -86,7 +86,7 @@ class LobFile(io.RawIOBase):
 
 
 _ANOTHER = (
-    "Get the archive from another copy of the package; metspack check tells what else is wrong with it."
+    "Get the archive from another copy of the package; metspack check shows what else is wrong with it."
 )
 
 

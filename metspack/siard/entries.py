@@ -142,7 +142,7 @@ class FolderEntries(tempdb.Scratch):
                 if fault := name_fault(name) or _character_fault(name):
                     raise SourceError(
                         f"{self.root}: {shown(name)}: {fault}; no entry of an archive can have this name",
-                        hint="Rename it, and its cell in the table, or unpack the archive anew.",
+                        hint="Rename it, and its cell in the table, or unpack the archive again.",
                     )
                 yield name, *_columns(entry.stamp)
 

@@ -458,14 +458,14 @@ class Archive(Closable):
             for convention, number in tallied.conventions.items():
                 if not convention.is_statement:
                     yield (
-                        f"{named(tables[path], cell)}: {counted(number, 'LOB')} found by convention "
-                        f"{convention.letter} ({convention.title}), not as the statement on the location of "
-                        f"LOBs says (metspack explain {convention.code})"
+                        f"{named(tables[path], cell)}: {counted(number, 'LOB')} located by convention "
+                        f"{convention.letter} ({convention.title}) instead of the DILCIS Board's rule "
+                        f"(metspack explain {convention.code})"
                     )
         for (path, cell), (number, kinds) in self.repairs.items():
             what = ", ".join(sorted(each.value for each in kinds))
             yield (
-                f"{named(tables[path], cell)}: {counted(number, 'reference')} not well written ({what}), "
+                f"{named(tables[path], cell)}: {counted(number, 'reference')} malformed ({what}), "
                 "read as meant (metspack explain P120)"
             )
         yield from self.lacking.values()

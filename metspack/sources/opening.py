@@ -197,7 +197,7 @@ class SourceFacts:
             if found is not None and found != stated:
                 yield (
                     f"the archive's {stated.algorithm} messageDigest is {stated.value}, but its content has "
-                    f"{found.value}; it was changed after it was sealed{fate}"
+                    f"{found.value}: the archive was changed after it was sealed{fate}"
                 )
 
     def check(self, path: Path) -> None:
@@ -223,8 +223,8 @@ class SourceFacts:
 
 
 _READ_ALONE = 100_000_000  # bytes of an archive that is read for its SHA-256 alone: a quarter of a second
-_NEW = " (the package gets a new one, and keeps the old one in METS)"
-_RIGHT = " (the package gets the right one, and keeps the old one in METS)"
+_NEW = " (the package will carry a new one and keep the old one in METS)"
+_RIGHT = " (the package will carry the recomputed digest and keep the old one in METS)"
 _LEFT = ", and is left as it is (a full check says so)"
 _REFUSED = {
     SealVerdict.ABSENT: "the archive has none",

@@ -344,7 +344,7 @@ def test_a_changed_messagedigest_is_told_and_left(tmp_path: Path) -> None:
     forging.siard(folder / "x.siard", tables=[forging.Table()], digests=digest)
     before = stats(folder)
     result = described(folder)
-    assert "it was changed after it was sealed" in str(result.warnings)
+    assert "the archive was changed after it was sealed" in str(result.warnings)
     assert added(before, folder) == {"mets.xml", *MANIFESTS}
     for path in added(before, folder):
         (folder / path).unlink()

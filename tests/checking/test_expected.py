@@ -58,7 +58,7 @@ def test_what_did_not_come_and_what_nobody_announced_is_named(inbox: Path) -> No
     looking = CheckOptions(level=Level.LINKS, expect=inbox.parent / "list.txt").looking()
     run = Checking(inbox, looking)
     found = {each.code: each for each in run if each.line != 8}
-    assert "nearest is 'urn:x:one' (one letter off)" in found["M014"].message
+    assert "nearest is 'urn:x:one' (differs by 1 character)" in found["M014"].message
     assert "'urn:x:one' and 'one'; nearest is 'urn:x:onne'" in found["M015"].message
     assert (run.summary.errors, run.summary.warnings) == (3, 1)
     results = {each.path: each for each in run.summary.results}

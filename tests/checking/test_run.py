@@ -277,7 +277,7 @@ def test_damage_is_told_from_a_wrong_statement(package: Path) -> None:
     (package / FIRST).write_bytes(data[:-1] + b"?")
     (found,) = check(package)
     assert found.path == FIRST
-    assert "disagree with the file too" in found.message
+    assert "also disagree" in found.message
     (package / FIRST).write_bytes(data)
     forge.edit(package / CHILD, forge.md5(data), "0" * 32)
     forge.seal(package)

@@ -627,7 +627,7 @@ def test_what_does_not_check_is_not_published(
     outcome = refused(metspack, place, northwind, "--verify")
     assert outcome.code == 4
     assert (
-        "the package that was written has errors: "
+        "the new package failed its own check: "
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin: F" in (outcome.err)
     )
     assert "nothing was published" in outcome.err

@@ -78,7 +78,7 @@ def test_errors_and_warnings_are_told(metspack: Commands, northwind_full: Path, 
     assert told[-1]["exit_code"] == 3
     metspack("build", northwind_full, "-o", "o", "--layout", "siard22", "--lob-folder-style", "sfa", "-q")
     metspack("plan", "o/Northwind-full.siard", "--log", "log2")
-    assert "found by convention H" in "".join(
+    assert "located by convention H" in "".join(
         each["message"] for each in events(here / "log2") if each["event"] == "warning"
     )
 

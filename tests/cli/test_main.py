@@ -84,7 +84,7 @@ def test_help_shows_no_type_where_no_value_is_taken(metspack: Commands) -> None:
     [
         (("destroy",), "No such command 'destroy'"),
         (("plan",), "Missing argument 'SOURCE'"),
-        (("build", "x.siard"), "build requires -o OUT"),
+        (("build", "x.siard"), "build: missing option -o/--output"),
         (("build", "x.siard", "-o", "out", "--jobs", "0"), "Invalid value for '-j' / '--jobs'"),
         (("plan", "x.siard", "--colour"), "No such option: --colour"),
     ],

@@ -149,8 +149,8 @@ def test_a_convention_that_found_elements_of_an_array_is_said(tmp_path: Path) ->
     written(tmp_path / "l" / " 1")
     written(tmp_path / "l" / "2")
     by_convention, repaired = inspection(siard(tmp_path / "s.siard", tables=[table])).warnings
-    assert by_convention.startswith("column s.t.A.A[] (s0.t0.c1.a): 2 LOBs found by convention A")
-    assert repaired.startswith("column s.t.A.A[] (s0.t0.c1.a): 1 reference not well written")
+    assert by_convention.startswith("column s.t.A.A[] (s0.t0.c1.a): 2 LOBs located by convention A")
+    assert repaired.startswith("column s.t.A.A[] (s0.t0.c1.a): 1 reference malformed")
 
 
 def test_elements_with_levels_of_their_own_are_columns_of_their_own(tmp_path: Path) -> None:

@@ -51,8 +51,8 @@ def test_lobs_that_a_reader_misses_are_counted() -> None:
     traits = LobTraits(lobs=9, nested=2, split=1, odd=3)
     said = readership(Writing(version="2.2", layout="lobseg", style=SFA), traits, is_merged=True)
     assert said.sentence() == (
-        "After metspack merge, LOBs found by metspack, SIARD Suite (but for 1 LOB in parts), "
-        "DBPTK 4.5 (but for 2 LOBs in fields and 3 LOBs not named .bin or .txt and 1 LOB in parts)"
+        "After metspack merge, LOBs found by metspack, SIARD Suite (except 1 LOB in parts), "
+        "DBPTK 4.5 (except 2 LOBs in fields and 3 LOBs not named .bin or .txt and 1 LOB in parts)"
     )
     assert said.document()[1] == {
         "reader": "SIARD Suite",
@@ -188,8 +188,8 @@ def test_readers_are_told_of_an_archive_as_it_is() -> None:
     mixed = ArchiveRoutes(path="N.siard", version="2.2", routes=((up, 5), (stated, 2), (parts, 1)))
     assert readership_on_disk(mixed).sentence("N.siard") == (
         "LOBs of N.siard found by metspack, SIARD Suite "
-        "(but for 2 LOBs located in another way and 1 LOB in parts), "
-        "DBPTK 4.5 (but for 2 LOBs located in another way and 1 LOB in parts)"
+        "(except 2 LOBs located in another way and 1 LOB in parts), "
+        "DBPTK 4.5 (except 2 LOBs located in another way and 1 LOB in parts)"
     )
     old = ArchiveRoutes(path="N.siard", version="1.0", routes=((up, 5),), is_apart=True)
     assert readership_on_disk(old).sentence() == (

@@ -783,7 +783,7 @@ def test_a_drive_stands_for_the_folder_it_is_mapped_to(tmp_path: Path) -> None:
     root.mkdir()
     with pytest.raises(LobUnresolved) as caught:
         resolve(root, "r.bin", column="file:///s:/Archives/")
-    assert caught.value.hint == "Say which folder the drive stands for: --map-drive S:=DIR."
+    assert caught.value.hint == "Name the folder that the drive stands for: --map-drive S:=DIR."
     drives = {"s:": tmp_path / "drive"}
     found, data = resolve(root, "r.bin", column="S:\\Archives\\", drives=drives)
     assert (found.convention, data, found.repairs) == (Convention.C, b"x", (Repair.BACKSLASH,))

@@ -606,7 +606,7 @@ class _ArchiveCheck:
                 found=found,
                 source=f"cell {place}",
                 file=extent.name,
-                others="nothing else says what it should be",
+                others="no other checksum for this file is recorded in the package",
             )
         undecided = length is not None and sizes.is_possible(length, extent.size)
         if undecided and text is not None and text.unit(length) is None:

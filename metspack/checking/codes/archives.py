@@ -107,7 +107,7 @@ class Archives:
         RESTORE,
     )  # fmt: skip
     LOB_IN_NO_CELL = rule(
-        "Z017", WARNING, "LOB that no cell names",
+        "Z017", WARNING, "Orphan LOB",
         "no cell of the archive names this file",
         "SIARD 2.2, section 6.2",
         "The LOB exists, but the database no longer refers to it; a row may have been lost.",
@@ -189,14 +189,14 @@ class Archives:
         RESTORE,
     )  # fmt: skip
     ENTRY_OUT_OF_PLACE = rule(
-        "Z032", WARNING, "Entries outside content/ and header/",
+        "Z032", WARNING, "Unexpected entries in the archive",
         "entries that are neither in content/ nor in header/: {count}, the first is {found!r}",
         "SIARD 2.2, P_4.2-1",
         "Other software may reject the archive, and nothing in it says what these entries are.",
         "Find out what they are; keep them beside the archive instead.",
     )  # fmt: skip
     ENTRY_OF_NOTHING = rule(
-        "Z033", WARNING, "Entries that nothing refers to",
+        "Z033", WARNING, "Orphan entries in the archive",
         "entries in content/ that are neither a table nor the LOB of a cell: {count}, the first is {found!r}",
         "SIARD 2.2, P_4.2-3",
         "Their row or table may be lost; software that reads the archive never reaches them.",
@@ -241,7 +241,7 @@ class Archives:
         "LOBs with the IDs of LOBs of {found!r}: {count}, the first is {other}",
         "METS 1.12.1, file (ID)",
         "An ID does not say which of the two LOBs is meant, so neither is restored.",
-        "Build the package again: LOBs of further archives have IDs with a prefix.",
+        "Build the package again: LOBs of added archives have IDs with a prefix.",
     )  # fmt: skip
     ARCHIVE_NAME = rule(
         "Z038", WARNING, "Archive not named .siard",
@@ -258,21 +258,21 @@ class Archives:
         "Find out which tool rewrote the archive; the digests in METS and manifests are compared.",
     )  # fmt: skip
     METADATA_FORM = rule(
-        "Z042", WARNING, "metadata.xml not as its schema has it",
+        "Z042", WARNING, "metadata.xml does not follow its schema",
         "{reason} (times: {count}, the first in {found})",
         "SIARD 2.2, M_5.0-1",
         "The description of the database was edited, or is not complete: other software may reject it.",
         "Compare with the source; rewrite the archive with the tool that made it.",
     )  # fmt: skip
     TABLE_FORM = rule(
-        "Z043", WARNING, "Table not as its schema has it",
+        "Z043", WARNING, "Table does not follow its schema",
         "{reason}: {count}, the first is {found}",
         "SIARD 2.2, T_6.0-2 and T_6.1-2",
         "The table was edited: other software may reject it, or take values for those of other columns.",
         "Compare the rows with the source; rewrite the archive with the tool that made it.",
     )  # fmt: skip
     CELLS_ABSENT = rule(
-        "Z044", WARNING, "Cells missing in a column that is never empty",
+        "Z044", WARNING, "Cells missing in a column that must not be empty",
         "rows without a cell in this column, which metadata.xml says is not nullable: {count}, the first is "
         "{other}",
         "SIARD 2.2, P_4.3-7 and T_6.0-1",
@@ -302,10 +302,10 @@ class Archives:
         "Nothing to do if all segment folders are in the package; otherwise restore the file.",
     )  # fmt: skip
     ARCHIVE_DIGEST_REPLACED = rule(
-        "Z051", INFO, "Archive's messageDigest replaced when it was packaged",
+        "Z051", INFO, "Archive's messageDigest replaced at packaging",
         "{archive}: {reason}",
         "SIARD 2.2, section 5.1 (messageDigest)",
-        "What was packaged had been changed after it was sealed, or nobody compared the two: the digest that "
+        "The archive had been changed after it was sealed, or the two were never compared: the digest that "
         "the archive has now is no proof that it is what was archived.",
         "Compare the old value with what the producer of the archive says, and the archive with their copy.",
     )  # fmt: skip

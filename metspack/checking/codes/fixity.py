@@ -182,13 +182,13 @@ class FixityCodes:
         "lines that are no digest, a space, a flag and a path: {count}, the first is {found!r}",
         _LOBS,
         "The line proves nothing about any LOB.",
-        "Write the file anew as md5sum does, or remove it: METS has the same digests.",
+        "Rewrite the file as md5sum does, or remove it: METS has the same digests.",
     )  # fmt: skip
     LOB_MANIFEST_INCOMPLETE = rule(
         "F028", INFO, "LOBs that manifest.txt does not list",
         "LOBs outside the archive that it does not list: {count}, the first is {found!r}",
         _LOBS,
-        "The standard does not say that the file lists all; somebody who checks with it alone misses these.",
+        "The standard does not require the file to list all LOBs; a check against it alone misses these.",
         "Nothing to do; METS has the digests of all LOBs.",
     )  # fmt: skip
 
@@ -200,14 +200,14 @@ class FixityCodes:
         RESTORE,
     )  # fmt: skip
     BAG_INCOMPLETE = rule(
-        "F041", ERROR, "Payload file that the bag does not name",
+        "F041", ERROR, "Payload file not in the bag's manifest",
         "the bag's {manifest} does not name this file",
         f"{_BAG}, 3",
         "The file was added after the bag was made, or the manifest has lost a line.",
         "Find out where the file comes from; then take it out, or make the bag again.",
     )  # fmt: skip
     BAG_DIFFERS = rule(
-        "F042", ERROR, "Bag says otherwise of its files",
+        "F042", ERROR, "Bag and its files disagree",
         "the bag's {manifest} says {expected}; found {found}",
         f"{_BAG}, 2.2",
         "A manifest or another file about the bag was changed, or files were added or lost.",

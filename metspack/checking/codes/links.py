@@ -46,7 +46,7 @@ class LinkCodes:
         "Add an mptr whose xlink:href is the ID of the file entry.",
     )  # fmt: skip
     ORPHAN = rule(
-        "L006", ERROR, "METS that no other METS names",
+        "L006", ERROR, "Orphan METS file",
         "no METS of this package names {found!r} (OBJID {objid!r})",
         TO_CHILD,
         "The parent does not name this child package: a link was lost, or the package does not belong here.",
@@ -67,7 +67,7 @@ class LinkCodes:
         "Name the parent in a structMap labelled 'parent IP' and the children in a structMap of their own.",
     )  # fmt: skip
     SELF_LINK = rule(
-        "L009", ERROR, "METS points to itself",
+        "L009", ERROR, "METS links to itself",
         "mptr {href!r} is this METS's own OBJID",
         TO_CHILD,
         "A package is neither its own child nor its own parent; the package that was meant is unknown.",
@@ -177,8 +177,8 @@ class LinkCodes:
         "this is the child {found!r}, and {other!r} is {expected!r}: {count} children lie in each other's "
         "folders",
         TO_CHILD,
-        "Nothing need be lost, but software that follows the parent METS or the archive reads the wrong "
-        "files. Everything else was checked as if the folders had each other's names.",
+        "No data is necessarily lost, but software that follows the parent METS or the archive reads the "
+        "wrong files. Everything else was checked as if the folder names were swapped back.",
         "Give each folder the name of the child that lies in it.",
     )  # fmt: skip
     CHILDREN_EXCHANGED = rule(
@@ -194,29 +194,29 @@ class LinkCodes:
         "L034", ERROR, "Division names two children",
         "the fptr {fileid!r} is of {found!r}, but the mptr beside it leads to {expected!r}",
         _BY_OBJID,
-        "A division is of one child; what the parent says of its METS (size, digest) is said of another one.",
+        "A division describes one child, but the size and digest beside it belong to another.",
         "Give the fptr the ID of the file entry of the child that the mptr names.",
     )  # fmt: skip
     DIVISION_WITHOUT_FPTR = rule(
-        "L035", INFO, "Division of a child without the fptr that the others have",
+        "L035", INFO, "Child's division lacks an fptr",
         "no fptr names the file entry {fileid!r} of the child {found!r}, as others are named",
         _BY_OBJID,
-        "Nothing demands the fptr; where all other divisions have it, it may have been lost.",
+        "No standard requires the fptr; where all other divisions have it, it may have been lost.",
         "Nothing is required; or add the fptr to the child's division.",
     )  # fmt: skip
     CHILD_BY_LOCATION = rule(
         "L036", ERROR, "Child named by its location alone",
         "the division names {found!r} by its location, {href!r}, and not by its OBJID, as the others are",
         _BY_OBJID,
-        "Parent and children are found by OBJID wherever they lie; a location says nothing of which child is "
-        "meant, and containers are not merged by it. The other divisions of this structMap have both.",
+        "Parent and children are found by OBJID wherever they lie; a location does not identify the child, "
+        "and packages cannot be merged by it. The other divisions of this structMap have both.",
         "Add an mptr whose xlink:href is the child's OBJID.",
     )  # fmt: skip
     WRONG_DIRECTION = rule(
         "L037", ERROR, "Link labelled with the other direction",
         "mptr {href!r} names {found}, but is labelled as if it named {expected}",
         TO_CHILD,
-        "Readers go by the label: they take a parent for a child, or a child for the parent. It was followed "
+        "Readers follow the label and take a parent for a child, or a child for the parent. It was followed "
         "as it is meant.",
         "Name the parent in a structMap labelled 'parent IP', children in divisions labelled 'child IP'.",
     )  # fmt: skip
@@ -231,7 +231,7 @@ class LinkCodes:
         "L039", ERROR, "LOB in two children",
         "{id!r} is also the ID of {other!r}, which the cell names; no cell names {found!r}",
         "recommendation 0.16, Recommendation for using METS to index folders containing BLOBS",
-        "The ID says which LOB a file is; of two files, software that goes by it may take the wrong one.",
+        "The ID says which LOB a file is; of two files, software that relies on it may take the wrong one.",
         "Remove the one that the archive does not name, or give it an ID of its own.",
     )  # fmt: skip
     ANCESTOR_SILENT = rule(
@@ -242,7 +242,7 @@ class LinkCodes:
         "Nothing to do.",
     )  # fmt: skip
     PACKAGES_ALIKE = rule(
-        "L041", INFO, "Two packages of one OBJID",
+        "L041", INFO, "Two packages with the same OBJID",
         "the package {other!r} has the OBJID {found!r} too",
         "E-ARK CSIP 2.2, CSIP1",
         "They may be two copies or versions of one package; links lead to the one that lies nearest.",

@@ -16,29 +16,29 @@ class MetsCodes:
         "Restore the METS, or give the path of the METS file instead of the package's folder.",
     )  # fmt: skip
     PACKAGE_UNREADABLE = rule(
-        "M012", ERROR, "Package that cannot be looked at",
+        "M012", ERROR, "Package cannot be checked",
         "the package cannot be checked: {reason}",
         "metspack package form, files",
         "What is missing or cannot be read is not checked, and may be lost; the other packages were checked.",
         "Check the path, the permissions and the medium, or get the package again from another copy.",
     )  # fmt: skip
     FORM_NOT_READ = rule(
-        "M013", ERROR, "Packed in a form that is not read",
+        "M013", ERROR, "Package format not supported",
         "files of the form {found!r} are not read, so what is in it was not checked",
         "metspack package form, files",
         "A package in it is not looked at, and may be damaged or not be there at all.",
         "Unpack it and check the folder, or have the package sent as a folder, zip, tar or tar.gz.",
     )  # fmt: skip
     PACKAGE_NOT_COME = rule(
-        "M014", ERROR, "Package that did not come",
-        "the package {expected!r} is announced, and nothing that was given has this OBJID or name",
+        "M014", ERROR, "Package not delivered",
+        "the package {expected!r} is expected, but no package given has this OBJID or name",
         "metspack check --expect",
-        "What was announced and is not there was not delivered, or lies elsewhere or under another name.",
+        "The package was not delivered, or lies elsewhere or under another name.",
         "Have the package sent, or give the folder that it lies in as well; correct the list if it is wrong.",
     )  # fmt: skip
     PACKAGE_NOT_ANNOUNCED = rule(
-        "M015", WARNING, "Package that nobody announced",
-        "{source} announces no package of this OBJID or name: {found}",
+        "M015", WARNING, "Package not announced",
+        "{source} lists no package with this OBJID or name: {found}",
         "metspack check --expect",
         "It was delivered by mistake, or is one of those that seem not to have come, under another name.",
         "Ask who sent it; add it to the list, or take it out of the delivery.",
@@ -47,14 +47,14 @@ class MetsCodes:
         "M017", INFO, "Package announced twice",
         "{expected!r} was announced in line {other} already",
         "metspack check --expect",
-        "One of the two lines may have been meant for another package, which nobody misses then.",
+        "One of the two lines may have been meant for another package, whose absence then goes unnoticed.",
         "Compare the list with its source.",
     )  # fmt: skip
     NO_PACKAGE = rule(
-        "M016", INFO, "No package, but what one can be made of",
+        "M016", INFO, "Not a package, but the source of one",
         "{reason}. {expected}",
         "metspack package form, files",
-        "No METS says what belongs to it: nothing in it was checked, and no package beside it has it.",
+        "Without a METS nothing in it could be checked, and no package beside it contains it.",
         "Make a package of it with that command, or find the package that it was taken from.",
     )  # fmt: skip
     NOT_METS = rule(
@@ -119,7 +119,7 @@ class MetsCodes:
         "metspack build --keep-segments --in-place",
         "The folder is neither as it was nor a complete package: some METS files are in place, the parent "
         "METS is not.",
-        "Run metspack build --keep-segments --in-place again: it removes what was written and starts anew.",
+        "Run metspack build --keep-segments --in-place again: it removes what was written and starts over.",
     )  # fmt: skip
 
     ADDING = rule(
@@ -139,8 +139,8 @@ class MetsCodes:
         "Correct the element on that line; metspack build writes valid METS.",
     )  # fmt: skip
     MORE_NOT_VALID = rule(
-        "M021", ERROR, "Further METS schema errors",
-        "further METS schema errors that are not listed: {count}",
+        "M021", ERROR, "More METS schema errors",
+        "METS schema errors not listed here: {count}",
         "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
         "A single cause often leads to many errors.",
         "Correct the errors that are listed, then check again.",
@@ -160,14 +160,14 @@ class MetsCodes:
         "Write the ID of the intended element.",
     )  # fmt: skip
     OTHER_UNNAMED = rule(
-        "M024", WARNING, "OTHER without naming the kind",
+        "M024", WARNING, "OTHER... attribute missing",
         "{attribute} of {element} is OTHER, but {expected} does not name the kind (elements: {count})",
         "METS 1.12.1, OTHERLOCTYPE, OTHERMDTYPE, OTHERROLE, OTHERTYPE",
         "Later readers cannot tell what kind was meant.",
         "Name the kind in the attribute given.",
     )  # fmt: skip
     OTHER_UNUSED = rule(
-        "M025", WARNING, "Two contradictory kinds",
+        "M025", WARNING, "Conflicting types",
         "{attribute} of {element} is {found!r}, but {expected} names another kind (elements: {count})",
         "METS 1.12.1, OTHERLOCTYPE, OTHERMDTYPE, OTHERROLE, OTHERTYPE",
         "The second attribute is for kinds that the standard has no term for; the two contradict each other.",
@@ -208,7 +208,7 @@ class MetsCodes:
         "M036", WARNING, "ORDER used twice among children",
         "two divisions of children have the ORDER {order} (lines {other} and below)",
         "METS 1.12.1, div, ORDER",
-        "ORDER is a division's place among its siblings; of these two nothing says which comes first.",
+        "ORDER is a division's place among its siblings; nothing shows which of these two comes first.",
         "Number the divisions from 1 on, or leave ORDER out.",
     )  # fmt: skip
     TYPE_AND_LABEL = rule(
@@ -219,7 +219,7 @@ class MetsCodes:
         "Exchange the two.",
     )  # fmt: skip
     MAP_OF_ANOTHER_TYPE = rule(
-        "M039", WARNING, "structMap's TYPE does not fit what is in it",
+        "M039", WARNING, "structMap's TYPE does not fit its content",
         "an mptr of a structMap of the TYPE {found!r} names this part of a LOB: {part}",
         "metspack package form, split LOBs",
         "A structMap of the TYPE SPLITLOB names parts of LOBs (CONTENTIDS), any other names packages; with "
@@ -230,7 +230,7 @@ class MetsCodes:
         "M038", INFO, "Child METS of another TYPE",
         "the child's TYPE is {found!r}, that of its parent ({parent!r}) and of others {expected!r}",
         "METS 1.12.1, mets, TYPE",
-        "No text says that they agree; where they do not, the child may be of another package.",
+        "No standard requires them to agree; if they do not, the child may belong to another package.",
         "Nothing is required; compare with the other children.",
     )  # fmt: skip
 
@@ -257,10 +257,10 @@ class MetsCodes:
     )  # fmt: skip
 
     METADATA_FILE_DAMAGED = rule(
-        "M040", ERROR, "Metadata file is no XML",
+        "M040", ERROR, "Metadata file is not XML",
         "{source} names this file as metadata: {reason}",
         "METS 1.12.1, mdRef",
-        "What the file says of the package cannot be read.",
+        "Its information about the package cannot be read.",
         RESTORE,
     )  # fmt: skip
     METADATA_FILE_OF_ANOTHER_KIND = rule(
@@ -271,17 +271,17 @@ class MetsCodes:
         "Restore the file from another copy of the package, or correct its MDTYPE.",
     )  # fmt: skip
     PREMIS_DIFFERS = rule(
-        "M042", ERROR, "PREMIS says otherwise of a file",
+        "M042", ERROR, "PREMIS and METS disagree on a file",
         "{file!r} has {found} here, {source} says {expected} (files: {count})",
         "PREMIS 3.0, 1.5.2 fixity and 1.5.3 size",
         "One of the two was changed; what METS says is compared with the file's bytes.",
         REBUILD,
     )  # fmt: skip
     PREMIS_NOWHERE = rule(
-        "M043", WARNING, "PREMIS places a file where it is not",
+        "M043", WARNING, "PREMIS gives a wrong location for a file",
         "{file!r} is not in the package; other files are where this document says (files: {count})",
         "PREMIS 3.0, 1.7 storage",
-        "What PREMIS says of the file's history cannot be told to be of any file of the package.",
+        "The history that PREMIS records cannot be assigned to any file of the package.",
         REBUILD,
     )  # fmt: skip
 

@@ -69,7 +69,7 @@ class Paths:
         "Write locations relative to the METS.",
     )  # fmt: skip
     REPAIRED = rule(
-        "P005", WARNING, "Badly written locations",
+        "P005", WARNING, "Malformed locations",
         "locations with {reason}: {count}, the first is {href!r}",
         "RFC 3986, §2",
         "metspack understood them; other software may not.",
@@ -126,7 +126,7 @@ class Paths:
         RESTORE,
     )  # fmt: skip
     HERE_ALONE = rule(
-        "P013", WARNING, "Locations valid only at the present place",
+        "P013", WARNING, "Absolute locations",
         "absolute locations that lead to the package's present folder: {count}, the first is {href!r}",
         "RFC 8089; metspack package form, files",
         "They were followed because they lead into the package; once it is moved, they no longer do.",
@@ -146,7 +146,7 @@ class Paths:
         "P015", INFO, "Several paths for one file",
         "the file entry has the path {href!r}, which was followed, and {other!r}",
         FLOCAT,
-        "METS allows several locations of copies; which of two paths other software follows is not said. "
+        "METS allows several locations for copies, but does not specify which of two paths to follow. "
         "What lies at each was compared with the entry's size and digest.",
         "Nothing is required; or list the copy in a file entry of its own.",
     )  # fmt: skip
@@ -228,7 +228,7 @@ class Paths:
         f"{_AS_STATED}.",
     )  # fmt: skip
     LOCATION_REPAIRED = rule(
-        "P120", WARNING, "Badly written LOB locations",
+        "P120", WARNING, "Malformed LOB locations",
         "cells of this column found through locations with {reason}: {count} (the first, {other}, names "
         "{file!r}, which is {found!r} in the {side})",
         f"RFC 3986, §2 and §5.2; {CELLS}",

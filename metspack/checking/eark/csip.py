@@ -305,13 +305,13 @@ def _add_structure() -> None:
         "Further structMaps are allowed (some validators reject them): the one labelled CSIP is checked.",
     )
     add.seen("CSIP81", "mets/structMap[@TYPE='PHYSICAL']", "The structMap of CSIP has the type PHYSICAL")
-    add.seen("CSIP82", _MAP, "A structMap is labelled CSIP")
+    add.seen("CSIP82", _MAP, 'There is a structMap with LABEL="CSIP"')
     add.has("CSIP83", f"{_MAP}/@ID", "The structMap of CSIP has an ID")
     add.seen("CSIP84", f"{_MAP}/div", "The structMap of CSIP has one top division")
     add.has("CSIP85", f"{_MAP}/div/@ID", "The top division has an ID")
     add.seen("CSIP86", f"{_MAP}/div/@LABEL", "The label of the top division is the OBJID")
     metadata = f"{_DIV}[@LABEL='Metadata']"
-    add.seen("CSIP88", metadata, "One division is for the metadata")
+    add.seen("CSIP88", metadata, 'The structMap has one div with LABEL="Metadata"')
     add.has("CSIP89", f"{metadata}/@ID", "The division Metadata has an ID")
     add.seen(
         "CSIP90",

@@ -110,6 +110,7 @@ CODES = {
 """What a requirement that is broken is called, by how strongly it asks."""
 
 _PARTS = 127  # characters of each half of a media type (RFC 6838, 4.2)
+_ONCE = " (places: 1)"
 _ASSUMED = f"; the METS declares no version of the standard, {NEWEST.value} is assumed"
 
 
@@ -174,7 +175,8 @@ class Faults:
             count=f"{fault.count:,}",
         )
         said = _ASSUMED if self.declared is None and NAMED[requirement.id].varies else ""
-        return replace(found, requirement=requirement.id, message=f"{found.message}{said}")
+        message = f"{found.message.removesuffix(_ONCE)}{said}"
+        return replace(found, requirement=requirement.id, message=message)
 
 
 def quoted(value: str | None) -> str:

@@ -495,9 +495,10 @@ class Fixity:
         if right:
             others = f"{', '.join(right)} agree{'s' if len(right) == 1 else ''} with the file"
         elif len(wrong) > 1:
-            others = f"{', '.join(each.source for each in wrong[1:])} disagree with the file too"
+            sources = ", ".join(each.source for each in wrong[1:])
+            others = f"{sources} also disagree{'' if wrong[2:] else 's'}"
         else:
-            others = "nothing else says what it should be"
+            others = "no other checksum for this file is recorded in the package"
         for each in wrong if right else wrong[:1]:
             self._catalogue.put(
                 "INSERT INTO wrong VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -55,7 +55,7 @@ class LinkState(Enum):
     EXTRA = "extra"
     """Of a child that is there, but which no METS of the package lists; a graph has no such link."""
     UNKNOWN = "not looked at"
-    """The parent lies neither in the package nor under a root: nobody looked whether it names the child."""
+    """The parent lies neither in the package nor under a root: not checked: it names the child."""
 
 
 _UPWARD = {LinkState.OK, LinkState.ELSEWHERE, LinkState.ONE_WAY_UP}

@@ -404,7 +404,7 @@ class DocumentReader:
             return None, None, None
         # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
         child = bare(mptr.href or "")
-        # A package that was put together of several holds the parts itself.
+        # A package that was merged from several holds the parts itself.
         is_own = child == bare(self._objid)
         return split_lob(mptr) or self._fptr, mptr.order, None if is_own else child
 

@@ -1,4 +1,4 @@
-"""``metspack add``: a further archive in a package."""
+"""``metspack add``: another archive in a package."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def add(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Add a further archive to a package, with segments of its own; what is there is not changed.
+    """Add another archive to a package, with segments of its own; existing files stay unchanged.
 
     The archive (in the dialect csip in a representation of its own) and its children are new. The parent's
-    METS, its PREMIS and the manifests are rewritten and keep all that they said. Dialect, digests, agents
+    METS, its PREMIS and the manifests are rewritten and keep all that they held. Dialect, digests, agents
     and terms are those of the package. In METS the IDs of the new LOBs begin with the archive's name:
     Orders.s0.t2.c4.r1. The package is checked before and after. After an interruption it is as it was; after
     a kill, run the same command again to finish.

@@ -12,7 +12,7 @@ from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import SourceGroup
 from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.groups import option
+from metspack.cli.options.groups import Heading, option
 from metspack.cli.options.package import LIMITS, DivisionGroup
 from metspack.errors import ConfigError
 from metspack.sizes import counted
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from metspack.building.inplace import Described
     from metspack.layouts.readers import Readership
 
-_DIVIDED = "Folder of existing segments"
+_DIVIDED = Heading("Folder of existing segments", rare=True)
 
 
 def build(
@@ -32,7 +32,7 @@ def build(
         Path | None,
         option(
             "-o --output OUT",
-            "Folder of the package; must not exist yet. Required, except with --in-place.",
+            "Folder for the package; must not exist yet. Required unless --in-place is given.",
         ),
     ] = None,
     division: DivisionGroup,
@@ -40,8 +40,7 @@ def build(
         Path | None,
         option(
             "--plan FILE",
-            "Build exactly this plan (from metspack plan -o), with its limits, layout and "
-            "--min-size; refused when it no longer matches the source.",
+            "Build exactly this plan (from metspack plan -o); refused if the source has changed since.",
             LIMITS,
         ),
     ] = None,
@@ -96,7 +95,7 @@ def build(
         _tell_in_place(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
         return
     if output is None:
-        raise ConfigError("build requires -o OUT", hint="Name a folder that does not exist yet.")
+        raise ConfigError("build: missing option -o/--output", hint="Name a folder that does not exist yet.")
     if plan is not None:
         _refuse("--plan", division.given(), "It holds its own limits and layout; to change them, plan again")
     dialect = dialect.read_by(building.reader, building.pack)
@@ -149,8 +148,8 @@ def tell(
         readers=made.readers,
         split=made.split,
         inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
-        done="Added" if added else "Published",
-        child="further child IP" if added else "child IP",
+        done=f"Added to {output}" if added else f"Package written to {output}",
+        child="new child IP" if added else "child IP",
         verify=verify,
         json_output=json_output,
         quiet=quiet,
@@ -165,7 +164,7 @@ def _tell_in_place(made: Described, folder: Path, *, verify: bool, json_output: 
         facts={"kept_inside": made.inside, "unreferenced_files": made.unreferenced},
         split=0,
         inside=f"{counted(made.inside, 'LOB')} inside the archive" if made.inside else "",
-        done="METS files and manifests were added, nothing else was touched",
+        done="METS files and manifests added, nothing else changed",
         verify=verify,
         json_output=json_output,
         quiet=quiet,
@@ -220,5 +219,5 @@ def _tell(
             console.out(f"{readers.sentence()}.")
         if made.made_of is not None and (said := made.made_of.words()):
             console.out(said)
-        proof = "every byte was read back" if verify else "its structure was checked"
-        console.out(f"{done}; {proof}. Any time later: metspack check {shlex.quote(str(target))}")
+        check = f"metspack check {shlex.quote(str(target))}"
+        console.out(f"{done}; {common.proof(verify=verify)}: {check}")

@@ -56,15 +56,18 @@ class LookGroup(Group):
             "Hash only a percentage (1%) or a number (250) of each package's files, always the same "
             "ones for a seed; the others are checked without reading them. Requires level fixity or "
             "full.",
+            unset="all files",
         ),
     ] = None
     seed: Annotated[
         int | None,
         option(
             "--seed N",
-            "Seed of the sample; another one selects other files.",
+            "Seed for the sample; another seed selects other files.",
             show_default="0",
             min=0,
+            rare=True,
+            unset="0",
         ),
     ] = None
     schema_dir: Annotated[
@@ -73,23 +76,27 @@ class LookGroup(Group):
             "--schema-dir DIR",
             "Validate METS files against the schemas in this folder instead of metspack's own. They "
             "are found by namespace: METS and XLink, and the CSIP and SIP attributes if present.",
+            rare=True,
+            unset="metspack's own",
         ),
     ] = None
     expect: Annotated[
         Path | None,
         option(
             "--expect FILE",
-            "List of the packages that have to come: OBJIDs or folder names, one a line or as CSV with a "
-            "header, or the METS of a parent. Those that did not come are errors (M014), all others warnings "
-            "(M015).",
+            "List of the packages expected: OBJIDs or folder names, one per line or as CSV with a "
+            "header, or the METS of a parent. Missing packages are errors (M014), packages not on the list "
+            "warnings (M015).",
+            rare=True,
         ),
     ] = None
     strict_schema: Annotated[
         bool,
         option(
             "--strict-schema",
-            "Also validate METS files with a second engine, xmlschema, which holds each file in "
-            "memory. What it finds is an error (M027).",
+            "Also validate METS with the xmlschema library (slow; holds each file in memory). What it finds "
+            "is an error (M027).",
+            rare=True,
         ),
     ] = False
 
@@ -171,9 +178,10 @@ def check(
         int | None,
         option(
             "-j --jobs N",
-            "Number of processes that list and hash files; default: as many as help. The result is "
-            "always the same.",
+            "Number of worker processes (default: automatic). The result does not depend on it.",
             min=1,
+            rare=True,
+            unset="automatic",
         ),
     ] = None,
     fail_on: Annotated[
@@ -196,14 +204,14 @@ def check(
         bool,
         option(
             "--summary",
-            "Print how many findings each code has, and none of them.",
+            "Print only the number of findings of each code.",
         ),
     ] = False,
     report: Annotated[
         list[Path] | None,
         option(
             "-o --report --output FILE",
-            "Also write a report; its form follows from its suffix: .html, .json, .jsonl, .sarif, "
+            "Also write a report; its suffix chooses the format: .html, .json, .jsonl, .sarif, "
             ".txt, .xml (JUnit). An earlier report is replaced. Repeatable.",
             _REPORTS,
         ),
@@ -214,6 +222,7 @@ def check(
         option(
             "--jsonl",
             "Print the result as JSON lines: a head, each finding, the result.",
+            rare=True,
         ),
     ] = False,
     provenance: ProvenanceGroup,
@@ -223,6 +232,7 @@ def check(
             "--max-files N",
             "Limit on files, shown against the segments in .html reports.",
             _REPORTS,
+            rare=True,
         ),
     ] = None,
     max_bytes: Annotated[
@@ -231,14 +241,15 @@ def check(
             "--max-bytes SIZE",
             "Limit on bytes, shown against the segments in .html reports: 45000, 4GB, 4GiB.",
             _REPORTS,
+            rare=True,
         ),
     ] = None,
     profile: Annotated[
         str,
         option(
             "--profile PROFILE",
-            "E-ARK standards that each METS is checked against: those that it declares (auto), none "
-            "(recommendation), CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
+            "Standards to validate each METS against: those that it declares (auto), none (recommendation), "
+            "CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
             choice=choices.checked_profiles,
         ),
     ] = "auto",
@@ -248,9 +259,9 @@ def check(
     """Check that parent and children name each other, and that every file is as METS and manifests say.
 
     Only what is on disk counts; the package may come from any software. Children that are not in their
-    places are looked for by OBJID under each **--root** and in the packages given. Every finding has a code;
-    **metspack explain** gives its meaning and remedy. Exits with 1 when there is an error. When interrupted,
-    it reports what it has found so far, and says so.
+    places are searched for by OBJID under each **--root** and in the packages given. Every finding has a
+    code; **metspack explain** gives its meaning and remedy. Exits with 1 when there is an error. If
+    interrupted, it reports what it has found so far.
 
     `metspack check out --report report.html`
     """

@@ -81,7 +81,7 @@ def show(
     ] = False,
     json_output: common.Json = False,
 ) -> None:
-    """Show the value of every option.
+    """Show the effective value of every option.
 
     Values are taken from the first of these places that has one: command line, METSPACK_COMMAND_OPTION,
     METSPACK_OPTION, the chosen profile, the project's metspack.toml, the user's metspack.toml, the default.
@@ -92,26 +92,27 @@ def show(
     if command is not None:
         choices.of(*there).read("COMMAND", command)
     given = [f"--{name}={value}" for name, value in (("config", config.config), ("use", config.use)) if value]
-    found: dict[tuple[str, str, str], list[str]] = {}
-    values: dict[tuple[str, str, str], Any] = {}
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    values: dict[tuple[str, str, str, str], Any] = {}
     for name, each in there.items():
         if command in {None, name}:
             context, origins = _context(ctx, each, [*given, *(arguments or ())])
             for key, option in each.settable.items():
                 value = _plain(context.params[option.name])
-                row = key, json.dumps(value), origins.told(context, option)
+                unset = "" if _is_set(value) else groups.unset(option, context.params)
+                row = key, json.dumps(value), unset, origins.told(context, option)
                 found.setdefault(row, []).append(name)
                 values[row] = value
     _warn_of_variables(there)
-    rows = [
-        (key, names, values[key, text, where], where) for (key, text, where), names in sorted(found.items())
-    ]
+    rows = [(row[0], names, values[row], *row[2:]) for row, names in sorted(found.items())]
     if json_output:
         console.document(
             {
                 "options": [
-                    {"option": key, "commands": names, "value": value} | ({"origin": where} if origin else {})
-                    for key, names, value, where in rows
+                    {"option": key, "commands": names, "value": value}
+                    | ({"effective": unset} if unset else {})
+                    | ({"origin": where} if origin else {})
+                    for key, names, value, unset, where in rows
                 ]
             }
         )
@@ -121,10 +122,10 @@ def show(
     shown = [
         (
             f"{key} ({', '.join(names)})" if key in several else key,
-            _shown(value),
+            unset or _shown(value),
             *((where,) if origin else ()),
         )
-        for key, names, value, where in rows
+        for key, names, value, unset, where in rows
     ]
     console.table(header, shown, frozenset())
 
@@ -223,12 +224,16 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
+def _is_set(value: Any) -> bool:
+    return value not in (None, "", [], ())
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
-    return "" if value is None else str(value)
+    return str(value)
 
 
 def _example(there: dict[str, Configured]) -> Iterator[str]:

@@ -39,7 +39,7 @@ def convert(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Divide the LOBs of a package anew, by other limits or in another layout, without restoring them first.
+    """Re-segment a package with other limits or another layout, without restoring its LOBs first.
 
     NEW is what metspack build would make of the original archive, with the name and the OBJID of OUT; with
     the options and the time (SOURCE_DATE_EPOCH) of OUT it has the same bytes. Every LOB is compared with the

@@ -43,7 +43,7 @@ def diff(  # noqa: PLR0917 -- a command's options
     budget: common.Budget = None,
     quiet: common.Quiet = False,
 ) -> None:
-    """List the differences between two packages: files and links added, gone, moved or changed.
+    """Compare two packages: files and links added, removed, moved or changed.
 
     A file is moved when the other package has the same digest at another path. It is unknown when the
     digests in METS cannot be compared; **--bytes** compares it. A package may be spread over several

@@ -9,6 +9,7 @@ from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument
 
 _READERS = "readers"
+_HANGING = " " * len("Rule:  ")
 
 
 def explain(
@@ -42,12 +43,12 @@ def explain(
     if json_output:
         console.document(said.to_json())
         return
-    console.out(f"{said.code}  {said.title} ({said.severity.value})")
+    console.prose(f"{said.code}  {said.title} ({said.severity.value})")
     console.out()
-    console.out(said.meaning)
+    console.prose(said.meaning)
     console.out()
-    console.out(f"Rule:  {said.clause}")
-    console.out(f"To do: {said.remedy}")
+    console.prose(f"Rule:  {said.clause}", _HANGING)
+    console.prose(f"To do: {said.remedy}", _HANGING)
     if said.example:
         console.out()
         for line in said.example.splitlines():
@@ -74,7 +75,7 @@ def _tell_readers(*, json_output: bool) -> None:
         if number:
             console.out()
         console.out(each.label)
-        console.out(f"Reads: {each.reads}")
-        console.out(f"Rule:  {each.source}")
+        console.prose(f"Reads: {each.reads}", _HANGING)
+        console.prose(f"Rule:  {each.source}", _HANGING)
         if each.key:
             console.out(f"To do: --for {each.key}")

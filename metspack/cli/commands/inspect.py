@@ -28,7 +28,7 @@ def inspect(
     *,
     lobs: Annotated[
         bool,
-        option("--lobs", "Print one line of JSON for each LOB, in order, instead."),
+        option("--lobs", "Print one JSON line per LOB instead of the summary."),
     ] = False,
     verify: Annotated[
         bool,
@@ -51,9 +51,10 @@ def inspect(
         int | None,
         option(
             "-j --jobs N",
-            "With --verify, number of processes that read LOBs; default: as many as help. The result is "
-            "always the same.",
+            "With --verify, number of worker processes (default: automatic). The result does not depend on "
+            "it.",
             min=1,
+            unset="automatic",
         ),
     ] = None,
     locations: SourceGroup,
@@ -64,7 +65,7 @@ def inspect(
     """Show the contents of a source: its tables, and the LOBs of each column with their locations and sizes.
 
     A LOB is **inside** the archive, **outside** in a file beside it, or **inline** in the cell itself.
-    **found by** is the rule by which it was found: C is the DILCIS Board's statement on the location of LOBs,
+    The column **located by** gives the rule: C is the DILCIS Board's statement on LOB locations,
     other letters are conventions of real archives. Files that no cell names are listed too. With --verify the
     archive's messageDigest is compared with its content; one that differs is a warning.
 

@@ -31,14 +31,14 @@ def links(
         str | None,
         option(
             "--format FORM",
-            "Form of the result: tree (the default), table, json, mermaid or svg.",
+            "Format of the result: tree (the default), table, json, mermaid or svg.",
             choice=_FORMS,
         ),
     ] = None,
     json_output: common.JsonForm = False,
     summary: Annotated[
         bool,
-        option("--summary", "Print how many links are in which state, and those at fault alone."),
+        option("--summary", "Print the number of links in each state, and only the faulty links."),
     ] = False,
     output: Annotated[
         list[Path] | None,
@@ -53,9 +53,9 @@ def links(
 ) -> None:
     """Show the links between parents and children in both directions, and where each package is.
 
-    Reads only METS files. Children and parents that are not in their places are looked for by OBJID under
+    Reads only METS files. Children and parents that are not in their places are searched for by OBJID under
     each **--root**, also in zip and tar files. A link is ok, elsewhere (found by OBJID), one-way, broken or
-    missing. Exits with 1 when a link is faulty; **metspack check** says what is wrong.
+    missing. Exits with 1 when a link is faulty; **metspack check** explains why.
 
     `metspack links out --root /mnt/disk2 --format svg > links.svg`
     """
@@ -77,7 +77,7 @@ def links(
         _print(run.graphs, shown)
     errors = run.summary.errors
     if errors and is_text:
-        console.out(f"{counted(errors, 'error')}: metspack check --level links says what is wrong")
+        console.prose(f"{counted(errors, 'error')}; for details: metspack check --level links")
     if errors or any(graph.is_broken for graph in run.graphs):
         raise typer.Exit(1)
 
@@ -87,7 +87,7 @@ def _print_summary(graphs: Sequence[Graph]) -> None:
 
     for graph in graphs:
         for line in forms.summary(graph):
-            console.out(line)
+            console.prose(line, "    ")
 
 
 def _print(graphs: Sequence[Graph], form: str) -> None:
@@ -100,7 +100,7 @@ def _print(graphs: Sequence[Graph], form: str) -> None:
     elif form == "tree":
         for graph in graphs:
             for line in forms.tree(graph):
-                console.out(line)
+                console.prose(line, forms.hanging(line))
     else:
         for text in forms.svg(graphs) if form == "svg" else forms.mermaid(graphs):
             for line in text.splitlines():

@@ -44,8 +44,9 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         str | None,
         option(
             "--format FORM",
-            "Form of the list: table, csv (for spreadsheets), or jsonl (an object on each line).",
+            "Format of the list: table, csv (for spreadsheets), or jsonl (one JSON object per line).",
             choice=_FORMS,
+            unset="table",
         ),
     ] = None,
     json_output: Annotated[bool, option("--json", "The same as --format jsonl.")] = False,
@@ -54,11 +55,11 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
 ) -> None:
     """List the LOBs of a package: table, column, row and key of each, and its files, size and digests.
 
-    The list is for those who give access to the LOBs: it says where the picture of row 14 is. What it says
-    of rows comes from the archive in the package, what it says of files from METS. No LOB is opened:
-    **metspack check** tells whether they are as listed. A LOB that lies in parts is one line.
+    For giving access to the LOBs: where is the picture of row 14? Rows are taken from the archive in the
+    package, files from METS. No LOB is opened: **metspack check** verifies that they are as listed. A LOB
+    in parts is one line.
 
-    Exits with 1 when a cell leads to no LOB, or METS lists a LOB that no cell names.
+    Exits with 1 when a cell leads to no LOB, or METS lists an orphan LOB, which no cell names.
 
     `metspack list out --table Categories --format csv > pictures.csv`
     """

@@ -46,14 +46,14 @@ def merge(
         ),
     ] = dialects.facts(dialects.for_merging()).checksum,
     agent: options.Agent = None,
-    verify: options.Verify = False,
+    verify: common.Verify = False,
     jobs: options.Jobs = None,
     if_exists: common.IfExists = "fail",
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Put a parent and its children together in one package, with new METS, PREMIS and schemas.
+    """Merge a parent and its children into one package; METS, PREMIS and schemas are regenerated.
 
     The data files of all packages are copied unchanged to representations/rep1/data: each is compared with
     the digest in its METS while it is copied, and none is overwritten. The parent's descriptive metadata and
@@ -101,10 +101,10 @@ def _tell(made: Merged, output: Path, *, verify: bool, json_output: bool, quiet:
         console.document(document)
     elif not quiet:
         words = (
-            f"{output}: {made.objid}, put together of {counted(made.containers, 'package')}",
+            f"{output}: {made.objid}, merged from {counted(made.containers, 'package')}",
             counted(made.files, "data file"),
             counted(made.bytes, "byte"),
         )
         console.out(", ".join(words))
-        proof = "every byte was read back" if verify else "its structure was checked"
-        console.out(f"Published; {proof}. Any time later: metspack check {shlex.quote(str(output))}")
+        check = f"metspack check {shlex.quote(str(output))}"
+        console.out(f"Package written to {output}; {common.proof(verify=verify)}: {check}")

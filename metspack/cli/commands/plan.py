@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
-from metspack.cli.options.common import SEGMENTS, SourceGroup
+from metspack.cli.options.common import PACKAGE, SourceGroup
 from metspack.cli.options.csip import DialectGroup
 from metspack.cli.options.groups import option, values
 from metspack.cli.options.package import DivisionGroup
@@ -32,8 +32,9 @@ def plan(
         option(
             "--dialect NAME",
             "Dialect of the planned build; without --layout, csip uses siard22 for SIARD 2.2 archives.",
-            SEGMENTS,
+            PACKAGE,
             choice=choices.dialects,
+            unset=dialects.DEFAULT,
         ),
     ] = None,
     link_style: Annotated[
@@ -41,8 +42,10 @@ def plan(
         option(
             "--link-style STYLE",
             "Link style of the planned build in the dialect csip; the OBJIDs of the children depend on it.",
-            SEGMENTS,
+            PACKAGE,
             choice=choices.of_dialects("link_style"),
+            rare=True,
+            unset="aip",
         ),
     ] = None,
     objid: Annotated[
@@ -50,6 +53,7 @@ def plan(
         option(
             "--id OBJID",
             "OBJID of the parent IP; in the dialect csip those of the children are made from it.",
+            rare=True,
         ),
     ] = None,
     pack: Annotated[
@@ -58,6 +62,7 @@ def plan(
             "--pack FORM",
             "Form of the planned build's IPs: zip or tar; csip's default OBJID depends on it.",
             choice=choices.forms,
+            rare=True,
         ),
     ] = None,
     reader: common.For = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
-from metspack.cli.options.package import Accept, Jobs
+from metspack.cli.options.package import Jobs
 from metspack.digests import MANIFESTS
 from metspack.errors import ConfigError
 from metspack.layouts.names import SIARD
@@ -65,24 +65,25 @@ def restore(  # noqa: PLR0917 -- a command's options
             "dbptk, as metspack build has them.",
             _ARCHIVE,
             choice=choices.folder_styles,
+            unset="dilcis",
         ),
     ] = None,
     archive: Annotated[
         str | None,
         option(
             "--archive NAME",
-            "Archive whose LOBs to restore, in a package with several (see metspack add): the name "
-            "of its .siard.",
+            "Which archive to restore, if the package holds several (see metspack add): the name of its "
+            ".siard.",
             _ARCHIVE,
         ),
     ] = None,
-    accept: Accept = None,
+    accept: common.Accept = None,
     jobs: Jobs = None,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Restore the LOBs of a package as whole files, or in one archive.
+    """Restore the LOBs of a package, as files or into one SIARD archive.
 
     The files are in the folders of the archive, such as content/schema0/table2/lob4/record0.bin, without
     segments, and with manifests for md5sum -c and sha256sum -c. Parts are joined. Every LOB is compared with
@@ -184,11 +185,11 @@ def _tell(restored: Restored, output: Path, *, siard: bool) -> None:
     console.out(", ".join(words))
     if siard and output.suffix.lower() == SIARD:
         console.out(
-            f"Published; every LOB was proven. The archive has {counted(restored.size or 0, 'byte')}, "
-            f"SHA-256 {restored.sha256}"
+            f"Written to {output}; every LOB was verified. "
+            f"The archive has {counted(restored.size or 0, 'byte')}, SHA-256 {restored.sha256}"
         )
         return
     console.out(
-        "Published; every LOB was proven. Any time later: "
+        f"Written to {output}; every LOB was verified. To check again at any time: "
         f"cd {shlex.quote(str(output))} && sha256sum -c {MANIFESTS['SHA-256']}"
     )

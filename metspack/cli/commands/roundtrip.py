@@ -29,7 +29,7 @@ def roundtrip(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Prove that every LOB can be restored, without writing any: all are read and hashed.
+    """Verify that every LOB can be restored, by hashing it without writing it.
 
     Each part is compared with its digest in METS, each LOB with the digest of the whole and with the
     digest and length in its cell; LOBs that stayed in the .siard are read there. Every cell must lead to
@@ -80,10 +80,10 @@ def _verdict(package: Path, summary: Summary) -> None:
         console.table(("proven by", "LOBs"), [*proofs, *nothing], frozenset({1}))
     if summary.disagreements:
         console.out(
-            f"{counted(summary.disagreements, 'disagreement')}: not every LOB can be given back as it was."
+            f"{counted(summary.disagreements, 'disagreement')}: not every LOB can be restored as it was."
         )
     else:
-        console.out("Every LOB can be given back as it was.")
+        console.out("Every LOB can be restored as it was.")
 
 
 def _document(package: Path, proof: Roundtrip) -> None:

@@ -30,7 +30,7 @@ def sample(
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
-    """Write sample archives to try things on.
+    """Write sample archives to try metspack on.
 
     **northwind** is the E-ARK recommendation's example: 13 tables, 8 pictures. Its second
     archive, Northwind-full, has photographs, text LOBs and nested ones too.

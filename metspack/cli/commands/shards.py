@@ -35,8 +35,9 @@ def shards(  # noqa: PLR0917 -- a command's options
         str | None,
         option(
             "--format FORM",
-            "Form of the result: json (one line for each LOB) or doms (XML with shard_metadata of the DOMS).",
+            "Format of the result: json (one line per LOB) or doms (XML with shard_metadata of the DOMS).",
             choice=_FORMS,
+            unset="table",
         ),
     ] = None,
     base: Annotated[

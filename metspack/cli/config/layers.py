@@ -26,7 +26,7 @@ from metspack.errors import ConfigError
 from metspack.mets import dialects
 
 _PREFIX = "METSPACK"
-_PANEL = "Configuration"
+_PANEL = groups.Heading("Configuration", rare=True)
 _COMMAND_LINE, _ENVIRONMENT, _FILES, _DEFAULT = 0, 1, 2, 1 << 30
 _JSON = {"json", "jsonl"}
 """Values of ``--format`` with which the result is JSON."""
@@ -66,7 +66,7 @@ class ConfigGroup(Group):
         Path | None,
         groups.option(
             "--config FILE",
-            "Take this configuration in place of the project's metspack.toml.",
+            "Use this configuration file instead of the project's metspack.toml.",
             _PANEL,
             envvar=f"{_PREFIX}_CONFIG",
             show_envvar=False,
@@ -76,7 +76,7 @@ class ConfigGroup(Group):
         str | None,
         groups.option(
             "--use NAME",
-            "Take the settings of this profile of the configuration ([profile.NAME]).",
+            "Use the settings of this profile of the configuration ([profile.NAME]).",
             _PANEL,
             choice=Choice(_profiles),
             envvar=f"{_PREFIX}_USE",
@@ -115,7 +115,7 @@ class Configured(Command):
         ctx.obj = origins
         try:
             given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
-            if not given.get("help"):
+            if not given.get("help") and not given.get("help_all"):
                 origins.read(ctx, given)
             rest = super().parse_args(ctx, args)
         except typer.TyperException as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack.cli import console
 from metspack.cli.options import choices
-from metspack.cli.options.groups import Group, argument, option
+from metspack.cli.options.groups import Group, Heading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
 from metspack.model import Budgets, Limits
@@ -19,9 +19,11 @@ from metspack.model import Budgets, Limits
 if TYPE_CHECKING:
     from metspack.sources.archive import Grants
 
-SAFETY = "Safety"
-SEGMENTS = "Segments"
+METS = Heading("METS", rare=True)
+SAFETY = Heading("Safety", rare=True)
+PACKAGE = "Package"
 _LOCATIONS = "Location of LOBs"
+_CONFIGURATION = Heading("Configuration", rare=True)
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """What commands call the arguments that say what is read."""
 
@@ -57,7 +59,7 @@ Packages = Annotated[
 Package = Annotated[Path, argument("OUT", "Folder or METS file of a package.")]
 Name = Annotated[
     str | None,
-    option("--name NAME", "Name for the .siard, the folders and the IDs; default: the archive's file name."),
+    option("--name NAME", "Name for the .siard, the folders and the IDs (default: the file name)."),
 ]
 Root = Annotated[
     list[Path] | None,
@@ -84,12 +86,13 @@ Budget = Annotated[
     list[str] | None,
     option(
         "--budget WHAT=N",
-        "Limit on what a source may demand of the reader before it is refused: entries, ratio, "
-        "depth, attribute, metadata; or inflated, the bytes of a compressed archive that check inflates into "
-        "a temporary file. Repeatable.",
+        "Raise or lower a safety limit for untrusted input, such as --budget depth=200. Limits: entries, "
+        "ratio, depth, attribute, metadata, and inflated (bytes of a compressed archive that check inflates "
+        "into a temporary file). Repeatable.",
         SAFETY,
         to="budgets",
         read=budgets,
+        unset=", ".join(f"{each.name}={each.default}" for each in fields(Budgets)),
     ),
 ]
 
@@ -102,19 +105,20 @@ FolderStyleOption = Annotated[
         "default), sfa (lobFolder of the column, or of the field that has the LOB, alone, relative "
         "to the .siard as if it were a folder, for the SIARD Suite), or dbptk (what DBPTK finds: "
         "lobFolder of the column alone in SIARD 2.2, none in 2.0 and 2.1).",
-        SEGMENTS,
+        PACKAGE,
+        rare=True,
         choice=choices.folder_styles,
+        unset="dilcis",
     ),
 ]
 For = Annotated[
     str | None,
     option(
         "--for READER",
-        "Program that is to find the LOBs: dbptk, siard-suite, roda, or statement (any that follows the "
-        "DILCIS Board's statement). It chooses --lob-folder-style and --layout, for roda the dialect csip "
-        "and its options too, unless these are given; what it does not read is refused or warned of "
-        "(metspack explain readers).",
-        SEGMENTS,
+        "Program that must find the LOBs: dbptk, siard-suite, roda, or statement (any that follows the "
+        "DILCIS Board's statement). Sets --layout, --lob-folder-style and, for roda, --dialect csip, unless "
+        "these are given (metspack explain readers).",
+        PACKAGE,
         choice=choices.siard_readers,
         to="reader",
     ),
@@ -124,10 +128,9 @@ LinkModeOption = Annotated[
     str,
     option(
         "--link-mode MODE",
-        "Make LOBs that are whole files copies (copy; the default), or other names of the same files "
-        "(hardlink), which are read and proven all the same: a later edit of such a file is an edit of the "
-        "package. The files must lie on the file system of the package; parts of LOBs and LOBs inside a zip "
-        "file are copied in any case.",
+        "How LOBs that are whole files come into the package: copy (the default) or hardlink (the same file "
+        "under another name, which is still read and verified; editing it later edits the package). Hard "
+        "links need the same file system; parts of LOBs and LOBs inside zip files are always copied.",
         SAFETY,
         choice=choices.link_modes,
     ),
@@ -147,7 +150,7 @@ TrustChecksums = Annotated[
         "--trust-checksums WHAT",
         "Take checksums of LOBs instead of computing them: siard (the digests in cells), or a list as md5sum "
         "or sha256sum writes it, a BagIt manifest or a METS, whose paths begin in its own folder. METS and "
-        "manifests need MD5 and SHA-256; what is not known is computed. Repeatable.",
+        "manifests need MD5 and SHA-256; those that are missing are computed. Repeatable.",
         SAFETY,
     ),
 ]
@@ -155,10 +158,39 @@ SpotCheck = Annotated[
     str | None,
     option(
         "--spot-check SHARE",
-        "Percentage of the LOBs with trusted checksums that are read and compared all the same, always the "
+        "Percentage of the LOBs with trusted checksums that are read and compared nevertheless, always the "
         "same ones (1%; 0% for none). Requires --trust-checksums.",
         SAFETY,
         show_default="1%",
+        unset="1%",
+    ),
+]
+Accept = Annotated[
+    list[str] | None,
+    option(
+        "--accept WHAT",
+        "Accept what would be refused: dbptk-part-digest (a split LOB whose digest covers only its "
+        "last part, as DBPTK writes it; nothing proves the other parts), missing-table (a table that "
+        "metadata.xml names and the archive does not hold). Repeatable.",
+        SAFETY,
+        choice=choices.accepted,
+        to="accepted",
+    ),
+]
+Verify = Annotated[
+    bool,
+    option(
+        "--verify",
+        "Read every byte back from disk before the package is published.",
+    ),
+]
+Identify = Annotated[
+    bool,
+    option(
+        "--identify",
+        "Identify each LOB's file format (PRONOM) and record it in METS and PREMIS; requires pip install "
+        "'metspack[identify]'.",
+        METS,
     ),
 ]
 
@@ -168,9 +200,11 @@ SiardVersion = Annotated[
         "--siard-version VERSION",
         "Write an archive of SIARD 1.0, which has no LOBs outside, as 2.2: metadata and tables with all "
         "values, and schemas of 2.2. What 2.2 has no place for is named in warnings; types and names "
-        "that it lacks are refused. Only 2.2, and only for archives of 1.0.",
-        SEGMENTS,
+        "that it lacks are refused. Only for archives of SIARD 1.0.",
+        PACKAGE,
+        rare=True,
         choice=choices.siard_versions,
+        unset="that of the archive",
     ),
 ]
 
@@ -187,6 +221,7 @@ class LocationGroup(Group):
             ".siard. Repeatable.",
             _LOCATIONS,
             to=None,
+            unset="only the folder of the .siard",
         ),
     ] = None
     map_drive: Annotated[
@@ -195,6 +230,7 @@ class LocationGroup(Group):
             "--map-drive S:=DIR",
             "Folder that a drive letter in the archive stands for. Repeatable.",
             _LOCATIONS,
+            rare=True,
             to=None,
         ),
     ] = None
@@ -202,9 +238,10 @@ class LocationGroup(Group):
         Path | None,
         option(
             "--mapping FILE",
-            "File that says where segment folders were moved to, in the form of SIARD 2.2; a "
-            "mapping.txt beside the .siard is read without being named.",
+            "File that lists where segment folders were moved to, in the format of SIARD 2.2; a mapping.txt "
+            "beside the .siard is read automatically.",
             _LOCATIONS,
+            rare=True,
             to=None,
         ),
     ] = None
@@ -229,7 +266,7 @@ class LocationGroup(Group):
             if drives.setdefault(drive, folder) != folder:
                 raise ConfigError(
                     f"--map-drive gives drive {drive} two folders: {drives[drive]} and {folder}",
-                    hint="A drive stands for one folder; --lob-root grants further ones.",
+                    hint="A drive stands for one folder; --lob-root grants more folders.",
                 )
         return Grants(lob_roots=tuple(self.lob_root or ()), drives=drives, mapping=self.mapping)
 
@@ -240,7 +277,7 @@ class SourceGroup(LocationGroup):
 
     base: Annotated[
         Path | None,
-        option("--base DIR", "Folder in which the paths of a list (.csv) begin.", _LOCATIONS),
+        option("--base DIR", "Folder in which the paths of a list (.csv) begin.", _LOCATIONS, rare=True),
     ] = None
 
 
@@ -252,9 +289,9 @@ class LogGroup(Group):
         Path | None,
         option(
             "--log FILE",
-            "Append to this file what the run does, one JSON object a line: its start, stages, "
+            "Append a record of the run to this file, one JSON object per line: its start, stages, "
             "warnings, errors, result and exit code, each with the time.",
-            "Configuration",
+            _CONFIGURATION,
         ),
     ] = None
 
@@ -347,3 +384,10 @@ def warn_of_limits(limits: Limits) -> None:
 
     if words := slip(limits):
         console.warning(words)
+
+
+def proof(*, verify: bool) -> str:
+    """Return what was checked of a new package, and for what it may be checked next."""
+    if verify:
+        return "every byte was read back. To check it at any time"
+    return "structure check passed. For a full check"

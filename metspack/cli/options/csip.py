@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack.cli.options import choices
-from metspack.cli.options.groups import Group, option
+from metspack.cli.options.common import PACKAGE
+from metspack.cli.options.groups import Group, Heading, option
 from metspack.errors import ConfigError
 from metspack.layouts import readers
 from metspack.mets import dialects
@@ -15,8 +16,7 @@ from metspack.mets import dialects
 if TYPE_CHECKING:
     from metspack.mets.dialects.interface import DialectOptions
 
-CSIP = "E-ARK (--dialect csip)"
-_DIALECT = "Dialect"
+CSIP = Heading("E-ARK (--dialect csip)", rare=True)
 
 
 def _choice() -> str:
@@ -44,6 +44,7 @@ class TermGroup(Group):
             "METS profile that the packages declare: csip (the default), cits-siard or sip.",
             CSIP,
             choice=choices.of_dialects("profile"),
+            unset="csip",
         ),
     ] = None
     package_type: Annotated[
@@ -53,6 +54,7 @@ class TermGroup(Group):
             "OAIS package type: SIP (the default), AIP or DIP.",
             CSIP,
             choice=choices.of_dialects("package_type"),
+            unset="SIP",
         ),
     ] = None
     content_type: Annotated[
@@ -62,6 +64,7 @@ class TermGroup(Group):
             "Content information type: citssiard_v1_0 (the default), SIARD1, SIARD2 or SIARDDK.",
             CSIP,
             choice=choices.of_dialects("content_type"),
+            unset="citssiard_v1_0",
         ),
     ] = None
     submitter: Annotated[
@@ -111,6 +114,7 @@ class TermGroup(Group):
             "Descriptive metadata (EAD, MODS, Dublin Core ...) for the parent; default: Dublin Core "
             "made from the archive's metadata.",
             CSIP,
+            unset="Dublin Core made from the archive's metadata",
         ),
     ] = None
     documentation: Annotated[
@@ -128,6 +132,7 @@ class TermGroup(Group):
             "Folder of XML schemas (*.xsd) for every package, such as the official ones; default: "
             "metspack's own.",
             CSIP,
+            unset="metspack's own",
         ),
     ] = None
 
@@ -155,8 +160,9 @@ class DialectGroup(TermGroup):
         option(
             "--dialect NAME",
             f"Specification that the METS files follow: {_choice()}.",
-            _DIALECT,
+            PACKAGE,
             to=None,
+            unset=dialects.DEFAULT,
             choice=choices.dialects,
         ),
     ] = None
@@ -168,16 +174,18 @@ class DialectGroup(TermGroup):
             "(CSIP's page on large packages) or recommendation.",
             CSIP,
             choice=choices.of_dialects("link_style"),
+            unset="aip",
         ),
     ] = None
     child_links: Annotated[
         str | None,
         option(
             "--child-links FORM",
-            "What the parent says of its children: location (OBJID, and place, size and digest of the METS; "
-            "the default) or objid (OBJID alone: no reference leads out of the package).",
+            "What the parent records of its children: location (OBJID, and location, size and digest of the "
+            "METS; the default) or objid (OBJID only: no reference leads out of the package).",
             CSIP,
             choice=choices.of_dialects("child_links"),
+            unset="location",
         ),
     ] = None
     roda_ancestors: Annotated[

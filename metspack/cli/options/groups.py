@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import os
 import re
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, Self, TypeAlias, get_args, get_type_hints
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -19,8 +20,44 @@ from metspack.cli.options.choices import Choice
 from metspack.errors import ConfigError
 
 _NUMBER = re.compile("[0-9]{1,18}")
+_OPTIONS = "Options"
+_SHORTENED, _WHOLE = "metspack.short_help", "metspack.whole_help"
 _SWITCH = ""
 """The metavar of options that take no value: without one, help shows a type as if they did."""
+
+
+Unset: TypeAlias = "str | Callable[[Mapping[str, Any]], str]"
+
+
+class Heading(str):
+    """The heading of an option in help, and what else help and ``config show`` want to know of it.
+
+    It is the one attribute of ours that Typer hands on untouched. Options that are ``rare`` are left out of
+    the short help; ``unset`` says what holds where an option was not given, or computes it from the others.
+    """
+
+    __slots__ = ("rare", "unset")
+
+    def __new__(cls, text: str, *, rare: bool = False, unset: Unset = "") -> Self:
+        """Return a heading."""
+        heading = super().__new__(cls, text)
+        heading.rare, heading.unset = rare, unset
+        return heading
+
+    rare: bool
+    unset: Unset
+
+
+def unset(option: TyperOption, given: Mapping[str, Any]) -> str:
+    """Return in words what holds where an option has no value, the others being those ``given``."""
+    said = heading(option).unset
+    return (said(given) if callable(said) else said) or "none"
+
+
+def heading(option: TyperOption) -> Heading:
+    """Return the heading of an option."""
+    found = option.rich_help_panel
+    return found if isinstance(found, Heading) else Heading(found or _OPTIONS)
 
 
 class Option(OptionInfo):
@@ -58,6 +95,8 @@ def option(
     choice: Choice | None = None,
     to: str | None = "",
     read: Callable[[Any], Any] | None = None,
+    rare: bool | None = None,
+    unset: Unset = "",
     **others: Any,
 ) -> Any:
     """Return an option for ``Annotated``.
@@ -65,8 +104,11 @@ def option(
     ``usage`` are its names and, when it takes a value, a word for that: ``-o --output DIR``. ``text`` is its
     help and ``panel`` the heading that this stands under. In a group, its value goes ``to`` the field of that
     name of the options that a function takes: to the field of its own name when ``to`` is empty, to none when
-    it is None. ``choice`` or ``read`` says what the value means.
+    it is None. ``choice`` or ``read`` says what the value means. ``rare`` and ``unset`` are those of
+    ``Heading``; an option is as rare as its heading when nothing else is said.
     """
+    if rare is None:
+        rare = isinstance(panel, Heading) and panel.rare
     words = usage.split()
     names = [each for each in words if each.startswith("-")]
     return Option(
@@ -76,7 +118,7 @@ def option(
         param_decls=names,
         metavar=words[-1] if len(words) > len(names) else _SWITCH,
         help=text,
-        rich_help_panel=panel,
+        rich_help_panel=Heading(panel or _OPTIONS, rare=rare, unset=unset),
         **others,
     )
 
@@ -184,6 +226,7 @@ def refusal(error: typer.TyperException, details: Iterable[str] = ()) -> ConfigE
 def _switch(shown: TyperOption | None) -> TyperOption | None:
     if shown is not None:
         shown.metavar = _SWITCH
+        shown.help = "Show this help."
     return shown
 
 
@@ -243,15 +286,47 @@ def _read_plainly(parameters: list[Any]) -> list[Any]:
 
 
 class Command(TyperCommand):
-    """A command that starts fast, and whose --help shows a type for those options alone that take a value."""
+    """A command that starts fast, with a short help, and one of all options where some are rare."""
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
-        """Return the parameters, with the help."""
-        return _read_plainly(super().get_params(ctx))
+        """Return the parameters, with the help; those alone that the short help shows while it is made."""
+        found = _read_plainly(super().get_params(ctx))
+        rare = [each for each in found if isinstance(each, TyperOption) and heading(each).rare]
+        if rare and (plain := self.get_help_option(ctx)) is not None:
+            found.append(self._help_all(plain, rare))
+        return [each for each in found if each not in rare] if ctx.meta.get(_SHORTENED) else found
+
+    def _help_all(self, plain: TyperOption, rare: list[TyperOption]) -> TyperOption:
+        """Return the option that shows all others; always the same one, as Click compares them."""
+        if not hasattr(self, "_whole"):
+            shown = [each for each in rare if not each.hidden]
+            headings = dict.fromkeys(heading(each).split(" (")[0] for each in shown)
+            headings.pop(_OPTIONS, None)
+            words = f" ({', '.join(headings)})" if headings else ""
+            self._whole = copy.copy(plain)
+            self._whole.name, self._whole.opts = "help_all", ["--help-all"]
+            self._whole.help = f"Show all options: {len(shown)} more{words}."
+            self._whole.callback = _show_whole
+        return self._whole
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Print the help; the short one unless all options are asked for."""
+        ctx.meta[_SHORTENED] = not ctx.meta.get(_WHOLE)
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            del ctx.meta[_SHORTENED]
 
     def get_help_option(self, ctx: typer.Context) -> TyperOption | None:  # type: ignore[override]
         """Return the option that shows the help."""
         return _switch(super().get_help_option(ctx))
+
+
+def _show_whole(ctx: Any, _option: object, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[_WHOLE] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
 
 
 class CommandGroup(TyperGroup):

@@ -6,15 +6,17 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack import clock, sizes
 from metspack.cli.options import choices, common
-from metspack.cli.options.common import SAFETY, SEGMENTS
+from metspack.cli.options.common import METS, PACKAGE, SAFETY
 from metspack.cli.options.csip import DialectGroup, default_checksums
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError
+from metspack.mets import dialects
 from metspack.model import Limits
 from metspack.planning.division import DEFAULT_PRESET, PRESETS
 
@@ -30,6 +32,17 @@ def _smallest(text: str) -> int | None:
             hint="Leave --min-size out, or write a size such as 10kB.",
         )
     return sizes.size(text, "--min-size")
+
+
+def _of_preset(what: str, given: Mapping[str, Any]) -> str:
+    """Return a limit that holds when none is given: that of the preset."""
+    limits = PRESETS.get(given.get("preset") or DEFAULT_PRESET)
+    found = getattr(limits, what, None)
+    return "none" if found is None else str(found)
+
+
+def _checksum(given: Mapping[str, Any]) -> str:
+    return dialects.facts(dialect).checksum if (dialect := given.get("dialect")) else default_checksums()
 
 
 def _preset_words(name: str) -> str:
@@ -48,20 +61,20 @@ class DivisionGroup(Group):
         str | None,
         option(
             "--max-files N",
-            "Maximum number of LOB files in a segment, or none. DBPTK's "
-            "--export-external-lobs-per-folder is accepted too.",
+            "Maximum number of LOB files in a segment, or none.",
             LIMITS,
             to=None,
+            unset=partial(_of_preset, "files"),
         ),
     ] = None
     max_bytes: Annotated[
         str | None,
         option(
             "--max-bytes SIZE",
-            "Maximum size of the LOBs in a segment: 45000, 4GB (decimal), 4GiB (binary), or none. "
-            "DBPTK's --export-external-lobs-folder-size is accepted too, in its MB.",
+            "Maximum size of the LOBs in a segment: 45000, 4GB (decimal), 4GiB (binary), or none.",
             LIMITS,
             to=None,
+            unset=partial(_of_preset, "bytes"),
         ),
     ] = None
     preset: Annotated[
@@ -72,6 +85,7 @@ class DivisionGroup(Group):
             LIMITS,
             choice=choices.presets,
             to=None,
+            unset=DEFAULT_PRESET,
         ),
     ] = None
     dbptk_files: Annotated[
@@ -100,31 +114,34 @@ class DivisionGroup(Group):
         str | None,
         option(
             "--layout LAYOUT",
-            "Names of folders and files: lobseg (Northwind_lobseg_0/content/..., one series of "
-            "folders for all LOBs; the default), or siard22 (Northwind_lobs/s0_t2_c4/seg_0/..., a "
-            "series for each column, as in SIARD 2.2; the default for SIARD 2.2 in the dialect csip).",
-            SEGMENTS,
+            "Names of folders and files: lobseg (Northwind_lobseg_0/content/..., for all LOBs alike; the "
+            "default), or siard22 (Northwind_lobs/s0_t2_c4/seg_0/..., for each column; the default for "
+            "SIARD 2.2 with --dialect csip).",
+            PACKAGE,
+            rare=True,
             choice=choices.layouts,
+            unset="lobseg; siard22 for SIARD 2.2 with --dialect csip",
         ),
     ] = None
     split: Annotated[
         str | None,
         option(
             "--split HOW",
-            "Treatment of a LOB larger than --max-bytes: fill (split into parts, the first of which "
-            "fills up the open segment; the default), alone (split into parts that share their "
-            "segments with no other LOB), or never (refused).",
-            SEGMENTS,
+            "How to handle a LOB larger than --max-bytes: fill (split it, filling up the open segment first; "
+            "the default), alone (split it into segments of its own), or never (stop with an error).",
+            PACKAGE,
             choice=choices.splits,
+            unset="fill",
         ),
     ] = None
     min_size: Annotated[
         str | None,
         option(
             "--min-size SIZE",
-            "Leave LOBs smaller than this inside the archive, column by column: a column stays when "
-            "all of its LOBs are smaller, and otherwise moves as a whole.",
-            SEGMENTS,
+            "Leave LOBs smaller than this inside the archive, column by column: a column stays inside if all "
+            "of its LOBs are smaller; otherwise all of them are moved.",
+            PACKAGE,
+            rare=True,
             read=_smallest,
         ),
     ] = None
@@ -180,50 +197,23 @@ if TYPE_CHECKING:
     from metspack.building.build import BuildOptions
     from metspack.building.options import PackageOptions
 
-_METS = "METS"
-Accept = Annotated[
-    list[str] | None,
-    option(
-        "--accept WHAT",
-        "Accept what would be refused: dbptk-part-digest (a split LOB whose digest covers only its "
-        "last part, as DBPTK writes it; nothing proves the other parts), missing-table (a table that "
-        "metadata.xml names and the archive does not hold). Repeatable.",
-        SAFETY,
-        choice=choices.accepted,
-        to="accepted",
-    ),
-]
 Agent = Annotated[
     list[str] | None,
     option(
         "--agent NAME",
         "Organisation that made the package, named in the METS headers. Repeatable.",
-        _METS,
+        METS,
         to="agents",
-    ),
-]
-Verify = Annotated[
-    bool,
-    option(
-        "--verify",
-        "Read every byte back from disk before the package is published.",
-    ),
-]
-Identify = Annotated[
-    bool,
-    option(
-        "--identify",
-        "Identify the format of every LOB from its bytes (PRONOM) and record it in METS and PREMIS; "
-        "requires pip install 'metspack[identify]'.",
-        _METS,
     ),
 ]
 Jobs = Annotated[
     int | None,
     option(
         "-j --jobs N",
-        "Number of processes that copy LOBs; default: as many as help. The result is always the same.",
+        "Number of worker processes (default: automatic). The output does not depend on it.",
+        rare=True,
         min=1,
+        unset="automatic",
     ),
 ]
 
@@ -245,7 +235,7 @@ class MetsGroup(Group):
             "--id OBJID",
             "OBJID of the parent IP; default: made from the name and the metadata, or with convert "
             "that of OUT.",
-            _METS,
+            METS,
         ),
     ] = None
     checksum: Annotated[
@@ -253,8 +243,9 @@ class MetsGroup(Group):
         option(
             "--checksum TYPE",
             f"Algorithm of the checksums in METS: {choices.checksums}; default: {default_checksums()}.",
-            _METS,
+            METS,
             choice=choices.checksums,
+            unset=_checksum,
         ),
     ] = None
     agent: Agent = None
@@ -264,7 +255,8 @@ class MetsGroup(Group):
             "--mets-profile URI",
             "PROFILE of the METS files, instead of the dialect's own (http://SIARD2.0.xml in the "
             "recommendation).",
-            _METS,
+            METS,
+            unset="the dialect's own",
         ),
     ] = None
     href: Annotated[
@@ -273,7 +265,7 @@ class MetsGroup(Group):
             "--href STYLE",
             "Form of file references in METS: relative, or file-uri (file:///... from the package's "
             "root, as in recommendation 0.16).",
-            _METS,
+            METS,
             choice=choices.href_styles,
             to="href_style",
         ),
@@ -284,9 +276,9 @@ class MetsGroup(Group):
 class ProofGroup(Group):
     """Verification of a package and of its source."""
 
-    accept: Accept = None
-    identify: Identify = False
-    verify: Verify = False
+    accept: common.Accept = None
+    identify: common.Identify = False
+    verify: common.Verify = False
     no_message_digest_check: Annotated[
         bool,
         option(
@@ -336,9 +328,10 @@ class BuildGroup(ArchiveGroup):
         str | None,
         option(
             "--write-mapping URI",
-            "Write a mapping.txt (SIARD 2.2 S_8.1.2) that says each segment folder is kept under "
-            "URI; requires --layout siard22.",
-            SEGMENTS,
+            "Write a mapping.txt (SIARD 2.2 S_8.1.2) with the location of each segment folder below URI; "
+            "requires --layout siard22.",
+            PACKAGE,
+            rare=True,
             to="mapping_uri",
         ),
     ] = None
@@ -348,7 +341,8 @@ class BuildGroup(ArchiveGroup):
             "--write-manifest",
             "Write a manifest.txt (SIARD 2.2 S_8.1.3) with the digest of every LOB file, in the form "
             "of md5sum -c; requires --layout siard22.",
-            SEGMENTS,
+            PACKAGE,
+            rare=True,
             to="lob_manifest",
         ),
     ] = False
@@ -356,9 +350,9 @@ class BuildGroup(ArchiveGroup):
         str | None,
         option(
             "--pack FORM",
-            "Write every segment, and in the dialect csip every IP, as one zip or tar file that "
-            "holds its folder; check, restore and cat read it without unpacking.",
-            SEGMENTS,
+            "Write every segment (with --dialect csip every IP) as one zip or tar file, which all commands "
+            "read without unpacking.",
+            PACKAGE,
             choice=choices.forms,
         ),
     ] = None

@@ -359,7 +359,7 @@ def _refusal(what: str) -> ConfigError:
     """Return the answer of a dialect to what it does not do: it need not add to packages, nor merge them."""
     return ConfigError(
         f"packages of this dialect cannot be {what}",
-        hint="metspack convert makes them anew in another dialect.",
+        hint="metspack convert recreates them in another dialect.",
     )
 
 

@@ -286,7 +286,7 @@ def _check_unit(file: _WrittenFile, said: str | None, given: str | None) -> None
     if said is not None and said.strip().lower() != UNIT:
         raise SourceError(
             f"{file.where}: its offset and length count {said!r}; expected {UNIT!r}",
-            hint="Only a program that knows the format of the file can cut it so.",
+            hint="Only a program that knows the format of the file can cut it there.",
         )
 
 

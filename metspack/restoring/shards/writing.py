@@ -184,7 +184,7 @@ def shards(package: Package, lob: str | None = None, *, base: str = "") -> Itera
 def _agree(disagreements: Generator[Disagreement, None, None]) -> None:
     with closing(disagreements):  # its rows go before the database does
         for each in disagreements:
-            raise SourceError(each.message, hint="metspack check tells what else is wrong with the package.")
+            raise SourceError(each.message, hint="metspack check shows what else is wrong with the package.")
 
 
 def held(package: Package, lob: str) -> str:

@@ -92,7 +92,7 @@ def converted(data: bytes, end: bytes) -> bytes:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     ("end", "said"),
-    [(b"\r\n", "it matches once every CRLF is an LF"), (b"\n", "it matches once every LF is a CRLF")],
+    [(b"\r\n", "matches with LF line endings"), (b"\n", "matches with CRLF line endings")],
 )
 def test_converted_line_ends_are_told(package: Path, level: Level, end: bytes, said: str) -> None:
     was = converted(b"line\r\n" * 9, b"\n" if end == b"\r\n" else b"\r\n")
@@ -115,7 +115,7 @@ def test_hints_are_not_given_without_end(package: Path, monkeypatch: pytest.Monk
     forge.seal(package)
 
     def hints() -> int:
-        return sum("line ends" in each.message for each in check(package, Level.FIXITY))
+        return sum("line endings" in each.message for each in check(package, Level.FIXITY))
 
     assert hints() == 2
     monkeypatch.setattr(fixity, "_LIKENESSES", 1)
@@ -128,7 +128,7 @@ def test_hints_are_not_given_without_end(package: Path, monkeypatch: pytest.Monk
 def test_line_ends_are_converted_as_if_all_bytes_came_at_once(pieces: list[bytes], size: int) -> None:
     data = b"".join(pieces)
     blocks = [data[start : start + size] for start in range(0, len(data), size)]
-    for end, word in ((b"\n", "CRLF is an LF"), (b"\r\n", "LF is a CRLF")):
+    for end, word in ((b"\n", "with LF line"), (b"\r\n", "with CRLF line")):
         expected = Digest(algorithm="CRC32", value=computed("CRC32", converted(data, end)))
         other = converted(data, b"\n" if end == b"\r\n" else b"\r\n")
         said = similarity.line_end_likeness(blocks, expected)

@@ -119,7 +119,7 @@ def test_one_alone_stays_as_it_was(tmp_path: Path) -> None:
     (found,) = check(root, Level.LINKS)
     assert (found.count, found.others) == (1, ())
     assert "places" not in dict(found.facts)
-    assert found.message.endswith("(one letter off)")
+    assert found.message.endswith("(differs by 1 character)")
 
 
 def test_far_more_than_are_guessed_at_have_one_cause(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_parent_that_was_renamed_is_one_finding_for_all_its_children(tmp_path:
     assert summed(found) == [("L022", "kid0", COUNT)]
     facts = dict(found[0].facts)
     assert facts["nearest"] == "IP.AVID.18005"
-    assert facts["likeness"] == f"one letter off; it lies at {tmp_path}/top/METS.xml"
+    assert facts["likeness"] == f"differs by 1 character; it lies at {tmp_path}/top/METS.xml"
     assert run.summary.infos == 1
     assert sum(each.infos for each in run.summary.results) == COUNT
     assert summed(list(check(tmp_path, Level.LINKS))) == summed(found)

@@ -103,7 +103,7 @@ def test_large_packages_name_each_other_by_urn(large: Path) -> None:
     assert sorted(each.code for each in found) == ["L010", "L011", "M008", "M008", "M026", "M026", "M026"]
     (lost,) = (each for each in found if each.code == "L010")
     assert "urn:sa.dk:ID.AVID.RA.18005.rep1.seg0" in lost.message
-    assert "ID.AVID.RA.18005.rep0.seg0' (one letter off)" in lost.message
+    assert "ID.AVID.RA.18005.rep0.seg0' (differs by 1 character)" in lost.message
     assert states(large / "godfather", large) == [LinkState.ELSEWHERE, LinkState.MISSING]
 
 

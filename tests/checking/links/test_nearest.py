@@ -23,8 +23,8 @@ def told(root: Path, code: str, *roots: Path, level: Level = Level.LINKS) -> Fin
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
-        ("ID.AVID.RA.18005", "IP.AVID.SA.18005", "two letters off"),
-        ("ID.AVID.RA.18005.godfather", "IP_AVID.RA.18005.godfather", "two letters off"),
+        ("ID.AVID.RA.18005", "IP.AVID.SA.18005", "differs by 2 characters"),
+        ("ID.AVID.RA.18005.godfather", "IP_AVID.RA.18005.godfather", "differs by 2 characters"),
         ("ID.AVID.RA.18005.godfather", "ID.AVID.Other.18005.godfather", "'Other' where 'RA' was expected"),
         ("AVID.18005", "ID.AVID.18005", "'ID.' before it"),
         ("ID.AVID.18005", "AVID.18005", "without 'ID.'"),

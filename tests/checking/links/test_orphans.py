@@ -1,4 +1,4 @@
-"""A METS that no other METS names is told of, and judged all the same: its files, and all it leads to."""
+"""An orphan METS file is reported, and checked like the others: its files, and all it leads to."""
 
 from __future__ import annotations
 

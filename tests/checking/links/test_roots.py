@@ -166,8 +166,8 @@ def test_a_folder_that_lost_its_mets_is_not_covered_by_another(package: Path, tm
     ("wrong", "likeness"),
     [
         ("child-One", "differs only in case"),
-        ("chidl-one", "two letters off"),
-        ("child-on", "one letter off"),
+        ("chidl-one", "differs by 2 characters"),
+        ("child-on", "differs by 1 character"),
     ],
 )
 def test_the_nearest_objid_is_told_and_how_it_differs(tmp_path: Path, wrong: str, likeness: str) -> None:

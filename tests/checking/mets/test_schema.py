@@ -140,14 +140,14 @@ def test_many_faults_are_shown_up_to_a_number_and_then_counted() -> None:
     findings = list(schema.findings("mets.xml", blocks, shown=10))
     assert [each.code for each in findings] == ["M020"] * 10 + ["M021"]
     assert [each.line for each in findings[:10]] == list(range(1, 11))
-    assert findings[-1].message == "further METS schema errors that are not listed: 4,990"
+    assert findings[-1].message == "METS schema errors not listed here: 4,990"
 
 
 def test_very_many_faults_are_no_longer_counted() -> None:
     blocks = repeated((b"<structMap><div>", 1), (b'<fptr BAD="1"/>\n', 50_000), (b"</div></structMap>", 1))
     *shown, last = schema.findings("mets.xml", blocks)
     assert len(shown) == schema.SHOWN
-    assert last.message.endswith("not listed: more than 10,000")
+    assert last.message.endswith("not listed here: more than 10,000")
 
 
 def test_exactly_as_many_faults_as_are_shown_need_no_count() -> None:

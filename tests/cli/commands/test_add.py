@@ -31,8 +31,8 @@ def source(tmp_path: Path) -> Path:
 
 def test_what_is_said(metspack: Commands, out: Path, source: Path) -> None:
     lines = metspack.fine("add", out, source, *LIMITS).splitlines()
-    assert lines[0].endswith(" further child IPs, 4 LOBs (1 in parts), 381 bytes")
-    assert lines[-1] == f"Added; its structure was checked. Any time later: metspack check {out}"
+    assert lines[0].endswith(" new child IPs, 4 LOBs (1 in parts), 381 bytes")
+    assert lines[-1] == f"Added to {out}; structure check passed. For a full check: metspack check {out}"
     assert metspack("check", out).code == 0
 
 

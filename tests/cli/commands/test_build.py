@@ -101,7 +101,8 @@ def test_northwind_gives_the_segments_of_the_recommendations_example(
         rf"{re.escape(FOUND_BY)}\n"
         rf"Made from Northwind\.siard: {northwind.stat().st_size:,} bytes, "
         rf"SHA-256 {hashlib.sha256(northwind.read_bytes()).hexdigest()}; messageDigest \(MD5\) right\.\n"
-        rf"Published; its structure was checked\. Any time later: metspack check {re.escape(str(out))}\n",
+        rf"Package written to {re.escape(str(out))}; structure check passed\. "
+        rf"For a full check: metspack check {re.escape(str(out))}\n",
         said,
     )
     column = "content/schema0/table2/lob4"
@@ -373,7 +374,7 @@ def test_verify_reads_every_byte_back(
 
     monkeypatch.setattr(checking, "check", watched)
     said = metspack.fine("build", northwind, "-o", tmp_path / "out", "--verify")
-    assert "Published; every byte was read back." in said
+    assert "; every byte was read back. To check" in said
     metspack.fine("build", northwind, "-o", tmp_path / "quick")
     assert levels == [checking.Level.FULL, checking.Level.STRUCTURE]
 
@@ -516,13 +517,12 @@ def test_a_stale_digest_of_the_archive_is_a_warning_and_can_be_left_unread(
     source = siards.packed(tmp_path / "Stale.siard", parts)
     data = source.read_bytes()
     found = siards.md5(data[: data.index(b"header/metadata.xml") - 30])  # a local header has 30 bytes
-    changed = (
-        "it was changed after it was sealed (the package gets the right one, and keeps the old one in METS)"
-    )
+    kept = "the package will carry the recomputed digest and keep the old one in METS"
+    changed = f"the archive was changed after it was sealed ({kept})"
     outcome = metspack("build", source, "-o", tmp_path / "out")
     assert outcome.code == 0
     assert outcome.err.splitlines() == [
-        f"warning: the archive's MD5 messageDigest is {'0' * 32}, but its content has {found}; {changed}",
+        f"warning: the archive's MD5 messageDigest is {'0' * 32}, but its content has {found}: {changed}",
         "warning: the archive's messageDigest 'not a digest' could not be understood and was left as it is",
     ]
     unread = metspack("build", source, "-o", tmp_path / "unread", "--no-message-digest-check")

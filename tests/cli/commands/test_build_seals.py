@@ -122,7 +122,7 @@ def test_a_digest_that_was_wrong_is_kept_beside_the_right_one(
     source, out = sealed(tmp_path / "Stale.siard"), tmp_path / "out"
     outcome = metspack("build", source, "-o", out, *SMALL, "--dialect", dialect)
     assert outcome.code == 0
-    assert "keeps the old one in METS" in outcome.err
+    assert "keep the old one in METS" in outcome.err
     note = words(source, out)
     assert notes(parent(out)) == [f"Stale.siard: {note}"]
     assert [each for each in out.rglob("[mM][eE][tT][sS].xml") if notes(each)] == [parent(out)]
@@ -329,8 +329,8 @@ def test_inspect_says_whether_the_digest_holds(metspack: Commands, tmp_path: Pat
     found = content_digest(stale.read_bytes())
     assert outcome.code == 0
     assert outcome.err == (
-        f"warning: the archive's MD5 messageDigest is {STATED}, but its content has {found}; it was changed "
-        "after it was sealed\n"
+        f"warning: the archive's MD5 messageDigest is {STATED}, but its content has {found}: the archive was "
+        "changed after it was sealed\n"
     )
     whole = hashlib.sha256(stale.read_bytes()).hexdigest()
     assert f"\narchive   messageDigest (MD5) wrong, SHA-256 {whole}\n" in outcome.out

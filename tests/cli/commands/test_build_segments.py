@@ -167,7 +167,7 @@ def test_conventions_are_counted_once_though_cells_are_read_twice(
     metspack.fine("build", northwind_full, "-o", package, "--layout", "siard22", "--lob-folder-style", "sfa")
     source = package / "Northwind-full.siard"
     once = metspack("plan", source).err
-    assert " (s0.t8.c14.a): 11 LOBs found by convention H" in once
+    assert " (s0.t8.c14.a): 11 LOBs located by convention H" in once
     assert metspack("plan", source, "--min-size", "10kB").err == once
     assert metspack("build", source, "-o", tmp_path / "out", "--min-size", "10kB").err == once
 

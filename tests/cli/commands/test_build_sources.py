@@ -119,7 +119,7 @@ def test_every_convention_is_found_named_and_packaged(metspack: Commands, tmp_pa
     lobs = [data for file, data in segments(out).items() if not file.endswith(("mets.xml", "/"))]
     assert lobs[:2] == [BINARY, SECOND][: len(lobs)]
     if sample.letter not in {"C", "F"}:
-        assert f"found by convention {sample.letter} (" in outcome.err
+        assert f"located by convention {sample.letter} (" in outcome.err
         of_the_build = ("SIARD 1.0 has no lobFolder", "is left out of metadata.xml")
         said = [line for line in outcome.err.splitlines() if not any(each in line for each in of_the_build)]
         assert metspack("plan", source).err.splitlines() == said
@@ -179,7 +179,7 @@ def test_lobs_that_were_moved_away_are_found_in_a_granted_folder(
     assert "--lob-root DIR" in refused.err
     outcome = metspack("build", package / "Northwind.siard", "-o", out, *SMALL, "--lob-root", store)
     assert outcome.code == 0
-    assert "8 LOBs found by convention L (granted folder)" in outcome.err
+    assert "8 LOBs located by convention L (granted folder)" in outcome.err
     assert not errors(out)
 
 
@@ -220,7 +220,7 @@ def test_a_folder_of_lobs_and_a_list_of_them_give_the_same_package(
     options = ("--max-files", "2")
     for name, source in {"folder": (scans,), "list": (listed, "--base", scans)}.items():
         outcome = metspack("build", *source, "-o", tmp_path / name, *options, "--json")
-        warning = "there is no SIARD archive, so nothing tells how many LOBs there should be"
+        warning = "there is no SIARD archive, so the expected number of LOBs is unknown"
         assert outcome.code == 0, outcome.err
         assert json.loads(outcome.out)["warnings"] == [warning]
         planned = metspack.fine("plan", *source, *options).splitlines()
@@ -277,7 +277,7 @@ def test_a_folder_in_segments_becomes_a_package_where_it_stands(
     said = metspack.fine("build", folder, "--keep-segments", "--in-place", "--id", "ID.In.Place").splitlines()
     assert said[0] == f"{folder}: parent IP ID.In.Place with 3 child IPs, 8 LOBs, 91,839 bytes"
     assert said[1].startswith("Made from Northwind.siard: ")
-    assert said[2].startswith("METS files and manifests were added, nothing else was touched; its structure")
+    assert said[2].startswith("METS files and manifests added, nothing else changed; structure check passed")
     for path, before in states.items():
         after = path.stat()
         assert (after.st_ino, after.st_mtime_ns, after.st_nlink) == (
@@ -369,4 +369,4 @@ def test_what_would_change_segments_does_not_go_with_in_place(
 def test_build_is_told_where_to_put_the_package(metspack: Commands, northwind: Path) -> None:
     outcome = metspack("build", northwind)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("error: build requires -o OUT\nhint: Name a folder")
+    assert outcome.err.startswith("error: build: missing option -o/--output\nhint: Name a folder")

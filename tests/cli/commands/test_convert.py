@@ -49,10 +49,12 @@ def test_a_package_is_divided_anew_and_back(metspack: Commands, out: Path, tmp_p
     assert lines[0].endswith("with 1 child IP, 8 LOBs, 91,839 bytes")
     assert lines[1] == "LOBs found by metspack, SIARD Suite, DBPTK 4.5."
     assert lines[2].startswith("Made from Northwind.siard: ")
-    assert lines[3] == (f"Published; its structure was checked. Any time later: metspack check {other}")
+    assert lines[3] == (
+        f"Package written to {other}; structure check passed. For a full check: metspack check {other}"
+    )
     metspack.fine("check", other)
     outcome = metspack("convert", other, "--output", back, *CUT, "--json", "-j", "2")
-    assert (outcome.code, "found by convention H (SFA suite)" in outcome.err) == (0, True), outcome
+    assert (outcome.code, "located by convention H (SFA suite)" in outcome.err) == (0, True), outcome
     document = json.loads(outcome.out)
     assert (len(document["children"]), document["split_lobs"], document["layout"]) == (11, 8, "lobseg")
     assert tree(back) == tree(out)

@@ -184,7 +184,7 @@ def test_each_package_may_have_roots_of_its_own(
     moved(b, 0, "disk-b")
     outcome = metspack("diff", a, b, "--root", "disk-a", "--root", "disk-b", *options)
     assert (outcome.code, outcome.out) == (2, "")
-    assert "which of them is to be compared cannot be told" in outcome.err
+    assert "it is not clear which of them to compare" in outcome.err
     assert "--root-a" in outcome.err
     own = ["--root-a", "disk-a", "--root-b", "disk-b"]
     assert metspack.fine("diff", a, b, *own, *options) == "a and b: 0 differences\n"

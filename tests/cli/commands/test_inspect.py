@@ -52,17 +52,17 @@ def test_an_archive_is_shown_column_by_column(metspack: Commands, northwind_full
         f"Northwind-full.siard: SIARD 2.2, {size:,} bytes ({size / 1000:.1f} kB)",
         "database  Northwind",
         "tables    13 tables with 93 rows",
-        "lobFolder nil",
+        "lobFolder none",
         "LOBs      46 inside, 0 outside, 23 inline",
         "bytes     222,707 bytes (222.7 kB) in the LOBs",
         "largest   s0.t2.c4.r7, 12,338 bytes (12.3 kB)",
     ]
     assert re.split(r"  +", lines[8]) == [
         *("column", "name", "type", "lobFolder", "cells", "inside", "outside", "errors"),
-        *("found by", "digests", "bytes", "largest"),
+        *("located by", "digests", "bytes", "largest"),
     ]
     assert re.split(r"  +", lines[9]) == [
-        *("s0.t2.c4", "dbo.Categories.Picture", "BLOB", "nil", "rel", "8", "0", "0"),
+        *("s0.t2.c4", "dbo.Categories.Picture", "BLOB", "none", "relative", "8", "0", "0"),
         *("C", "MD5", "91,839", "12,338"),
     ]
     assert [line.split()[0] for line in lines[9:16]] == [
@@ -71,7 +71,7 @@ def test_an_archive_is_shown_column_by_column(metspack: Commands, northwind_full
     ]
     assert lines[16:] == [
         "",
-        "found by  C  the statement",
+        "located by  C  DILCIS statement",
         "",
         "size             LOBs    bytes",
         "empty               1        0  ##",
@@ -79,8 +79,8 @@ def test_an_archive_is_shown_column_by_column(metspack: Commands, northwind_full
         "1 kB to 10 kB       6   31,421  ########",
         f"10 kB to 100 kB    16  189,712  {'#' * 21}",
         "",
-        "unreferenced  0 files in content/ of the archive",
-        "unreferenced  0 files in the LOB folders outside",
+        "no unreferenced files in content/ of the archive",
+        "no unreferenced files in the LOB folders outside",
     ]
 
 
@@ -117,7 +117,7 @@ def test_json_holds_the_same(metspack: Commands, northwind: Path) -> None:
         "folder": None,
         "cells": {"relative": 8},
     }
-    assert only["conventions"] == [{"letter": "C", "title": "the statement", "code": None, "lobs": 8}]
+    assert only["conventions"] == [{"letter": "C", "title": "DILCIS statement", "code": None, "lobs": 8}]
     nothing = {"files": 0, "bytes": 0, "names": []}
     assert said["unreferenced"] == {"inside": nothing, "outside": nothing}
     assert (said["warnings"], said["errors"], said["verification"]) == ([], [], None)
@@ -186,10 +186,10 @@ def test_no_more_than_twenty_are_named_of_a_column(metspack: Commands, tmp_path:
 def test_conventions_are_warnings_and_found_by(metspack: Commands, tmp_path: Path) -> None:
     outcome = metspack("inspect", SAMPLES["A-outside"].build(tmp_path))
     assert outcome.code == 0
-    assert "lobFolder rel ../Northwind_lobs/" in outcome.out
-    assert "  rel s0_t2_c1/  " in outcome.out
-    assert "found by  A  zip root and .. (metspack explain P101)" in outcome.out
-    assert outcome.err.startswith("warning: column dbo.Categories.Picture (s0.t2.c1): 2 LOBs found by")
+    assert "lobFolder relative ../Northwind_lobs/" in outcome.out
+    assert "  relative s0_t2_c1/  " in outcome.out
+    assert "located by  A  zip root and .. (metspack explain P101)" in outcome.out
+    assert outcome.err.startswith("warning: column dbo.Categories.Picture (s0.t2.c1): 2 LOBs located by")
 
 
 def test_several_conventions_levels_and_digests_of_a_column_are_counted(
@@ -209,8 +209,8 @@ def test_several_conventions_levels_and_digests_of_a_column_are_counted(
     source = siard(tmp_path / "s.siard", version="2.0", tables=[table], lobs={"content/1": b"x"})
     said = metspack("inspect", source).out
     assert "LOBs      1 inside, 2 outside, 0 inline, 1 link alone (never followed)" in said
-    assert "  rel 2, abs 1  " in said
-    assert "  nil, folder lob1  " in said
+    assert "  relative 2, absolute 1  " in said
+    assert "  none, folder lob1  " in said
     assert "  MD5 1, none 2  " in said
     assert re.search(r"  (?=.*A 1)(?=.*C 1)(?=.*K 1)[ACK] 1, [ACK] 1, [ACK] 1  ", said)
 
@@ -219,13 +219,13 @@ def test_lobs_outside_are_counted(metspack: Commands) -> None:
     outcome = metspack("inspect", shared("data", "siard", "sql2008", "sql2008.siard"))
     assert outcome.code == 0
     assert "LOBs      5 inside, 3 outside, 0 inline" in outcome.out
-    assert "unreferenced  1 file in the LOB folders outside, 2,016 bytes" in outcome.out
+    assert "1 unreferenced file in the LOB folders outside, 2,016 bytes" in outcome.out
 
 
 def test_more_unreferenced_files_are_counted_than_named(metspack: Commands, tmp_path: Path) -> None:
     parts = siards.parts([]) | {f"content/{n:02}": b"x" for n in range(22)}
     said = metspack.fine("inspect", siards.packed(tmp_path / "s.siard", parts)).splitlines()
-    at = said.index("unreferenced  22 files in content/ of the archive, 22 bytes")
+    at = said.index("22 unreferenced files in content/ of the archive, 22 bytes")
     assert said[at + 1 : at + 22] == [*(f"  content/{n:02}" for n in range(20)), "  and 2 more"]
 
 
@@ -266,7 +266,7 @@ def test_a_folder_and_a_list_of_lobs_are_shown(metspack: Commands, tmp_path: Pat
         "LOBs      0 inside, 1 outside",
     ]
     assert re.split("  +", said[7])[:5] == ["s0.t2.c4", "schema0.table2.c4", "-", "-", "-"]
-    assert said[-1] == "unreferenced  0 files in the LOB folders outside"
+    assert said[-1] == "no unreferenced files in the LOB folders outside"
     (tmp_path / "l.csv").write_text("schema,table,column,row,path\n0,2,4,1,lob4/record0.bin\n", "utf-8")
     base = file.parent.parent
     said = metspack.fine("inspect", tmp_path / "l.csv", "--base", base).splitlines()
@@ -535,9 +535,9 @@ def test_a_narrow_terminal_gets_lines_that_fit(program: Program, northwind_full:
     assert max(map(len, narrow.splitlines())) <= 80
     assert (
         "s0.t2.c4  dbo.Categories.Picture  BLOB\n"
-        "  lobFolder nil; cells rel\n"
-        "  8 inside, 0 outside, 0 errors; found by C\n"
-        "  91,839 bytes, largest 12,338; digests MD5\n"
+        "  lobFolder: none; paths in cells: relative\n"
+        "  8 inside, 0 outside, 0 errors; located by: C\n"
+        "  91,839 bytes, largest 12,338; digests: MD5\n"
         "\n"
         "s0.t4.c15" in narrow
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from metspack.cli import console
 from tests.cli.conftest import Commands
 from tests.packages import forge
 from tests.packages.spread import moved, zipped
@@ -35,7 +36,7 @@ def test_a_missing_child(package: Path, metspack: Commands) -> None:
     outcome = metspack("links", package)
     assert outcome.code == 1
     assert outcome.out == TREE.replace("└── ok", "└── missing").replace(
-        "_1/mets.xml\n", "_1/mets.xml  [L002]\n1 error: metspack check --level links says what is wrong\n"
+        "_1/mets.xml\n", "_1/mets.xml  [L002]\n1 error; for details: metspack check --level links\n"
     )
 
 
@@ -54,7 +55,22 @@ def test_a_summary_has_counts_and_what_is_at_fault(package: Path, metspack: Comm
     lines = metspack("links", package, "--summary").out.splitlines()
     assert lines[0] == "out: 2 links: 1 missing, 1 ok"
     assert lines[1].startswith("  missing: ID_Northwind_lobseg_1_mets")
-    assert lines[2] == "1 error: metspack check --level links says what is wrong"
+    assert lines[2] == "1 error; for details: metspack check --level links"
+
+
+@pytest.mark.parametrize("columns", [24, 40, 60])
+def test_a_tree_is_broken_between_words_at_a_terminal(
+    package: Path, metspack: Commands, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    moved(package, 1, "disk")
+    plain = metspack("links", package).out
+    monkeypatch.setattr(console, "width", lambda: columns)
+    said = metspack("links", package).out
+    assert said.replace("│", "").split() == plain.replace("│", "").split()
+    assert len(said.splitlines()) > len(plain.splitlines())
+    for line in said.splitlines():
+        assert len(line) <= columns or len(line.strip("│├└─ ").split()) == 1
+    assert "\n│       Northwind_lobseg_0/mets.xml\n" in said or columns > len(plain.splitlines()[1])
 
 
 def test_a_table(package: Path, metspack: Commands) -> None:

@@ -22,8 +22,8 @@ def test_containers_are_put_together(metspack: Commands, out: Path, tmp_path: Pa
     whole = tmp_path / "whole"
     said = metspack.fine("merge", out, "-o", whole).splitlines()
     assert said == [
-        f"{whole}: NW, put together of 4 packages, 9 data files, 175,928 bytes",
-        f"Published; its structure was checked. Any time later: metspack check {whole}",
+        f"{whole}: NW, merged from 4 packages, 9 data files, 175,928 bytes",
+        f"Package written to {whole}; structure check passed. For a full check: metspack check {whole}",
     ]
     assert "0 errors, 0 warnings" in metspack.fine("check", whole)
     assert metspack.fine("merge", out, "--output", tmp_path / "quiet", "-q") == ""

@@ -40,7 +40,10 @@ def test_files_are_restored_and_told(metspack: Commands, out: Path, tmp_path: Pa
     lobs = tmp_path / "my lobs"
     assert metspack.fine("restore", out, "-o", lobs).splitlines() == [
         f"{lobs}: 8 LOBs (8 joined from parts), 91,839 bytes",
-        f"Published; every LOB was proven. Any time later: cd '{lobs}' && sha256sum -c manifest-sha256.txt",
+        (
+            f"Written to {lobs}; every LOB was verified. "
+            f"To check again at any time: cd '{lobs}' && sha256sum -c manifest-sha256.txt"
+        ),
     ]
     done = subprocess.run(
         ["sha256sum", "-c", "--quiet", "manifest-sha256.txt"], cwd=lobs, capture_output=True, check=False
@@ -102,7 +105,7 @@ def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_pat
     assert said == [
         f"{back}: 8 LOBs (8 joined from parts), 91,839 bytes",
         (
-            f"Published; every LOB was proven. The archive has {len(data):,} bytes, "
+            f"Written to {back}; every LOB was verified. The archive has {len(data):,} bytes, "
             f"SHA-256 {hashlib.sha256(data).hexdigest()}"
         ),
     ]

@@ -34,7 +34,7 @@ def test_what_was_proven_by_what_is_said(metspack: Commands, root: Path) -> None
         "METS digest     3",
         "cell digest     3",
         "cell length     3",
-        "Every LOB can be given back as it was.",
+        "Every LOB can be restored as it was.",
     ]
     assert metspack.fine("roundtrip", root, "-q") == ""
     assert json.loads(metspack.fine("roundtrip", root / "mets.xml", "--json")) == HEAD | {
@@ -54,7 +54,7 @@ def test_every_damage_is_found(metspack: Commands, root: Path, damage: Damage) -
     outcome = metspack("roundtrip", root)
     assert (outcome.code, outcome.err) == (1, "")
     assert re.search(damage.said, outcome.out), outcome.out
-    assert re.search(r"\n[0-9]+ disagreements?: not every LOB can be given back as it was\.$", outcome.out)
+    assert re.search(r"\n[0-9]+ disagreements?: not every LOB can be restored as it was\.$", outcome.out)
     told = metspack("roundtrip", root, "--json")
     assert told.code == 1
     found = json.loads(told.out)["disagreements"]
@@ -76,7 +76,7 @@ def test_at_most_20_disagreements_are_listed_and_all_in_json(metspack: Commands,
     lines = outcome.out.splitlines()
     assert sum(line.startswith("LOB s0.t2.c4.r") for line in lines) == 20
     assert lines[20] == "... and 3 more disagreements (--json has all)"
-    assert lines[-1] == "23 disagreements: not every LOB can be given back as it was."
+    assert lines[-1] == "23 disagreements: not every LOB can be restored as it was."
     assert len(json.loads(metspack("roundtrip", root, "--json").out)["disagreements"]) == 23
 
 
@@ -114,7 +114,7 @@ def test_a_package_without_lobs_is_proven(metspack: Commands, tmp_path: Path) ->
     metspack("build", source, "-o", tmp_path / "out", "-q")
     assert metspack.fine("roundtrip", tmp_path / "out").splitlines() == [
         f"{tmp_path / 'out'}: 0 LOBs in segments, 0 in the archive, 0 bytes joined",
-        "Every LOB can be given back as it was.",
+        "Every LOB can be restored as it was.",
     ]
 
 
@@ -130,7 +130,7 @@ def test_what_is_no_package_is_refused(metspack: Commands, root: Path, options: 
 @pytest.mark.parametrize("name", ["Northwind", "Northwind-full"])
 def test_the_golden_packages_can_be_given_back(metspack: Commands, name: str) -> None:
     said = metspack.fine("roundtrip", CHECKOUT / "samples" / "northwind" / "golden" / name)
-    assert said.endswith("Every LOB can be given back as it was.\n")
+    assert said.endswith("Every LOB can be restored as it was.\n")
 
 
 def test_a_lob_is_a_file_in_python(root: Path) -> None:

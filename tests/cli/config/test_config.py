@@ -412,7 +412,8 @@ def test_show(metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -
     rows = [" ".join(line.split()) for line in outcome.out.splitlines()]
     assert rows[0] == "option value origin"
     assert "max-files (build) 4 metspack.toml:2" in rows
-    assert "max-files (plan, add, check, convert) default" in rows
+    assert "max-files (plan, add, convert) 100000 default" in rows
+    assert "max-files (check) none default" in rows
     assert "agent (build) A, B metspack.toml:3" in rows
     assert "max-per-code 10 default" in rows
     monkeypatch.delenv("METSPACK_MAX_FILE")
@@ -428,6 +429,21 @@ def test_show(metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "origin" not in metspack.fine("config", "show", "--json")
     assert metspack("config", "show", "biuld").code == 2
     assert "No such option: --none" in metspack("config", "show", "build", "--", "--none").err
+
+
+def test_show_has_what_holds_where_nothing_is_set(metspack: Commands, here: Path) -> None:
+    del here
+    rows = [line.split() for line in metspack.fine("config", "show", "build").splitlines()]
+    assert all(len(row) > 1 for row in rows)
+    words = {row[0]: " ".join(row[1:]) for row in rows}
+    assert (words["max-files"], words["max-bytes"], words["split"]) == ("100000", "4000000000", "fill")
+    assert (words["dialect"], words["for"], words["jobs"]) == ("recommendation", "none", "automatic")
+    given = metspack.fine("config", "show", "build", "--", "--preset", "dbptk", "--dialect", "csip")
+    words = {row[0]: " ".join(row[1:]) for row in map(str.split, given.splitlines())}
+    assert (words["max-files"], words["max-bytes"], words["checksum"]) == ("1000", "none", "SHA-256")
+    found = {each["option"]: each for each in json.loads(metspack.fine("config", "show", "build", "--json"))}
+    assert (found["max-files"]["value"], found["max-files"]["effective"]) == (None, "100000")
+    assert "effective" not in found["href"]
 
 
 def test_show_says_what_config_and_use_do(metspack: Commands, here: Path) -> None:

@@ -117,7 +117,7 @@ class CsipPackage(CsipDocuments):
         """Write the representation with the archive; returns its group in the package's METS."""
         siard = content.siard
         if siard is None:
-            raise AssertionError("there is no archive, which check would have told")
+            raise AssertionError("there is no archive, which check would have reported")
         identifier = f"ID_{ids.ncname(content.name).upper()}.SIARD"
         file = _listed(
             identifier, siard.path.rpartition("/")[2], siard.size, siard.checksum, "application/zip"

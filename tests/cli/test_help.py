@@ -1,0 +1,79 @@
+"""Help in two lengths: what most people need, and with --help-all everything."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.core import TyperOption
+
+from metspack.cli.app import Commands as All
+from metspack.cli.app import command
+from metspack.cli.options.groups import CommandGroup
+from tests.cli.conftest import Commands
+
+LINES = 60
+"""Lines of help at 100 columns that a person still reads."""
+NAMES = tuple(All())
+
+
+def shown(said: str) -> set[str]:
+    """Return the options that have rows of their own."""
+    return set(re.findall(r"^│ (?:[* ]  )?(--[a-z-]+)", said, re.MULTILINE))
+
+
+def of(name: str) -> dict[str, TyperOption]:
+    """Return the options of a command that help may show, by long name."""
+    params = [each for each in All()[name].params if isinstance(each, TyperOption) and not each.hidden]
+    return {each.opts[0] if each.opts[0][:2] == "--" else each.opts[-1]: each for each in params}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_is_short_and_all_of_it_is_complete(metspack: Commands, name: str) -> None:
+    brief = metspack.fine(name, "--help")
+    assert len(brief.splitlines()) <= LINES
+    if "--help-all" not in shown(brief):
+        assert shown(brief) >= of(name).keys()
+        return
+    whole = metspack.fine(name, "--help-all")
+    assert shown(whole) == {*of(name), "--help", "--help-all"}
+    left_out = shown(whole) - shown(brief)
+    (said,) = re.findall(r"--help-all +Show all options: ([0-9]+) more", brief)
+    assert len(left_out) == int(said) > 0
+    for text in (brief, whole):
+        assert len(re.findall(r"--help +-h", text)) == 1
+
+
+def test_help_of_build_has_what_most_need(metspack: Commands) -> None:
+    brief = shown(metspack.fine("build", "--help"))
+    assert brief >= {"--output", "--max-files", "--max-bytes", "--split", "--dialect", "--verify", "--json"}
+    assert not brief & {"--submitter", "--link-style", "--budget", "--trust-checksums", "--mets-profile"}
+
+
+def test_options_that_are_not_in_the_short_help_work_and_are_completed(metspack: Commands) -> None:
+    assert metspack("build", "nosuch", "-o", "x", "--budget", "depth=9").code == 3
+    assert not of("build")["--budget"].hidden
+
+
+def test_help_all_names_what_it_has_more_by_heading(metspack: Commands) -> None:
+    said = " ".join(metspack.fine("build", "--help").replace("│", " ").split())
+    assert re.search(r"--help-all Show all options: \d+ more \([^)]*METS, E-ARK[^)]*\)", said)
+
+
+@pytest.mark.parametrize("words", [(), ("build",), ("config",), ("config", "show"), ("help",)])
+def test_help_is_a_command_too(metspack: Commands, words: tuple[str, ...]) -> None:
+    assert metspack.fine("help", *words) == metspack.fine(*words, "--help")
+
+
+def test_help_is_among_the_commands_that_it_lists(metspack: Commands) -> None:
+    assert isinstance(command, CommandGroup)
+    assert list(command.commands)[-1] == "help"
+    assert "  help" in metspack.fine("--help").replace("│ ", "  ")
+
+
+@pytest.mark.parametrize("words", [("nosuch",), ("build", "nosuch"), ("config", "nosuch")])
+def test_help_for_what_there_is_not_is_a_usage_error(metspack: Commands, words: tuple[str, ...]) -> None:
+    outcome = metspack("help", *words)
+    assert outcome.code == 2
+    assert "nosuch" in outcome.err
+    assert "hint:" in outcome.err

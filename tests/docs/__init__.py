@@ -1,0 +1,1 @@
+"""Tests of the documentation as a site."""
