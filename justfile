@@ -53,6 +53,16 @@ outside-files:
 samples:
     {{uv}} python samples/make_northwind.py
 
+# Wheel and sdist in dist/, each installed in a fresh environment and tried there.
+dist:
+    rm -rf dist
+    SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" {{uv}} python -m hatchling build -d dist
+    {{uv}} python -m tests.distribution dist
+
+# Draw the picture of a report in README.md anew; needs a Chromium.
+picture:
+    {{uv}} python samples/make_picture.py
+
 # Keep small packages as this version builds them, for later versions to read; once, before a release.
 keep:
     {{uv}} python -m tests.packages.keep

@@ -62,7 +62,10 @@ def main() -> NoReturn:
 
 def _run() -> int:
     if sys.platform == "win32":
-        sys.stderr.write("error: metspack runs on Linux and macOS; Windows is not supported\n")
+        sys.stderr.write(
+            "error: metspack runs on Linux and macOS; Windows is not supported\n"
+            "hint: On Windows, use it in a container or in WSL.\n"
+        )
         return EXIT_TARGET
     from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy: only once it is clear that we run
 

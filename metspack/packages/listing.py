@@ -89,8 +89,10 @@ class LobListing(Iterator[LobEntry]):
     They come in the order of archives, tables and rows. ``table`` and ``column`` leave out all others: they
     are names (``dbo.Categories``, ``Picture``), or numbers as in IDs (``s0.t2``, ``c4``). Of a ``segment``
     come those alone that it holds, or parts of which it holds. ``faulty`` counts the LOBs with a fault so
-    far. Raises ``ConfigError`` for a table or a column that does not exist, and ``SourceError`` at the end
-    for an archive that cannot be read, whose LOBs come as METS lists them. For one thread.
+    far, ``files`` the files that METS lists and that are no LOBs: no cell names them, and their IDs are no
+    places in a database. Raises ``ConfigError`` for a table or a column that does not exist, and
+    ``SourceError`` at the end for an archive that cannot be read, whose LOBs come as METS lists them. For one
+    thread.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class LobListing(Iterator[LobEntry]):
         segment: HeldSegment | None = None,
         budgets: Budgets | None = None,
     ) -> None:
-        self.faulty = 0
+        self.faulty = self.files = 0
         self._within = None if segment is None else _Within(package, segment)
         self._package = package
         self._table = table
@@ -143,7 +145,7 @@ class LobListing(Iterator[LobEntry]):
             except SourceError as error:
                 failed.append(error)
         count = 0
-        for entry in self._of_no_cell():
+        for entry in self._of_no_cell(is_all_read=bool(self._package.archives) and not failed):
             count += 1
             yield entry
         for first in failed:
@@ -182,7 +184,7 @@ class LobListing(Iterator[LobEntry]):
             else "No archive in it gives tables names: write their numbers as IDs have them, s0.t2 or c4.",
         )
 
-    def _of_no_cell(self) -> Iterator[LobEntry]:
+    def _of_no_cell(self, *, is_all_read: bool) -> Iterator[LobEntry]:
         """Yield the LOBs that METS lists and no cell names; where there is no archive, all that it lists."""
         ids, index = self._package.ids(), self._package.index
         fault = _NO_CELL if self._package.archives else ""
@@ -191,6 +193,9 @@ class LobListing(Iterator[LobEntry]):
             listed = self._package.listed_files(asked) if asked else {}
             for lob in asked:
                 place = cells.place_of(lob)
+                if place is None and is_all_read:
+                    self.files += 1
+                    continue
                 found = _found(self._package, lob, listed.get(lob))
                 yield LobEntry(
                     id=lob,

@@ -43,7 +43,7 @@ from metspack.model import (
     ZipExtent,
 )
 from metspack.packages import package as packages_package
-from metspack.packages.cells import altered, archive_place, from_root, grants
+from metspack.packages.cells import altered, archive_place, from_root, grants, is_place
 from metspack.packages.files import open_part
 from metspack.packages.formats import Kinds
 from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Selection
@@ -491,8 +491,11 @@ class PackagedArchive(Archive):
         return from_root(self._names, self, extent)
 
     def unnamed(self) -> Iterator[LobRef]:
-        """Yield the selected LOBs that METS lists and no cell named so far; raises ``SourceError``."""
-        for lob in self._lobs.others(self.selection):
+        """Yield the selected LOBs that METS lists and no cell named so far; raises ``SourceError``.
+
+        A file whose ID is no place in a database is a LOB if a cell names it, and not otherwise.
+        """
+        for lob in filter(is_place, self._lobs.others(self.selection)):
             yield self._lobs.reference(self.package.lob(lob), self._root, self._entries)
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
@@ -500,10 +503,13 @@ class PackagedArchive(Archive):
 
     def unnamed_count(self) -> int:
         """Return the number of LOBs that METS lists and no cell named so far."""
-        return sum(1 for _ in self._lobs.others(self.selection))
+        return sum(map(is_place, self._lobs.others(self.selection)))
 
     def remarks(self) -> Iterator[str]:
         """Yield warnings about bytes that METS does not prove."""
+        if files := sum(not is_place(lob) for lob in self._lobs.others(self.selection)):
+            said = "listed in METS, named by no cell and without a LOB's ID: left out"
+            yield f"{counted(files, 'file')} {said}"
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:

@@ -15,7 +15,7 @@ from metspack.digests import digest_function
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.model import LONGEST, SMALL, Budgets, LobCell
-from metspack.packages.cells import CellTable, InsideLob, altered, opened_archive
+from metspack.packages.cells import CellTable, InsideLob, altered, is_place, opened_archive
 from metspack.packages.lobs import CellKind, Disagreement, HeldLob, ListedColumns
 from metspack.packages.package import Package
 from metspack.packages.proofs import CellProving, Evidence, Proving
@@ -33,7 +33,8 @@ class Summary:
     """Totals of a roundtrip: LOBs in segments, split ones among them, LOBs in the archive, bytes hashed.
 
     A LOB counts when all its bytes were read, whether they were the right ones or not; ``evidence`` has
-    how many were proven by what, ``unproven`` is how many by nothing.
+    how many were proven by what, ``unproven`` is how many by nothing. ``files`` are those that METS lists and
+    that are no LOBs: no cell names them, and their IDs are no places in a database.
     """
 
     lobs: int
@@ -43,6 +44,7 @@ class Summary:
     disagreements: int
     evidence: Mapping[Evidence, int]
     unproven: int
+    files: int = 0
 
     @property
     def proven(self) -> dict[str, int]:
@@ -68,7 +70,7 @@ class Roundtrip(Iterator[Disagreement]):
         self._package = package
         self._progress = progress or Silent()
         self._budgets = budgets
-        self._lobs = self._split = self._inside = self._bytes = self._count = self._unproven = 0
+        self._lobs = self._split = self._inside = self._bytes = self._count = self._unproven = self._files = 0
         self._evidence: Counter[Evidence] = Counter()
         self._archives: list[tuple[str, ...]] = []
         self._jobs = jobs
@@ -95,6 +97,7 @@ class Roundtrip(Iterator[Disagreement]):
             disagreements=self._count,
             evidence={each: self._evidence[each] for each in Evidence},
             unproven=self._unproven,
+            files=self._files,
         )
 
     def _proven(self) -> Iterator[Disagreement]:
@@ -203,6 +206,10 @@ class Roundtrip(Iterator[Disagreement]):
     def _told_alone(self, lob: _LobAlone, proof: _ProofAlone, cells: CellTable) -> Iterator[Disagreement]:
         # Without all cells nobody knows that none names it.
         if not lob.cells and len(self._archives) == len(self._package.archives):
+            if not is_place(lob.lob):
+                self._files += 1
+                yield from proof.found
+                return
             found = "none" if self._archives else "no archive in the package"
             what = "a METS lists it"
             yield Disagreement(lob=lob.lob, part="", what=what, expected="a cell that names it", found=found)

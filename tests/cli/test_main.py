@@ -146,7 +146,10 @@ def test_windows_is_refused_at_once(
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     assert cli._run() == 4
-    assert capsys.readouterr().err == ("error: metspack runs on Linux and macOS; Windows is not supported\n")
+    assert capsys.readouterr().err == (
+        "error: metspack runs on Linux and macOS; Windows is not supported\n"
+        "hint: On Windows, use it in a container or in WSL.\n"
+    )
 
 
 @pytest.mark.parametrize(("raised", "code"), [("text", 1), (None, 0), (5, 5)])

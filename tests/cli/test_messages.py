@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,57 @@ def test_a_sample_and_a_package_are_put_into_folders_that_exist(
     assert names(place) == set()
     metspack.fine("sample", "northwind", "new")
     assert (place / "new" / "Northwind.siard").is_file()
+
+
+def with_a_letter(folder: Path, archive: bytes) -> Path:
+    """Write a package as commons-ip makes it, of an archive and a letter that is none of its LOBs."""
+    folder.mkdir()
+    others.eark(others.COMMONS_IP)(folder)
+    below = folder / "representations" / "rep1"
+    old = (below / "data" / "scan+1.png").read_bytes()
+    (below / "data" / "scan+1.png").unlink()
+    (below / "data" / "Northwind.siard").write_bytes(archive)
+    document = below / "METS.xml"
+    before = document.read_bytes()
+    text = before.decode().replace("data/scan%2B1.png", "data/Northwind.siard")
+    document.write_text(restated(text, old, archive), encoding="utf-8")
+    top = folder / "METS.xml"
+    text = restated(top.read_text(encoding="utf-8"), before, document.read_bytes())
+    top.write_text(text, encoding="utf-8")
+    return folder
+
+
+def restated(mets: str, old: bytes, new: bytes) -> str:
+    """Return a METS that says of new bytes what it said of the old."""
+    for data, other in ((old, new),):
+        said, now = (hashlib.sha256(each).hexdigest() for each in (data, other))
+        assert said in mets
+        mets = re.sub(rf'SIZE="{len(data)}"([^>]*{said})', rf'SIZE="{len(other)}"\1', mets).replace(said, now)
+    return mets
+
+
+def test_a_file_beside_the_archive_is_no_lob(metspack: Commands, place: Path, northwind_full: Path) -> None:
+    package = with_a_letter(place / "package", northwind_full.read_bytes())
+    assert metspack("check", package).code == 0
+    said = metspack.fine("roundtrip", package)
+    assert "1 file listed in METS, named by no cell and without a LOB's ID." in said
+    assert "46 in the archive" in said
+    assert said.endswith("Every LOB can be given back as it was.\n")
+    for form in ("table", "csv", "jsonl"):
+        listed = metspack("list", package, "--format", form)
+        assert (listed.code, "letter" in listed.out) == (0, False)
+        assert listed.err.startswith(
+            "warning: 1 file listed in METS, named by no cell and without a LOB's ID"
+        )
+    for command in ("restore", "convert"):
+        outcome = metspack(command, package, "-o", command, "-q")
+        assert (outcome.code, outcome.err) == (
+            0,
+            "warning: 1 file listed in METS, named by no cell and without a LOB's ID: left out\n",
+        )
+    assert len(list((place / "restore").rglob("record*"))) == 46
+    (package / "representations" / "rep1" / "data" / "letter.txt").write_bytes(b"another letter")
+    assert metspack("roundtrip", package).code == 1
 
 
 def test_a_package_without_an_archive_is_not_merged_and_is_the_cause(metspack: Commands, place: Path) -> None:

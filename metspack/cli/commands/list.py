@@ -86,9 +86,16 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         else:
             for _ in entries:
                 pass
+        _warn_of_others(found.files)
         is_bad = bool(found.faulty or opened.faults)
     if is_bad:
         raise typer.Exit(_FINDINGS)
+
+
+def _warn_of_others(files: int) -> None:
+    if files:
+        said = "listed in METS, named by no cell and without a LOB's ID: not listed here"
+        console.warning(f"{counted(files, 'file')} {said}")
 
 
 def _path(file: EntryFile) -> str:

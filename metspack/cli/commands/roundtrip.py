@@ -78,6 +78,10 @@ def _verdict(package: Path, summary: Summary) -> None:
         proofs = [(evidence.value, number) for evidence, number in summary.evidence.items() if number]
         nothing = [("nothing", summary.unproven)] if summary.unproven else []
         console.table(("proven by", "LOBs"), [*proofs, *nothing], frozenset({1}))
+    if summary.files:
+        console.out(
+            f"{counted(summary.files, 'file')} listed in METS, named by no cell and without a LOB's ID."
+        )
     if summary.disagreements:
         console.out(
             f"{counted(summary.disagreements, 'disagreement')}: not every LOB can be restored as it was."
