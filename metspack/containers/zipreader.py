@@ -162,18 +162,9 @@ def _small(medium: Medium, head: memoryview, *row: Any) -> bytes | memoryview | 
     return None if start is None else _proven(head[start:], *row)
 
 
-def _start(  # noqa: PLR0917 -- the columns of extents, a hundred thousand times
-    head: memoryview,
-    size: int,
-    name: str,
-    offset: int,
-    limit: int,
-    compressed: int,
-    crc: int,
-    method: int,
-    flags: int,
-) -> int | None:
+def _start(head: memoryview, size: int, *extent: Any) -> int | None:
     """Return where data begins behind a local header that says plainly what the central directory says."""
+    name, offset, limit, compressed, crc, method, flags = extent
     if len(head) < _LOCAL_SIZE:
         return None
     signature, _, own, kind, _, _, own_crc, own_compressed, own_size, named, extra = _unpacked(head)
@@ -207,18 +198,9 @@ def _checked_start(medium: Medium, head: memoryview, size: int, *extent: Any) ->
     return None
 
 
-def _proven(
-    data: memoryview,
-    size: int,
-    _name: str,
-    _offset: int,
-    _limit: int,
-    compressed: int,
-    crc: int,
-    method: int,
-    _flags: int,
-) -> bytes | memoryview | None:
+def _proven(data: memoryview, size: int, *extent: Any) -> bytes | memoryview | None:
     """Return the bytes of an entry from what begins with its data, None unless they are as promised."""
+    _, _, _, compressed, crc, method, _ = extent
     raw = data[:compressed]
     out: bytes | memoryview = raw
     if len(raw) < compressed or method not in {STORED, DEFLATED}:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -176,7 +175,7 @@ class DoubtfulError(Exception):
     """Files of which many together do not tell enough: they are to be looked at one by one."""
 
 
-_RUN_TABLE = "CREATE TABLE run (entry INTEGER PRIMARY KEY, files INTEGER, columns BLOB)"
+_RUN_TABLE = "CREATE TABLE run (entry INTEGER PRIMARY KEY, files INTEGER, columns TEXT)"
 _PUT_RUN = "INSERT INTO run VALUES (?, ?, ?)"
 _PUT_PLACE = """INSERT INTO entry (mets, kind, part, size, algorithm, path, child, line)
     VALUES (?, 'run', 0, ?, ?, ?, 0, ?)"""
@@ -251,13 +250,24 @@ class DataTables(MetsTables):
         rows = zip(paths, ids, [each or DEFAULT for each in media], sizes, digests, lines, strict=True)
         while batch := list(islice(rows, LONGEST)):
             for _, alike in groupby(batch, lambda row: (row[0].rpartition("/")[0], row[3] <= SMALL)):
-                path, xml_id, kind, size, digest, line = zip(*alike, strict=True)
-                columns = (path, xml_id, kind, size, digest, (0,) * len(path), line)
+                columns = [*zip(*alike, strict=True)]
+                path, *_, size, _, line = columns
                 place = self.execute(
                     _PUT_PLACE, document.number, sum(size), files.algorithm, above + path[0], line[0]
                 )
-                self.execute(_PUT_RUN, place, len(path), pickle.dumps(columns))
+                self.execute(_PUT_RUN, place, len(path), _packed(columns))
         return True
+
+
+def _packed(columns: Iterable[Sequence[object]]) -> str:
+    """Return columns of values without line feeds and NULs as one text for a database."""
+    return "\0".join("\n".join(map(str, each)) for each in columns)
+
+
+def _unpacked(text: str) -> list[Sequence[Any]]:
+    """Return the columns of files, in the order of ``_OF_FILES``, that were packed; they are no parts."""
+    paths, ids, kinds, sizes, digests, lines = (each.split("\n") for each in text.split("\0"))
+    return [paths, ids, kinds, [*map(int, sizes)], digests, [0] * len(paths), [*map(int, lines)]]
 
 
 class DataFiles:
@@ -307,9 +317,9 @@ class DataFiles:
             for _, alike in groupby(batch, _alike):
                 files = list(alike)
                 packed, container, mets, algorithm, part_of, kind, *_ = files[0]
-                columns = [*zip(*files, strict=True)][-len(_OF_FILES) :]
+                columns: list[Sequence[Any]] = [*zip(*files, strict=True)][-len(_OF_FILES) :]
                 if packed is not None:
-                    columns = pickle.loads(packed)  # noqa: S301 -- of this process
+                    columns = _unpacked(packed)
                 yield DataRun(
                     ip=self._containers[container].ip,
                     representation=self.representation or "",

@@ -15,7 +15,7 @@ from tests.cli.conftest import HEAD, Commands
 from tests.packages import forge
 from tests.packages.forge import CHILD
 
-_WITHOUT = {"cat", "config path", "config check", "config example"}
+_WITHOUT = {"cat", "config path", "config check", "config example", "help"}
 """Commands whose result is bytes, or a text to be read or kept as it is."""
 
 

@@ -118,6 +118,7 @@ class ProvenanceGroup(Group):
             "Time of the check, such as 2026-05-01T12:00:00Z, or now; default: SOURCE_DATE_EPOCH, else now "
             "in .html and .txt reports and none in the others, so that these are identical.",
             _REPORTS,
+            rare=True,
         ),
     ] = None
     operator: Annotated[
@@ -126,11 +127,17 @@ class ProvenanceGroup(Group):
             "--operator NAME",
             "Who makes the check, in .html and .txt reports; default: the login name.",
             _REPORTS,
+            rare=True,
         ),
     ] = None
     host: Annotated[
         str | None,
-        option("--host NAME", "Where it is made, in the same; default: the name of this machine.", _REPORTS),
+        option(
+            "--host NAME",
+            "Where it is made, in the same; default: the name of this machine.",
+            _REPORTS,
+            rare=True,
+        ),
     ] = None
     withhold: Annotated[
         list[str] | None,
@@ -140,6 +147,7 @@ class ProvenanceGroup(Group):
             "Repeatable.",
             _REPORTS,
             choice=_PROVENANCE,
+            rare=True,
         ),
     ] = None
     no_provenance: Annotated[
@@ -149,6 +157,7 @@ class ProvenanceGroup(Group):
             "Leave out all four, except those given: .html and .txt reports of the same check are then "
             "identical too.",
             _REPORTS,
+            rare=True,
         ),
     ] = False
 

@@ -80,6 +80,7 @@ IfExists = Annotated[
         "full, and end with the verdict; a package of another source is an error).",
         choice=choices.of("fail", "check"),
         show_default=False,
+        rare=True,
     ),
 ]
 Budget = Annotated[
@@ -317,7 +318,7 @@ class EventsGroup(Group):
             "Append to this file, pipe or /dev/fd/N what the run does while it does it, one JSON object a "
             "line: its stages, progress once a second, findings, exit code. - is stdout, in place of the "
             "result.",
-            "Configuration",
+            _CONFIGURATION,
         ),
     ] = None
 

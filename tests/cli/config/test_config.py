@@ -441,7 +441,10 @@ def test_show_has_what_holds_where_nothing_is_set(metspack: Commands, here: Path
     given = metspack.fine("config", "show", "build", "--", "--preset", "dbptk", "--dialect", "csip")
     words = {row[0]: " ".join(row[1:]) for row in map(str.split, given.splitlines())}
     assert (words["max-files"], words["max-bytes"], words["checksum"]) == ("1000", "none", "SHA-256")
-    found = {each["option"]: each for each in json.loads(metspack.fine("config", "show", "build", "--json"))}
+    found = {
+        each["option"]: each
+        for each in json.loads(metspack.fine("config", "show", "build", "--json"))["options"]
+    }
     assert (found["max-files"]["value"], found["max-files"]["effective"]) == (None, "100000")
     assert "effective" not in found["href"]
 
