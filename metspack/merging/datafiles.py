@@ -317,7 +317,7 @@ class DataFiles:
             for _, alike in groupby(batch, _alike):
                 files = list(alike)
                 packed, container, mets, algorithm, part_of, kind, *_ = files[0]
-                columns: list[Sequence[Any]] = [*zip(*files, strict=True)][-len(_OF_FILES) :]
+                columns: Sequence[Sequence[Any]] = [*zip(*files, strict=True)][-len(_OF_FILES) :]
                 if packed is not None:
                     columns = _unpacked(packed)
                 yield DataRun(
