@@ -398,7 +398,8 @@ def _run_check(
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
 
     with console.progress(quiet=quiet) as progress:
-        is_weighed = looking.level.hashes and looking.sample is None and not quiet
+        is_shown = not quiet or bool(console.followed())
+        is_weighed = looking.level.hashes and looking.sample is None and is_shown
         progress.stage("Checking", checking.weight(packages) if is_weighed else None)
         run = checking.Checking(packages, looking, progress.advance, roots, observer)
         return run, _take_findings(run, kept)
