@@ -79,7 +79,7 @@ def _verdict(package: Path, summary: Summary) -> None:
     if summary.lobs + summary.inside:
         proofs = [(evidence.value, number) for evidence, number in summary.evidence.items() if number]
         nothing = [("nothing", summary.unproven)] if summary.unproven else []
-        console.table(("proven by", "LOBs"), [*proofs, *nothing], frozenset({1}))
+        console.table(("verified by", "LOBs"), [*proofs, *nothing], frozenset({1}))
     if summary.disagreements:
         console.out(
             f"{counted(summary.disagreements, 'disagreement')}: not every LOB can be restored as it was."
