@@ -437,7 +437,7 @@ def warnings(
     archive = source if isinstance(source, Archive) else None
     if course.undigested and archive is not None and not is_added:
         yield (
-            f"{counted(course.undigested, 'LOB')} without a digest in the cell: proven by the CRC-32 of "
+            f"{counted(course.undigested, 'LOB')} without a digest in the cell: verified by the CRC-32 of "
             "the zip entry where there is one and, where the cell has one, the length"
         )
     notes: Counter[str] = Counter()

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from metspack.cli.options import choices
 from metspack.cli.options.groups import Command, CommandGroup, Group, argument, expanded, option
 from metspack.errors import ConfigError
 from metspack.resources import __version__
@@ -77,7 +78,8 @@ def _around(name: str) -> tuple[tuple[type[Group], ...], type[Command]]:
 def show_help(
     ctx: typer.Context,
     words: Annotated[
-        list[str] | None, argument("[COMMAND]...", "The command; default: metspack itself.")
+        list[str] | None,
+        argument("[COMMAND]...", "The command; default: metspack itself.", choices.of(*_COMMANDS)),
     ] = None,
 ) -> None:
     """Show the help of a command.

@@ -250,7 +250,7 @@ class _MergeWork:
         if number := self.found.left_out:
             yield (
                 f"{counted(number, 'file')} of the containers left out ({', '.join(self.found.examples)}"
-                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor made anew"
+                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor regenerated"
             )
 
 

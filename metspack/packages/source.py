@@ -243,7 +243,7 @@ class ListedLobs:
         if self.unproven:
             yield (
                 f"{counted(self.unproven, 'digest')} that METS does not give, or by an algorithm that cannot "
-                "be computed here: those bytes are proven by their cells alone"
+                "be computed here: those bytes are verified by their cells alone"
             )
 
     def close(self) -> None:

@@ -26,9 +26,9 @@ from metspack.sizes import ByteRange
 _BUFFER = 1 << 18
 _ANOTHER = "Get the file from another copy of the package; metspack check shows what else is wrong with it."
 _UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
-_BARE = "its bytes are not proven to be the right ones"
+_BARE = "its bytes could not be verified"
 _DIGESTS = {Evidence.METS_DIGEST, Evidence.CELL_DIGEST}
-_BY_METS = "--range 0- proves it by METS alone, and --no-verify gives it unproven."
+_BY_METS = "--range 0- verifies it by METS alone, and --no-verify writes it unverified."
 
 
 def opened_part(root: Path, lob: str, part: HeldPart) -> Medium | Inflated:
@@ -244,7 +244,9 @@ def _cells(package: Package, lob: str) -> list[LobCell]:
     try:
         cell = cell_of(package, lob)
     except SourceError as error:
-        raise SourceError(f"LOB {lob} cannot be proven by its cell: {error.message}", hint=_BY_METS) from None
+        raise SourceError(
+            f"LOB {lob} cannot be verified by its cell: {error.message}", hint=_BY_METS
+        ) from None
     return [] if cell is None else [cell]
 
 

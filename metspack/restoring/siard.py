@@ -246,7 +246,7 @@ class _RestoreWork:
     def _prove_those_that_stay(self) -> None:
         if not self.found.stay:
             return
-        self.progress.stage("Proving LOBs that stay inside", self.found.unmoved)
+        self.progress.stage("Verifying LOBs that stay inside", self.found.unmoved)
         with OpenHoldings(self.source.holdings()) as holdings:
             for lob, _ in slices.entries(self.staging.work / "stay.jsonl"):
                 for _block in self._proven(lob, holdings):

@@ -34,6 +34,7 @@ CASES = {
     "restore --into i": {"inside"},
     "cat --unit ": {"bytes"},
     "explain L00": {"L001"},
+    "help bu": {"build"},
     "sample n": {"northwind"},
     "build --use nat": {"national"},
 }

@@ -564,7 +564,7 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
         re.MULTILINE,
     )
     assert re.search(
-        r"^Checking what lies on disk: [0-9,]+ bytes.* at [0-9.]+ MB/s$", outcome.err, re.MULTILINE
+        r"^Checking the new package: [0-9,]+ bytes.* at [0-9.]+ MB/s$", outcome.err, re.MULTILINE
     )
 
 

@@ -139,7 +139,7 @@ class Archives:
         "Z021", WARNING, "Cells without a digest",
         "cells of this column without a digest: {count}, the first is {other}",
         CELLS,
-        "It is proven that the LOB is unchanged, but not that it belongs to this row.",
+        "The LOB is known to be unchanged, but not to belong to this row.",
         "Build the package again with digests added to the cells: metspack build --add-digests.",
     )  # fmt: skip
 
@@ -214,7 +214,7 @@ class Archives:
         "Z035", WARNING, "Cells with a file and a value",
         "cells that name a file and also hold a value: {count}, the first is {other}",
         "SIARD 2.2, T_6.2-1 (file: if the large object is not inlined)",
-        "Some readers use the file, others the value; only the file is proven by length and digest.",
+        "Some readers use the file, others the value; only the file is verified by length and digest.",
         "Compare both with the source, then rewrite the archive with only one of them.",
     )  # fmt: skip
     SPLIT_LOB_ELSEWHERE = rule(

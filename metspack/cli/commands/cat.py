@@ -83,8 +83,8 @@ def cat(  # noqa: PLR0917 -- a command's options
     """Write the bytes of a LOB to stdout, joined from its parts, and nothing else.
 
     They are compared with the digests in METS and in the archive. **With --range**, each part that is
-    touched is proven whole before any of it is written. A whole LOB is proven while it is written: only exit
-    code 0 means that it was intact. LOBs that stayed in the .siard are read there.
+    touched is verified as a whole before any of it is written. A whole LOB is verified while it is written:
+    only exit code 0 means that it was intact. LOBs that stayed in the .siard are read there.
 
     `metspack cat out s0.t2.c4.r14 --range 2100-3599 > piece`
     """

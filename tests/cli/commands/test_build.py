@@ -481,8 +481,8 @@ def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_
     source = siards.packed(tmp_path / "Bare.siard", siards.parts(bare))
     outcome = metspack("build", source, "-o", tmp_path / "out", "--json")
     warning = (
-        "2 LOBs without a digest in the cell: proven by the CRC-32 of the zip entry where there is one and, "
-        "where the cell has one, the length"
+        "2 LOBs without a digest in the cell: verified by the CRC-32 of the zip entry where there is one "
+        "and, where the cell has one, the length"
     )
     assert (outcome.code, outcome.err) == (0, f"warning: {warning}\n")
     assert json.loads(outcome.out)["warnings"] == [warning]

@@ -162,7 +162,7 @@ def test_what_no_digest_proves_is_given_and_said(cat: Cat, root: Path) -> None:
     assert (outcome.code, out) == (0, WHOLE[16:21])
     part_name = f"Northwind_lobseg_1/{LOBS[1].path(1)}"
     assert outcome.err.startswith(
-        f"warning: LOB {SPLIT}: METS gives no digest of {part_name}: its bytes are not proven"
+        f"warning: LOB {SPLIT}: METS gives no digest of {part_name}: its bytes could not be verified"
     )
     assert cat(root, SPLIT, "--range", "16-20", "--no-verify") == WHOLE[16:21]
     assert cat(root, SPLIT) == WHOLE  # the whole's digest proves it
@@ -228,8 +228,8 @@ def test_every_lob_of_a_built_package_is_the_sources(
 def test_without_its_archive_a_lob_is_proven_by_mets_if_that_is_asked_for(cat: Cat, root: Path) -> None:
     (root / "Northwind.siard").unlink()
     said = cat.refused(root, SPLIT)
-    assert f"error: LOB {SPLIT} cannot be proven by its cell: Northwind.siard cannot be opened" in said
-    assert "hint: --range 0- proves it by METS alone, and --no-verify gives it unproven." in said
+    assert f"error: LOB {SPLIT} cannot be verified by its cell: Northwind.siard cannot be opened" in said
+    assert "hint: --range 0- verifies it by METS alone, and --no-verify writes it unverified." in said
     assert cat(root, SPLIT, "--range", "0-") == cat(root, SPLIT, "--no-verify") == WHOLE
 
 

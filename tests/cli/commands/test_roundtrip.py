@@ -30,7 +30,7 @@ def test_what_was_proven_by_what_is_said(metspack: Commands, root: Path) -> None
     size = sum(len(lob.data) for lob in LOBS)
     assert metspack.fine("roundtrip", root).splitlines() == [
         f"{root}: 3 LOBs in segments (1 split), 0 in the archive, {size} bytes joined",
-        "proven by    LOBs",
+        "verified by  LOBs",
         "METS digest     3",
         "cell digest     3",
         "cell length     3",
@@ -87,7 +87,7 @@ def test_lobs_in_the_archive_are_proven_by_its_crc_too(metspack: Commands, tmp_p
     said = metspack.fine("roundtrip", tmp_path / "out").splitlines()
     assert said[0].endswith(": 0 LOBs in segments, 2 in the archive, 6 bytes joined")
     assert [line.split() for line in said[1:5]] == [
-        ["proven", "by", "LOBs"],
+        ["verified", "by", "LOBs"],
         ["cell", "digest", "1"],
         ["cell", "length", "1"],
         ["CRC-32", "in", "the", "archive", "2"],

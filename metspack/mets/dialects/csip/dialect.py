@@ -107,7 +107,7 @@ class Csip(CsipPackage, Dialect):
         """Return what is to be said of another layout than SIARD 2.2's for an archive of that version."""
         if layout is cls.layout(version) or cls.layout(version) is not siard22.LAYOUT:
             return ()
-        wanted = "LOBs of SIARD 2.2 are to lie as that standard has it (CITS SIARD, SIARD_22b)"
+        wanted = "LOBs of SIARD 2.2 must lie as that standard requires (CITS SIARD, SIARD_22b)"
         return (f"{wanted}, but the layout is {layout.name}",)
 
     def check(self, objid: str) -> None:

@@ -1,0 +1,60 @@
+"""Phrases that a native speaker would not write stand in no help, no finding and no page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.core import TyperOption
+
+from metspack.checking.codes import ALL_CODES
+from metspack.cli.app import Commands
+from tests.conftest import CHECKOUT
+
+ODD = re.compile(
+    r"\b(anew|be had|at hand|goe?s? by (?!itself)|but for (the|a|one)|(is|are) told|any time later)\b",
+    re.IGNORECASE,
+)
+PAGES = (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md")))
+
+
+def odd(text: str) -> list[str]:
+    """Return the phrases with what is around them."""
+    return [
+        text[max(0, each.start() - 40) : each.end() + 20] for each in ODD.finditer(" ".join(text.split()))
+    ]
+
+
+def helped() -> Iterator[tuple[str, str]]:
+    """Yield all help of each command, by its name."""
+    for name, command in Commands().items():
+        texts = [
+            command.help or "",
+            *(each.help or "" for each in command.params if isinstance(each, TyperOption)),
+        ]
+        yield name, "\n".join(texts)
+
+
+@pytest.mark.parametrize(("name", "text"), tuple(helped()), ids=lambda each: each if each.isalpha() else "-")
+def test_help(name: str, text: str) -> None:
+    assert odd(text) == [], name
+
+
+def test_findings() -> None:
+    texts = "\n".join(f"{each.title}. {each.message}. {each.why} {each.remedy}" for each in ALL_CODES)
+    assert odd(texts) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert odd(re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["METS is made anew", "8 LOBs cannot be had", "who goes by the parent", "is told by a code"]
+)
+def test_odd_phrases_are_found(text: str) -> None:
+    assert odd(text)
