@@ -77,15 +77,11 @@ def _verdict(package: Path, summary: Summary) -> None:
     if summary.lobs + summary.inside:
         proofs = [(evidence.value, number) for evidence, number in summary.evidence.items() if number]
         nothing = [("nothing", summary.unproven)] if summary.unproven else []
-<<<<<<< HEAD
-        console.table(("proven by", "LOBs"), [*proofs, *nothing], frozenset({1}))
+        console.table(("verified by", "LOBs"), [*proofs, *nothing], frozenset({1}))
     if summary.files:
         console.out(
             f"{counted(summary.files, 'file')} listed in METS, named by no cell and without a LOB's ID."
         )
-=======
-        console.table(("verified by", "LOBs"), [*proofs, *nothing], frozenset({1}))
->>>>>>> h-docs
     if summary.disagreements:
         console.out(
             f"{counted(summary.disagreements, 'disagreement')}: not every LOB can be restored as it was."
