@@ -40,6 +40,7 @@ PACKAGES = 17
 SOFT, HARD, SPLINTER = 400, 700, 60
 
 LONG: Mapping[str, str] = {
+    "metspack.cli.console": "all that a run prints: results as text and JSON, errors, progress, its log",
     "metspack.api": "every function for Python programs, and the package that they walk through",
     "metspack.restoring.roundtrip": "one proof, and its report",
     "metspack.building.build": "one build from source to publication, in its order",

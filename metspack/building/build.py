@@ -37,7 +37,7 @@ from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
 from metspack.processes import Underway
-from metspack.progress import Progress, Silent
+from metspack.progress import Progress, Silent, begin_lobs
 from metspack.siard.upgrade import Upgrade
 from metspack.sizes import counted
 from metspack.sources import opening
@@ -410,7 +410,7 @@ class BuildWork:
         """
         self.check_places(course)
         written = None
-        self.progress.stage("Placing", course.bytes)
+        begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
         if (placing := self._placing) is None:
             self._workers.jobs = course.jobs(self.options.jobs)
             placing = self._begin_placing(staging, course, is_growing=False)

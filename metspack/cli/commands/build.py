@@ -88,7 +88,7 @@ def build(
         ]
         _refuse("--in-place", given, "It leaves segments and archive as they are")
         settings = options.package_options(description, locations)
-        with console.progress(quiet=quiet) as progress:
+        with console.progress("in place", quiet=quiet) as progress:
             described = inplace.describe_in_place(source, settings, progress)
         _tell_in_place(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
         return
@@ -99,7 +99,7 @@ def build(
     dialect = dialect.read_by(building.reader, building.pack)
     made = options.build_options(division, locations, building, description, dialect, plan=plan, jobs=jobs)
     common.warn_of_limits(made.limits)
-    with console.progress(quiet=quiet) as progress:
+    with console.progress("build", quiet=quiet) as progress:
         built = built_by(source, output, made, progress)
     tell(built, output, verify=made.verify, json_output=json_output, quiet=quiet)
 

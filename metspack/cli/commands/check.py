@@ -197,6 +197,7 @@ def check(
     """
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
     from metspack.checking.options import CheckOptions  # noqa: PLC0415
+    from metspack.progress import LateStage  # noqa: PLC0415
     from metspack.reporting import facts  # noqa: PLC0415
     from metspack.reporting.formats import ReportFiles  # noqa: PLC0415
     from metspack.reporting.model import Frame  # noqa: PLC0415
@@ -229,12 +230,17 @@ def check(
         figures.append(facts.facts_of(checked, chosen))
 
     with ReportFiles(report or (), _folders(packages)) as files, FindingStore() as kept:
-        with console.progress(quiet=quiet) as progress:
-            is_weighed = chosen.hashes and looking.sample is None and not quiet
-            progress.stage("Checking", checking.weight(packages) if is_weighed else None)
+        with console.progress("check", quiet=quiet) as progress:
+            is_weighed = looking.sample is None and not quiet
+            late = LateStage(
+                progress,
+                "Reading METS",
+                "Checking",
+                lambda: checking.weight(packages, whole=chosen.hashes) if is_weighed else None,
+            )
             # What is printed needs no figures.
             observer = gather if report else None
-            run = checking.Checking(packages, looking, progress.advance, root or (), observer)
+            run = checking.Checking(packages, looking, late.advance, root or (), observer)
             interrupted = _take_findings(run, kept)
         frame = Frame(
             path=", ".join(map(str, packages)),

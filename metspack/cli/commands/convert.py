@@ -53,6 +53,6 @@ def convert(
     dialect = dialect.read_by(building.reader, building.pack)
     settings = options.build_options(division, building, locations, description, dialect, jobs=jobs)
     common.warn_of_limits(settings.limits)
-    with console.progress(quiet=quiet) as progress:
+    with console.progress("convert", quiet=quiet) as progress:
         built = building_convert.convert_package(package, output, settings, progress)
     tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

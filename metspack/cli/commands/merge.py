@@ -72,7 +72,7 @@ def merge(
         verify=verify,
         budgets=common.budgets(budget),
     )
-    with console.progress(quiet=quiet) as progress:
+    with console.progress("merge", quiet=quiet) as progress:
         made = merging.merge_ips(containers, output, settings, progress, jobs=jobs)
     _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
 
