@@ -1,8 +1,10 @@
-"""Progress of long work: stages, and amounts done in them."""
+"""Progress of long work: stages, amounts done in them, and what can be told of the time."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 
 class Progress(Protocol):
@@ -15,6 +17,14 @@ class Progress(Protocol):
         """Add bytes done in the current stage."""
 
 
+@runtime_checkable
+class LobProgress(Protocol):
+    """An observer that also wants to know how many LOBs the bytes of a stage are."""
+
+    def expect_lobs(self, count: int) -> None:
+        """Take the number of LOBs whose bytes are the total of the stage that has just begun."""
+
+
 class Silent:
     """An observer that shows nothing."""
 
@@ -23,3 +33,140 @@ class Silent:
 
     def advance(self, amount: int) -> None:
         """Ignore it."""
+
+
+def begin_lobs(progress: Progress, name: str, total: int, lobs: int) -> None:
+    """Begin a stage of ``lobs`` LOBs with ``total`` bytes."""
+    progress.stage(name, total)
+    if isinstance(progress, LobProgress):
+        progress.expect_lobs(lobs)
+
+
+class LateStage:
+    """A stage that begins with its first bytes; what comes before them is a stage without a total.
+
+    ``total`` is called between the two.
+    """
+
+    def __init__(self, progress: Progress, before: str, name: str, total: Callable[[], int | None]) -> None:
+        self._progress = progress
+        self._name = name
+        self._total: Callable[[], int | None] | None = total
+        progress.stage(before, None)
+
+    def advance(self, amount: int) -> None:
+        """Add bytes done."""
+        if self._total is not None:
+            self._progress.stage(self._name, self._total())
+            self._total = None
+        self._progress.advance(amount)
+
+
+_CHECKING = "Checking the new package"
+_DIGEST = "Comparing the archive's messageDigest"
+_BUILDING = ("Looking at sizes", "Planning", _DIGEST, "Placing", "Rewriting the archive", _CHECKING)
+_WRITING = {"Placing", "Copying", "Restoring", "Writing the archive"}
+_STAGES = {
+    "build": _BUILDING,
+    "in place": ("Finding LOBs", _DIGEST, "Reading", _CHECKING),
+    "add": (_CHECKING, *_BUILDING),
+    "convert": ("Reading METS", "Comparing the archive with METS", *_BUILDING),
+    "merge": ("Reading METS", "Copying", _CHECKING),
+    "plan": ("Looking at sizes", "Planning"),
+    "restore": ("Reading METS", "Reading tables", "Restoring"),
+    "restore siard": (
+        *("Reading METS", "Comparing the archive with METS", "Looking for LOBs inside", "Reading tables"),
+        *("Proving LOBs that stay inside", "Restoring", "Writing the archive"),
+    ),
+    "roundtrip": (
+        *("Reading METS", "Reading tables", "Comparing the archive with METS", "Joining LOBs"),
+        "Reading LOBs in the archive",
+    ),
+    "check": ("Reading METS", "Checking"),
+}
+_OPTIONAL = {"Looking at sizes"}
+
+
+class StageNumbers:
+    """The numbers of the stages of a command; one that is not needed is passed over.
+
+    ``is_writing``: what the command writes is removed when it is interrupted.
+    """
+
+    def __init__(self, command: str) -> None:
+        self._names: Sequence[str] = _STAGES.get(command, ())
+        self._at = 0
+        self.is_writing = not _WRITING.isdisjoint(self._names)
+
+    def begin(self, name: str) -> str:
+        """Return "stage 3 of 5" for the stage that begins, "" where that is not known."""
+        if name not in self._names[self._at :]:
+            return ""
+        if self._at == 0 and name not in _OPTIONAL:  # those that few options ask for come first
+            self._names = [each for each in self._names if each not in _OPTIONAL]
+        self._at = self._names.index(name, self._at) + 1
+        return "stage {} of {}".format(*self.place)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The number of the stage that began last, and how many there are."""
+        return self._at, len(self._names)
+
+
+class Pace:
+    """The pace of a stage: bytes and LOBs for each second, and the time left once that can be told.
+
+    It is told after some seconds, and when the pace of the last few agrees with that of the whole. ``now`` is
+    a clock in seconds.
+    """
+
+    SOUND = 5.0
+    """Seconds before which nothing is told."""
+    _LAST = 3.0
+    _LATE = 10.0
+    _APART = 2.0
+    _LEAST = 0.02
+
+    def __init__(self, total: int | None, now: float) -> None:
+        self.total = total
+        self.done = 0
+        self.lobs = 0
+        self._began = now
+        self._late: deque[tuple[float, int]] = deque([(now, 0)])
+
+    def add(self, amount: int, now: float) -> None:
+        """Take bytes that were done."""
+        self.done += amount
+        if now - self._late[-1][0] >= 1:
+            self._late.append((now, self.done))
+            while len(self._late) > 2 and now - self._late[1][0] >= self._LATE:  # noqa: PLR2004 -- two ends
+                self._late.popleft()
+
+    def elapsed(self, now: float) -> float:
+        """Return the seconds since the stage began."""
+        return now - self._began
+
+    def rate(self, now: float) -> float:
+        """Return the bytes done in each second."""
+        return self.done / max(self.elapsed(now), 0.001)
+
+    def lob_rate(self, now: float) -> int | None:
+        """Return about how many LOBs are done in each second, as bytes tell; None without any."""
+        if not (self.total and self.lobs and self.done):
+            return None
+        return round(self.rate(now) * self.lobs / self.total)
+
+    def percent(self) -> int | None:
+        """Return the share that is done; None without a total."""
+        return min(self.done * 100 // self.total, 100) if self.total else None
+
+    def left(self, now: float) -> float | None:
+        """Return the seconds that are left, None while that cannot be told."""
+        if not self.total or self.elapsed(now) < self.SOUND or self.done < self.total * self._LEAST:
+            return None
+        last = next((each for each in reversed(self._late) if now - each[0] >= self._LAST), self._late[0])
+        late = [(self.done - done) / max(now - since, 0.001) for since, done in (last, self._late[0])]
+        slowest, *_, fastest = sorted((*late, self.rate(now)))
+        if not slowest or fastest > self._APART * slowest:
+            return None
+        return max(self.total - self.done, 0) / slowest

@@ -37,7 +37,7 @@ from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
 from metspack.processes import Underway
-from metspack.progress import Progress, Silent
+from metspack.progress import Progress, Silent, begin_lobs
 from metspack.siard.upgrade import Upgrade
 from metspack.sizes import counted
 from metspack.sources import opening
@@ -94,10 +94,10 @@ class Built:
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
     ``linked`` of the ``files`` are hard links, None where none was to be. ``trusted`` are the numbers of
-    ``manifests.TrustedTotals``, None where all checksums were computed.
-    ``readers`` tells which programs find the LOBs outside; None where there is no archive, or none.
-    ``unopened`` are the archives that no reader of their version of SIARD opens. ``made_of`` are the facts of
-    the source, ``children`` the segments as IPs, in the order of the parent.
+    ``manifests.TrustedTotals``, None where all checksums were computed. ``readers`` tells which programs find
+    the LOBs outside; None where there is no archive, or none. ``unopened`` are the archives that no reader of
+    their version of SIARD opens. ``made_of`` are the facts of the source, ``children`` the segments as IPs, in
+    the order of the parent.
     """
 
     target: Path
@@ -412,7 +412,7 @@ class BuildWork:
         """
         self.check_places(course)
         written = None
-        self.progress.stage("Placing", course.bytes)
+        begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
         if (placing := self._placing) is None:
             self._workers.jobs = course.jobs(self.options.jobs)
             placing = self._begin_placing(staging, course, is_growing=False)

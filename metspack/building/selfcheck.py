@@ -56,7 +56,7 @@ def outcome(
     source already: they are not an error of what was written.
     """
     level = checking.Level.FULL if whole else checking.Level.STRUCTURE
-    progress.stage("Checking the new package", checking.weight(package) if whole else None)
+    progress.stage("Checking the new package", checking.weight(package, whole=whole))
     found = CheckOutcome()
     for each in checking.check(package, level, progress=progress.advance, budgets=budgets, jobs=jobs):
         if each.code in OF_SOURCE and each.place in known:

@@ -482,10 +482,22 @@ def _of_members(top: PackageToCheck, members: Sequence[PackageToCheck]) -> Packa
     )
 
 
-def weight(path: Path | Sequence[Path]) -> int:
-    """Return about how many bytes a full check of what is at ``path`` reads, to tell how far it is."""
+_METS_PLACES = ("", "*/", "representations/*/", "*/representations/*/")
+
+
+def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
+    """Return about how many bytes a check of what is at ``path`` reads, to tell how far it is.
+
+    ``whole`` is a full check; any other reads METS files alone, where these have their usual places.
+    """
     if not isinstance(path, Path):
-        return sum(weight(each) for each in path)
+        return sum(weight(each, whole=whole) for each in path)
+    if not whole:
+        folder = path if path.is_dir() else path.parent
+        found = (each for place in _METS_PLACES for each in folder.glob(f"{place}[mM][eE][tT][sS].xml"))
+        with suppress(OSError):
+            return sum(each.stat().st_size for each in found)
+        return 0
     if mets_packages.stem_of_pack(path.name) is not None and path.is_file():
         return path.stat().st_size
     total = 0

@@ -43,6 +43,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     for number in _ENDING:  # the first is enough; another would disturb the cleaning up
         signal.signal(number, signal.SIG_IGN)
+    if (shown := sys.modules.get("metspack.cli.console")) is not None:
+        shown.interrupt()
     raise Interrupted
 
 

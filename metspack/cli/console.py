@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from metspack import clock
 from metspack.errors import ConfigError, TargetError
+from metspack.progress import LobProgress, Pace, Silent, StageNumbers
 from metspack.progress import Progress as Shown
-from metspack.progress import Silent
 from metspack.resources import __version__, json_head
 
 if TYPE_CHECKING:
@@ -96,31 +96,62 @@ def _close() -> None:
         _open.pop().close()
 
 
-def telling(shown: Shown) -> Shown:
-    """Return progress that is told to the log and the events as well, if there are any."""
-    return _Telling(shown) if _open or _events else shown
+class _Told:
+    """Progress that is told to the log and the events too: each stage, and now and then how far it is."""
 
-
-class _Telling:
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: Shown, numbers: StageNumbers) -> None:
         self._shown = shown
+        self._numbers = numbers
+        self._name = ""
+        self._number = ""
+        self._began = self._said = time.monotonic()
+        self._pace = Pace(None, self._began)
 
     def stage(self, name: str, total: int | None) -> None:
         """Begin a stage."""
-        tell("stage", name=name, bytes=total)
+        self._name, self._number = name, self._numbers.begin(name)
+        self._began = self._said = time.monotonic()
+        self._pace = Pace(total, self._began)
+        tell("stage", name=name, bytes=total, **self._where())
         for each in _events:
-            each.stage(name, total)
+            each.stage(name, total, self._numbers.place if self._number else None)
         self._shown.stage(name, total)
+
+    def expect_lobs(self, count: int) -> None:
+        """Take the number of LOBs of the stage."""
+        self._pace.lobs = count
+        if isinstance(self._shown, LobProgress):
+            self._shown.expect_lobs(count)
 
     def advance(self, amount: int) -> None:
         """Add bytes done."""
         for each in _events:
             each.advance(amount)
         self._shown.advance(amount)
+        now = time.monotonic()
+        self._pace.add(amount, now)
+        if now - self._said >= _LOGGED_EVERY:
+            self._said = now
+            left = self._pace.left(now)
+            tell(
+                "progress",
+                name=self._name,
+                **self._where(),
+                done=self._pace.done,
+                bytes=self._pace.total,
+                bytes_per_second=round(self._pace.rate(now)),
+                lobs_per_second=self._pace.lob_rate(now),
+                seconds=round(self._pace.elapsed(now)),
+                seconds_left=None if left is None else round(left),
+            )
+
+    def _where(self) -> dict[str, str]:
+        return {"stage": self._number.removeprefix("stage ")} if self._number else {}
 
 
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "good": "1;32", "faint": "2"}
 _EVERY = 10.0  # seconds between plain lines where there is no terminal
+_LOGGED_EVERY = 5.0  # seconds between those in the log
 
 
 def escaped(text: str) -> str:
@@ -395,43 +426,77 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else escaped(str(value))
 
 
-class _Bar:
-    """A progress bar on a terminal: bytes, rate and time left where the total is known."""
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
 
-    def __init__(self) -> None:
+
+class _Bar:
+    """A progress bar on a terminal: bytes and LOBs, their rates, time elapsed and time left."""
+
+    def __init__(self, numbers: StageNumbers | None = None) -> None:
         from rich.console import Console  # noqa: PLC0415 -- heavy: only where a person looks at it
         from rich.progress import (  # noqa: PLC0415
             BarColumn,
             DownloadColumn,
             Progress,
+            ProgressColumn,
             SpinnerColumn,
+            Task,
             TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
         )
+        from rich.text import Text  # noqa: PLC0415
 
+        class Clocks(ProgressColumn):
+            def render(self, task: Task) -> Text:
+                del task
+                return Text(bar.words(), style="progress.elapsed")
+
+        bar = self
+        self._numbers = numbers or StageNumbers("")
+        self._pace = Pace(None, time.monotonic())
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=20),
             DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            Clocks(),
             console=Console(stderr=True, highlight=False, soft_wrap=True, emoji=False),
             transient=True,
         )
         self._task: TaskID | None = None
 
+    def words(self) -> str:
+        """Return the rates and the clocks."""
+        now = time.monotonic()
+        lobs, left = self._pace.lob_rate(now), self._pace.left(now)
+        words = (
+            f"{self._pace.rate(now) / 1e6:.1f} MB/s" if self._pace.done else "",
+            "" if lobs is None else f"{lobs:,} LOBs/s",
+            f"elapsed {_clock(self._pace.elapsed(now))}",
+            "" if left is None else f"left {_clock(left)}",
+        )
+        return "  ".join(filter(None, words))
+
     def stage(self, name: str, total: int | None) -> None:
         if self._task is not None:
             self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(name, total=total)
+        self._pace = Pace(total, time.monotonic())
+        number = self._numbers.begin(name)
+        self._task = self._bar.add_task(f"{number}: {name}" if number else name, total=total)
+
+    def expect_lobs(self, count: int) -> None:
+        self._pace.lobs = count
 
     def advance(self, amount: int) -> None:
         if self._task is not None:
+            self._pace.add(amount, time.monotonic())
             self._bar.advance(self._task, amount)
+
+    def interrupt(self) -> None:
+        """Take the bar away, and say what is done before the run ends."""
+        self._bar.stop()
+        if self._numbers.is_writing:
+            _say(("interrupted: what is unfinished is being removed", ""))
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -444,42 +509,68 @@ class _Bar:
 class _ProgressLines:
     """Plain lines for a log: a stage that lasts says how far it is, now and then."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: StageNumbers | None = None) -> None:
+        self._numbers = numbers or StageNumbers("")
         self._name = ""
-        self._total: int | None = None
-        self._done = 0
-        self._began = self._said = time.monotonic()
+        self._said = time.monotonic()
+        self._pace = Pace(None, self._said)
 
     def stage(self, name: str, total: int | None) -> None:
-        self._name, self._total, self._done = name, total, 0
-        self._began = self._said = time.monotonic()
+        number = self._numbers.begin(name)
+        self._name = f"{name} ({number})" if number else name
+        self._said = time.monotonic()
+        self._pace = Pace(total, self._said)
+
+    def expect_lobs(self, count: int) -> None:
+        self._pace.lobs = count
 
     def advance(self, amount: int) -> None:
-        self._done += amount
         now = time.monotonic()
+        pace = self._pace
+        pace.add(amount, now)
         if now - self._said < _EVERY:
             return
         self._said = now
         from metspack.sizes import shown  # noqa: PLC0415 -- once in a while, and not for what ends at once
 
-        rate = self._done / max(now - self._began, 0.001)
-        line = f"{self._name}: {shown(self._done)} at {rate / 1e6:.1f} MB/s"
-        if self._total and self._done * 100 >= self._total:  # before that, a guess would mean nothing
-            left = timedelta(seconds=max(round((self._total - self._done) / rate), 0))
-            line += f", {min(self._done * 100 // self._total, 100)} %, {left} left"
-        _say((line, ""))
+        percent, lobs, left = pace.percent(), pace.lob_rate(now), pace.left(now)
+        words = (
+            f"{shown(pace.done)} at {pace.rate(now) / 1e6:.1f} MB/s",
+            "" if lobs is None else f"{lobs:,} LOBs/s",
+            "" if percent is None else f"{percent} %",
+            f"elapsed {_clock(pace.elapsed(now))}",
+            "" if left is None else f"left {_clock(left)}",
+        )
+        _say((f"{self._name}: {', '.join(filter(None, words))}", ""))
+
+
+_bars: list[_Bar] = []
+
+
+def interrupt() -> None:
+    """Take the bar away at once: the run was interrupted, and cleans up before it ends."""
+    while _bars:
+        _bars.pop().interrupt()
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Shown]:
+def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
     """Give something to tell progress to: a bar on a terminal, plain lines elsewhere, nothing when quiet.
 
-    The log, if there is one, is told the stages in any case.
+    ``command`` is what numbers its stages. The log, if there is one, is told in any case.
     """
+
+    def told(shown: Shown) -> Shown:
+        return _Told(shown, StageNumbers(command)) if _open else shown
+
     if quiet:
-        yield telling(Silent())
+        yield told(Silent())
     elif _is_terminal(sys.stderr):
-        with _Bar() as bar:
-            yield telling(bar)
+        with _Bar(StageNumbers(command)) as bar:
+            _bars.append(bar)
+            try:
+                yield told(bar)
+            finally:
+                _bars.clear()
     else:
-        yield telling(_ProgressLines())
+        yield told(_ProgressLines(StageNumbers(command)))

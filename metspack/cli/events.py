@@ -54,10 +54,11 @@ class Events:
         seconds = 0 if event == "begin" else round(time.monotonic() - self._began, 3)
         self._write(json.dumps({"event": event, "seconds": seconds, **facts}))
 
-    def stage(self, name: str, total: int | None) -> None:
-        """Tell that a stage began."""
-        self._stage, self._done, self._total = self._stage + 1, 0, total
-        self._tell("stage", stage=self._stage, stages=None, name=name, total=total, unit=_UNIT)
+    def stage(self, name: str, total: int | None, place: tuple[int, int] | None) -> None:
+        """Tell that a stage began; ``place`` is its number and how many there are, None where unknown."""
+        self._stage, stages = place or (self._stage + 1, None)
+        self._done, self._total = 0, total
+        self._tell("stage", stage=self._stage, stages=stages, name=name, total=total, unit=_UNIT)
 
     def advance(self, amount: int) -> None:
         """Tell how far the stage is: the first time at once, then once a second at most."""

@@ -19,7 +19,7 @@ from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsE
 from metspack.files import reading, writing
 from metspack.files.reading import as_paths
 from metspack.model import Finding
-from metspack.progress import Progress
+from metspack.progress import LateStage, Progress
 from metspack.reporting import facts, json, junit, linkgraph, text
 from metspack.reporting.model import Frame, ReportFacts
 from metspack.reporting.store import FindingStore
@@ -202,8 +202,7 @@ class CheckReport(Checking):
         weakref.finalize(self, self._kept.close)
         self._given: int | None = None
         self._rest: Iterator[Finding] | None = None
-        advance = None if progress is None else progress.advance
-        super().__init__(paths, self._looked, advance, as_paths(options.roots))
+        super().__init__(paths, self._looked, roots=as_paths(options.roots))
 
     def __next__(self) -> Finding:
         """Return the next finding."""
@@ -217,11 +216,14 @@ class CheckReport(Checking):
         if self._given is None:
             self._given = 0
             if self._shown is not None:
-                is_weighed = self._looked.level.hashes and self._looked.sample is None
-                self._shown.stage("Checking", weight(self.paths) if is_weighed else None)
+                self._progress = LateStage(self._shown, "Reading METS", "Checking", self._weight).advance
         finding = super().__next__()
         self._kept.add(finding)
         return finding
+
+    def _weight(self) -> int | None:
+        looked = self._looked
+        return None if looked.sample is not None else weight(self.paths, whole=looked.level.hashes)
 
     @property
     def ok(self) -> bool:

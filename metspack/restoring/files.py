@@ -31,7 +31,7 @@ from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import slices
 from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
-from metspack.progress import Progress, Silent
+from metspack.progress import Progress, Silent, begin_lobs
 from metspack.sizes import counted
 from metspack.sources.lobstream import Holdings, OpenHoldings
 
@@ -309,7 +309,7 @@ class _RestoreSlices:
                 break
         self._check_space()
         staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
-        self._progress.stage("Restoring", tally.bytes)
+        begin_lobs(self._progress, "Restoring", tally.bytes, tally.lobs)
         self._is_over = True
 
     def _write_slice(self, number: int, lobs: Iterator[LobRun | LobRef]) -> bool:

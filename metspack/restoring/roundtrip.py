@@ -19,7 +19,7 @@ from metspack.packages.cells import CellTable, InsideLob, altered, is_place, ope
 from metspack.packages.lobs import CellKind, Disagreement, HeldLob, ListedColumns
 from metspack.packages.package import Package
 from metspack.packages.proofs import CellProving, Evidence, Proving
-from metspack.progress import Progress, Silent
+from metspack.progress import Progress, Silent, begin_lobs
 from metspack.resources import json_head
 from metspack.restoring.joining import opened_part, part_blocks
 from metspack.restoring.shards.writing import unrelated
@@ -120,7 +120,7 @@ class Roundtrip(Iterator[Disagreement]):
                 else:
                     self._archives.append(path)
                     yield from self._changed(path)
-            self._progress.stage("Joining LOBs", size)
+            begin_lobs(self._progress, "Joining LOBs", size, files)
             with closing(workers.results(_prove, self._tasks(cells), self._progress.advance)) as proven:
                 for each in proven:
                     yield from self._told(each, self._begun.popleft(), cells)

@@ -34,7 +34,7 @@ from metspack.packages.source import PackagedArchive
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
-from metspack.progress import Progress, Silent
+from metspack.progress import Progress, Silent, begin_lobs
 from metspack.restoring.files import Restored, RestoreOptions, check_restored_space, write_manifests
 from metspack.siard.edits import NewCell, NewCells
 from metspack.siard.entries import is_empty
@@ -261,7 +261,7 @@ class _RestoreWork:
         passage.end()
 
     def _added(self, holdings: OpenHoldings) -> Iterator[Added | AddedRun]:
-        self.progress.stage("Writing the archive", self.found.bytes)
+        begin_lobs(self.progress, "Writing the archive", self.found.bytes, self.found.lobs)
         method = self._method()
         for number in self.found.slices.values():
             for each in slices.runs(slices.path(self.staging.work, number)):
@@ -381,7 +381,7 @@ class _RestoreWork:
             self.renamed.add(column_of(place))
 
     def _place(self, name: str, placements: Placements) -> None:
-        self.progress.stage("Restoring", self.found.bytes)
+        begin_lobs(self.progress, "Restoring", self.found.bytes, self.found.lobs)
         with OpenHoldings(self.source.holdings()) as holdings:
             placing = Placing(
                 holdings,

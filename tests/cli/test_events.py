@@ -62,7 +62,7 @@ def test_progress_comes_once_a_second(here: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("time.monotonic", lambda: next(seconds))
     monkeypatch.setattr("sys.argv", ["metspack", "check", "out"])
     run = events.Events(Path("log"))
-    run.stage("Checking", 100)
+    run.stage("Checking", 100, None)
     for _ in range(16):
         run.advance(1)
     run.end(0)

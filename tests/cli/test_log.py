@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from metspack.cli import console
 from metspack.errors import TargetError
 from metspack.files import writing
 from metspack.resources import __version__
@@ -165,3 +166,47 @@ def test_a_log_in_what_is_read_or_made_is_refused(  # noqa: PLR0917 -- three fix
     assert outcome.err.startswith(f"error: the log {log} {said}\nhint: Choose a place outside it")
     assert tree(here) == before
     metspack.fine("inspect", "N.siard", "--log", "log")
+
+
+def test_a_run_can_be_asked_where_it_is(
+    metspack: Commands, northwind: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_LOGGED_EVERY", -1)
+    assert metspack("build", northwind, "-o", "out", "-j", "1", "--log", "log", "-q").code == 0
+    told = [each for each in events(here / "log") if each["event"] == "progress"]
+    placing = [each for each in told if each["name"] == "Placing"]
+    assert [each["done"] for each in placing] == sorted(each["done"] for each in placing)
+    assert (placing[-1]["stage"], placing[-1]["done"], placing[-1]["bytes"]) == ("3 of 5", 91_839, 91_839)
+    assert placing[-1]["lobs_per_second"] > 0
+    last = next(each for each in reversed(told) if each["name"] == "Checking the new package")
+    assert last["done"] == last["bytes"], "the METS files' bytes are known"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build", "Northwind.siard", "-o", "new", "-j", "1"),
+        ("plan", "Northwind.siard"),
+        ("convert", "out", "-o", "new", "-j", "1"),
+        ("restore", "out", "-o", "new"),
+        ("restore", "out", "-o", "new.siard", "--siard"),
+        ("roundtrip", "out"),
+        ("merge", "csip", "-o", "new"),
+        ("add", "out", "Other.siard"),
+        ("check", "out"),
+    ],
+    ids=lambda words: " ".join(words[:1]),
+)
+def test_every_stage_has_its_number(
+    metspack: Commands, northwind: Path, here: Path, words: tuple[str, ...]
+) -> None:
+    shutil.copy(northwind, here / "Northwind.siard")
+    shutil.copy(northwind, here / "Other.siard")
+    metspack("build", "Northwind.siard", "-o", "out", "-q")
+    metspack("build", "Northwind.siard", "-o", "csip", "--dialect", "csip", "-q")
+    assert metspack(*words, "--log", "log", "-q").code == 0
+    stages = [each["stage"].split(" of ") for each in events(here / "log") if each["event"] == "stage"]
+    numbers = [int(number) for number, _ in stages]
+    assert numbers == sorted(set(numbers))
+    assert len({total for _, total in stages}) == 1
+    assert numbers[-1] <= int(stages[0][1])

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -559,13 +559,17 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
     outcome = metspack("build", northwind, "-o", tmp_path / "out", "-j", "1", "--max-files", "4")
     assert outcome.code == 0
     assert re.search(
-        r"^Placing: [0-9,]+ bytes.* at [0-9.]+ MB/s, [0-9]+ %, [0-9]+:[0-9]{2}:[0-9]{2} left$",
+        r"^Placing \(stage 3 of 5\): [0-9,]+ bytes.* at [0-9.]+ MB/s, [0-9,]+ LOBs/s, [0-9]+ %, "
+        r"elapsed [0-9]+:[0-9]{2}:[0-9]{2}$",
         outcome.err,
         re.MULTILINE,
     )
     assert re.search(
-        r"^Checking the new package: [0-9,]+ bytes.* at [0-9.]+ MB/s$", outcome.err, re.MULTILINE
+        r"^Checking the new package \(stage 5 of 5\): [0-9,]+ bytes.* MB/s, [0-9]+ %, elapsed .*[0-9]$",
+        outcome.err,
+        re.MULTILINE,
     )
+    assert re.search(r"^Checking the new .* 100 %, ", outcome.err, re.MULTILINE)
 
 
 def test_progress_is_a_bar_on_a_terminal(
@@ -575,7 +579,8 @@ def test_progress_is_a_bar_on_a_terminal(
     monkeypatch.setenv("FORCE_COLOR", "1")  # so that Rich takes it for a terminal too
     outcome = metspack("build", northwind, "-o", tmp_path / "out", "-j", "1")
     assert outcome.code == 0
-    assert "Placing" in outcome.err
+    assert "stage 3 of 5: Placing" in outcome.err
+    assert "elapsed 0:00:0" in outcome.err
     assert "\x1b[?25h" in outcome.err, "the cursor is shown again"
     assert metspack("build", northwind, "-o", tmp_path / "quiet", "-q").err == ""
 
@@ -625,6 +630,28 @@ def test_no_output_at_all(metspack: Commands, northwind: Path, monkeypatch: pyte
         "error: cannot write the result: stdout is closed",
     )
     assert metspack("plan", northwind, "-q").code == 0
+
+
+def test_an_interruption_takes_the_bar_away_before_the_cleaning_up(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any) -> None:
+        arguments[-1].stage("Placing", 10)
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        finally:
+            console.info("cleaning up")
+
+    monkeypatch.setattr(build, "build", interrupted)
+    monkeypatch.setattr(console, "_is_terminal", lambda _stream: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    outcome = metspack("build", "x.siard", "-o", tmp_path / "out")
+    assert outcome.code == 130
+    shown, _, after = outcome.err.partition("interrupted: what is unfinished is being removed\n")
+    assert "stage 3 of 5: Placing" in shown
+    assert "cleaning up" in after
+    assert "Placing" not in after
 
 
 def test_a_bar_that_has_no_stage_yet_takes_bytes() -> None:

@@ -61,6 +61,6 @@ def add(
 
     settings = options.build_options(division, archive, locations, naming, proof, jobs=jobs)
     common.warn_of_limits(settings.limits)
-    with console.progress(quiet=quiet) as progress:
+    with console.progress("add", quiet=quiet) as progress:
         built = add_archive(package, source, settings, representation, progress)
     tell(built, package, verify=settings.verify, json_output=json_output, quiet=quiet, added=True)

@@ -90,7 +90,7 @@ def build(
         given += ["--if-exists"] if if_exists != "fail" else []
         _refuse("--in-place", given, "It leaves segments and archive as they are")
         settings = options.package_options(description, locations)
-        with console.progress(quiet=quiet) as progress:
+        with console.progress("in place", quiet=quiet) as progress:
             described = inplace.describe_in_place(source, settings, progress)
         _tell_in_place(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
         return
@@ -106,7 +106,7 @@ def build(
 
         check_existing(output, objid_of(source, made), made.budgets, json_output=json_output, quiet=quiet)
         return
-    with console.progress(quiet=quiet) as progress:
+    with console.progress("build", quiet=quiet) as progress:
         built = built_by(source, output, made, progress)
     tell(built, output, verify=made.verify, json_output=json_output, quiet=quiet)
 

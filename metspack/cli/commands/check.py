@@ -396,12 +396,17 @@ def _run_check(
 ) -> tuple[Checking, Interrupted | None]:
     """Run a check, whose findings are kept; returns what ended it before its time as well."""
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
+    from metspack.progress import LateStage  # noqa: PLC0415
 
-    with console.progress(quiet=quiet) as progress:
-        is_shown = not quiet or bool(console.followed())
-        is_weighed = looking.level.hashes and looking.sample is None and is_shown
-        progress.stage("Checking", checking.weight(packages) if is_weighed else None)
-        run = checking.Checking(packages, looking, progress.advance, roots, observer)
+    with console.progress("check", quiet=quiet) as progress:
+        is_weighed = looking.sample is None and (not quiet or bool(console.followed()))
+        late = LateStage(
+            progress,
+            "Reading METS",
+            "Checking",
+            lambda: checking.weight(packages, whole=looking.level.hashes) if is_weighed else None,
+        )
+        run = checking.Checking(packages, looking, late.advance, roots, observer)
         return run, _take_findings(run, kept)
 
 

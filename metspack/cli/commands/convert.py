@@ -60,6 +60,6 @@ def convert(
         objid = building_convert.objid_of(package, settings)
         check_existing(output, objid, settings.budgets, json_output=json_output, quiet=quiet)
         return
-    with console.progress(quiet=quiet) as progress:
+    with console.progress("convert", quiet=quiet) as progress:
         built = building_convert.convert_package(package, output, settings, progress)
     tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

@@ -78,7 +78,7 @@ def merge(
 
         check_existing(output, objid or "", settings.budgets, json_output=json_output, quiet=quiet)
         return
-    with console.progress(quiet=quiet) as progress:
+    with console.progress("merge", quiet=quiet) as progress:
         made = merging.merge_ips(containers, output, settings, progress, jobs=jobs)
     _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
 

@@ -109,7 +109,7 @@ def plan(
         budgets=common.budgets(budget),
     )
     common.warn_of_limits(settings.limits)
-    with console.progress(quiet=quiet) as progress:
+    with console.progress("plan", quiet=quiet) as progress:
         draft = building_draft.drafted(source, settings, progress)
     for each in draft.warnings:
         console.warning(each)

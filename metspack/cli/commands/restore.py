@@ -113,7 +113,7 @@ def restore(  # noqa: PLR0917 -- a command's options
             hint="LOBs inside the archive need no lobFolder: leave --lob-folder-style out.",
         )
     _check(output, siard=siard, into=into, only=only, accept=accept)
-    with console.progress(quiet=quiet) as progress:
+    with console.progress("restore siard" if siard else "restore", quiet=quiet) as progress:
         if siard:
             restored = archives.restore_archive(package, output, where, settings, progress)
         else:

@@ -43,7 +43,7 @@ def roundtrip(
     from metspack.restoring.roundtrip import proven  # noqa: PLC0415
 
     budgets = common.budgets(budget)
-    with Package(package, budgets) as opened, console.progress(quiet=quiet) as progress:
+    with Package(package, budgets) as opened, console.progress("roundtrip", quiet=quiet) as progress:
         proof = proven(opened, progress, budgets, jobs)
         if json_output:
             _document(package, proof)
