@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,6 +46,7 @@ from metspack.reporting import inspection as reporting_inspection
 from metspack.reporting.formats import CheckReport
 from metspack.reporting.inspection import InspectionReport
 from metspack.reporting.linkgraph import LinkReport
+from metspack.reporting.model import Provenance
 from metspack.restoring import joining
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
 from metspack.restoring.roundtrip import RoundtripReport, proven
@@ -168,18 +169,19 @@ class Reportable(Protocol):
         """Return it as data for JSON."""
 
 
-def report(result: Reportable, target: StrPath | Sequence[StrPath]) -> None:
+def report(result: Reportable, target: StrPath | Sequence[StrPath], *, with_provenance: bool = True) -> None:
     """Write the report of a check at ``target``, or at each of several; other results as ``.json`` only.
 
     The form follows from the name's ending: .html, .json, .jsonl, .sarif, .txt, or .xml for JUnit. An earlier
-    report of the same form is replaced, another file never. What .html, .txt and .xml tell of the package
+    report of the same form is replaced, another file never. With ``with_provenance`` .html and .txt say when,
+    where and by whom the package was checked, and its path. What .html, .txt and .xml tell of the package
     itself is gathered while it is checked: of a check that has begun already it is read once more. Raises
     ``ConfigError`` for an ending that is none of these and for a report inside the package, and
     ``TargetError`` where it cannot be written.
     """
     targets = as_paths(target)
     if isinstance(result, CheckReport):
-        result.write(targets)
+        result.write(targets, _provenance(result.paths) if with_provenance else Provenance())
         return
     for each in targets:
         if each.suffix.lower() != ".json":
@@ -192,6 +194,15 @@ def report(result: Reportable, target: StrPath | Sequence[StrPath]) -> None:
         check_vacant(each)
         with writing.NewFile(each) as file:
             file.write(block)
+
+
+def _provenance(paths: Iterable[StrPath]) -> Provenance:
+    return Provenance(
+        checked=clock.now(os.environ),
+        host=clock.host(),
+        operator=clock.operator(),
+        paths=tuple(os.path.abspath(each) for each in paths),
+    )
 
 
 def explain(code: str) -> Explanation:

@@ -95,9 +95,8 @@ class Built:
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
     ``linked`` of the ``files`` are hard links, None where none was to be. ``trusted`` are the numbers of
     ``manifests.TrustedTotals``, None where all checksums were computed. ``readers`` tells which programs find
-    the LOBs outside; None where there is no archive, or none. ``unopened`` are the archives that no reader of
-    their version of SIARD opens. ``made_of`` are the facts of the source, ``children`` the segments as IPs, in
-    the order of the parent.
+    the LOBs outside; None where there is no archive, or none. ``unopened`` are the archives that no reader
+    opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of the parent.
     """
 
     target: Path

@@ -21,7 +21,7 @@ from metspack.files.reading import as_paths
 from metspack.model import Finding
 from metspack.progress import LateStage, Progress
 from metspack.reporting import facts, json, junit, linkgraph, text
-from metspack.reporting.model import Frame, ReportFacts
+from metspack.reporting.model import Frame, Provenance, ReportFacts
 from metspack.reporting.store import FindingStore
 
 Blocks = Callable[..., Iterator[str]]
@@ -242,7 +242,7 @@ class CheckReport(Checking):
         parsed: dict[str, Any] = loads("".join(json.document(self._frame(), self._kept)))
         return parsed
 
-    def write(self, targets: Sequence[Path]) -> None:
+    def write(self, targets: Sequence[Path], provenance: Provenance) -> None:
         """Write reports, their forms by the names' endings; see ``report``."""
         report = self
         if any(each.suffix.lower() in _FIGURED for each in targets) and self._observer is None:
@@ -253,7 +253,7 @@ class CheckReport(Checking):
         folders = [each if each.is_dir() else each.parent for each in unpacked]
         with ReportFiles(targets, folders) as files:
             report._end()
-            files.write(report._frame(), report._kept, report._folders)
+            files.write(report._frame(provenance), report._kept, report._folders)
 
     def _end(self) -> None:
         if self._rest is not None:
@@ -269,7 +269,7 @@ class CheckReport(Checking):
         self._folders.update({each: Path(each) for each in checked.places.given.values()})
         self._figures.append(facts.facts_of(checked, self._looked.level))
 
-    def _frame(self) -> Frame:
+    def _frame(self, provenance: Provenance | None = None) -> Frame:
         return Frame(
             path=", ".join(map(str, self.paths)),
             level=self._looked.level.value,
@@ -277,4 +277,5 @@ class CheckReport(Checking):
             sample=self._looked.sample,
             created=self._created,
             facts=facts.together(self._figures),
+            provenance=provenance or Provenance(),
         )
