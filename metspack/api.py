@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,7 +46,6 @@ from metspack.reporting import inspection as reporting_inspection
 from metspack.reporting.formats import CheckReport
 from metspack.reporting.inspection import InspectionReport
 from metspack.reporting.linkgraph import LinkReport
-from metspack.reporting.model import Provenance
 from metspack.restoring import joining
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
 from metspack.restoring.roundtrip import RoundtripReport, proven
@@ -181,7 +180,7 @@ def report(result: Reportable, target: StrPath | Sequence[StrPath], *, with_prov
     """
     targets = as_paths(target)
     if isinstance(result, CheckReport):
-        result.write(targets, _provenance(result.paths) if with_provenance else Provenance())
+        result.write(targets, with_provenance=with_provenance)
         return
     for each in targets:
         if each.suffix.lower() != ".json":
@@ -194,15 +193,6 @@ def report(result: Reportable, target: StrPath | Sequence[StrPath], *, with_prov
         check_vacant(each)
         with writing.NewFile(each) as file:
             file.write(block)
-
-
-def _provenance(paths: Iterable[StrPath]) -> Provenance:
-    return Provenance(
-        checked=clock.now(os.environ),
-        host=clock.host(),
-        operator=clock.operator(),
-        paths=tuple(os.path.abspath(each) for each in paths),
-    )
 
 
 def explain(code: str) -> Explanation:

@@ -46,6 +46,7 @@ LONG: Mapping[str, str] = {
     "metspack.building.placing": "every way of placing LOBs, alone or in runs, copied or linked",
     "metspack.building.segments": "the work on segments: placed whole or in stretches, and described",
     "metspack.building.manifests": "every list of checksums: those written, and those trusted",
+    "metspack.cli.commands.check": "the options of a check, its run, and what is printed and filed of it",
     "metspack.cli.console": "all that a run prints: results as text and JSON, errors, progress, its log",
     "metspack.checking.archives.archive": "all that is asked of one archive in a package",
     "metspack.checking.archives.lobsearch": "the checker's own search for LOBs, apart from the reader's",

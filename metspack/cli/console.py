@@ -557,11 +557,11 @@ def interrupt() -> None:
 def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
     """Give something to tell progress to: a bar on a terminal, plain lines elsewhere, nothing when quiet.
 
-    ``command`` is what numbers its stages. The log, if there is one, is told in any case.
+    ``command`` is what numbers its stages. The log and the events, if there are any, are told in any case.
     """
 
     def told(shown: Shown) -> Shown:
-        return _Told(shown, StageNumbers(command)) if _open else shown
+        return _Told(shown, StageNumbers(command)) if _open or _events else shown
 
     if quiet:
         yield told(Silent())

@@ -12,6 +12,7 @@ from json import loads
 from pathlib import Path
 from typing import Any, Self
 
+from metspack import clock
 from metspack.checking import Checked, Checking, weight
 from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
@@ -242,7 +243,7 @@ class CheckReport(Checking):
         parsed: dict[str, Any] = loads("".join(json.document(self._frame(), self._kept)))
         return parsed
 
-    def write(self, targets: Sequence[Path], provenance: Provenance) -> None:
+    def write(self, targets: Sequence[Path], *, with_provenance: bool = True) -> None:
         """Write reports, their forms by the names' endings; see ``report``."""
         report = self
         if any(each.suffix.lower() in _FIGURED for each in targets) and self._observer is None:
@@ -253,7 +254,7 @@ class CheckReport(Checking):
         folders = [each if each.is_dir() else each.parent for each in unpacked]
         with ReportFiles(targets, folders) as files:
             report._end()
-            files.write(report._frame(provenance), report._kept, report._folders)
+            files.write(report._frame(with_provenance=with_provenance), report._kept, report._folders)
 
     def _end(self) -> None:
         if self._rest is not None:
@@ -269,7 +270,7 @@ class CheckReport(Checking):
         self._folders.update({each: Path(each) for each in checked.places.given.values()})
         self._figures.append(facts.facts_of(checked, self._looked.level))
 
-    def _frame(self, provenance: Provenance | None = None) -> Frame:
+    def _frame(self, *, with_provenance: bool = False) -> Frame:
         return Frame(
             path=", ".join(map(str, self.paths)),
             level=self._looked.level.value,
@@ -277,5 +278,13 @@ class CheckReport(Checking):
             sample=self._looked.sample,
             created=self._created,
             facts=facts.together(self._figures),
-            provenance=provenance or Provenance(),
+            provenance=self._provenance() if with_provenance else Provenance(),
+        )
+
+    def _provenance(self) -> Provenance:
+        return Provenance(
+            checked=clock.now(os.environ),
+            host=clock.host(),
+            operator=clock.operator(),
+            paths=tuple(os.path.abspath(each) for each in self.paths),
         )

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,8 @@ class Commands:
     def __call__(self, *arguments: str | Path) -> Outcome:
         self._monkeypatch.setattr(sys, "argv", ["metspack", *map(str, arguments)])
         self._capsys.readouterr()
-        code = cli._run()
+        with handlers_put_back():
+            code = cli._run()
         said = self._capsys.readouterr()
         return Outcome(code=code, out=said.out, err=said.err)
 
@@ -87,11 +89,20 @@ def metspack(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 @pytest.fixture
 def signals() -> Iterator[None]:
     """Puts back the handlers that the command line replaces."""
+    with handlers_put_back():
+        yield
+
+
+@contextmanager
+def handlers_put_back() -> Iterator[None]:
+    """Put back, at the end of the block, the handlers of signals that there were before."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.getsignal(number) for number in numbers]
-    yield
-    for number, handler in zip(numbers, before, strict=True):
-        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -219,7 +219,7 @@ def check(
     report: Annotated[
         list[Path] | None,
         option(
-            "-o --report --output FILE",
+            "--report -o --output FILE",
             "Also write a report; its suffix chooses the format: .html, .json, .jsonl, .sarif, "
             ".txt, .xml (JUnit). An earlier report is replaced. Repeatable.",
             _REPORTS,
