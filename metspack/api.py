@@ -180,7 +180,7 @@ def report(result: Reportable, target: StrPath | Sequence[StrPath], *, with_prov
     """
     targets = as_paths(target)
     if isinstance(result, CheckReport):
-        result.write(targets, with_provenance=with_provenance)
+        result.write(targets, clock.now(os.environ) if with_provenance else "")
         return
     for each in targets:
         if each.suffix.lower() != ".json":

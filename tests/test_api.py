@@ -27,6 +27,7 @@ from metspack import (
     RestoreOptions,
     Severity,
     Split,
+    clock,
 )
 from tests import siards
 from tests.cli.conftest import Commands
@@ -378,8 +379,10 @@ def test_a_report_is_the_one_of_the_command(
 
 @pytest.mark.parametrize("ending", ["txt", "html"])
 def test_a_page_has_its_figures_whenever_it_is_asked_for(
-    northwind: Path, tmp_path: Path, ending: str
+    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
+    monkeypatch.setattr(clock, "host", lambda: "reading-room-4")
     out = tmp_path / "out"
     metspack.build(northwind, out, SMALL)
     next(out.rglob("record3.bin")).unlink()
@@ -390,6 +393,10 @@ def test_a_page_has_its_figures_whenever_it_is_asked_for(
     metspack.report(found, late)
     assert "F001" in early.read_text() == late.read_text()
     assert ending == "txt" or "44,021" in early.read_text()
+    assert all(each in early.read_text() for each in ("2016-02-23 00:00:00 UTC", "reading-room-4", str(out)))
+    without = tmp_path / f"without.{ending}"
+    metspack.report(found, without, with_provenance=False)
+    assert "reading-room-4" not in without.read_text()
 
 
 def test_results_are_the_json_of_the_commands(

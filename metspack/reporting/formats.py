@@ -243,8 +243,11 @@ class CheckReport(Checking):
         parsed: dict[str, Any] = loads("".join(json.document(self._frame(), self._kept)))
         return parsed
 
-    def write(self, targets: Sequence[Path], *, with_provenance: bool = True) -> None:
-        """Write reports, their forms by the names' endings; see ``report``."""
+    def write(self, targets: Sequence[Path], checked: str = "") -> None:
+        """Write reports, their forms by the names' endings; see ``report``.
+
+        With the time ``checked`` they tell where and by whom as well.
+        """
         report = self
         if any(each.suffix.lower() in _FIGURED for each in targets) and self._observer is None:
             if self._given is not None:  # what was read without the figures for them is read again
@@ -254,7 +257,7 @@ class CheckReport(Checking):
         folders = [each if each.is_dir() else each.parent for each in unpacked]
         with ReportFiles(targets, folders) as files:
             report._end()
-            files.write(report._frame(with_provenance=with_provenance), report._kept, report._folders)
+            files.write(report._frame(checked), report._kept, report._folders)
 
     def _end(self) -> None:
         if self._rest is not None:
@@ -270,7 +273,7 @@ class CheckReport(Checking):
         self._folders.update({each: Path(each) for each in checked.places.given.values()})
         self._figures.append(facts.facts_of(checked, self._looked.level))
 
-    def _frame(self, *, with_provenance: bool = False) -> Frame:
+    def _frame(self, checked: str = "") -> Frame:
         return Frame(
             path=", ".join(map(str, self.paths)),
             level=self._looked.level.value,
@@ -278,12 +281,12 @@ class CheckReport(Checking):
             sample=self._looked.sample,
             created=self._created,
             facts=facts.together(self._figures),
-            provenance=self._provenance() if with_provenance else Provenance(),
+            provenance=self._provenance(checked) if checked else Provenance(),
         )
 
-    def _provenance(self) -> Provenance:
+    def _provenance(self, checked: str) -> Provenance:
         return Provenance(
-            checked=clock.now(os.environ),
+            checked=checked,
             host=clock.host(),
             operator=clock.operator(),
             paths=tuple(os.path.abspath(each) for each in self.paths),
