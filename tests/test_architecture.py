@@ -60,6 +60,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.links.links": "one walk from METS to METS, each way of linking beside the others",
     "metspack.checking.opening": "what can be named to be checked, and what all else that is named is",
     "metspack.packages.listing": "one list of LOBs: by cells, by METS, of a segment, with all digests",
+    "metspack.merging.merge": "one merge from METS to publication, and the copying of its files in processes",
     "metspack.merging.datafiles": "every data file of a merge: in runs, and one by one where that is needed",
     "metspack.checking.options": "every option of a check, read from what a person gives",
     "metspack.checking.run": "the order of a check: what is looked at whole, each step, what bytes tell",

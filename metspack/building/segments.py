@@ -308,7 +308,7 @@ def _describe_together(task: SegmentTask, stretches: Sequence[TaskPlaced]) -> Ta
         for label in labels:
             with open(reading.opened(placed_path(task.work, label)), "rb", closefd=True) as lines:
                 for line in lines:
-                    placements.add(filetable.placed_of(line))
+                    placements.add(filetable.placed_of(line.decode()))
         child = describe(placements, spot, task)
     with writing.NewFile(digests_path(task.work, task.number)) as digests:
         for label in labels:

@@ -206,10 +206,12 @@ class _SegmentReader:
             self._read(content)
             opening = profiles.opening(content.blocks())
         self._check_ids()
-        self._check_folder(size)
+        if look.of_folder:
+            self._check_folder(size)
         self._stated = self._all_stated()
         stretches = () if look.pack else tuple(self._stretches(self._stated))
-        self._check_metadata(self._stated)
+        if look.of_metadata:
+            self._check_metadata(self._stated)
         segment = AgreedSegment(
             mets=look.mets,
             data=look.data,
@@ -227,7 +229,7 @@ class _SegmentReader:
             outline=self._outline(),
             are_placed=self._survey is not None and are_placed(look.folder, self._held_names()),
         )
-        return segment, tuple(self._columns())
+        return segment, tuple(self._columns()) if look.of_folder else ()
 
     def _held_names(self) -> Iterator[str]:
         """Yield the names of all files but archives."""

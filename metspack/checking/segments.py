@@ -79,7 +79,8 @@ class SegmentLook:
 
     ``mets`` is that of its METS, ``data`` that of the folder whose files this lists: its own, or of a
     representation that below it; ``pack`` is the zip file that holds it, if one does. ``manifests`` are the
-    algorithms of those that the package has.
+    algorithms of those that the package has. ``of_folder`` and ``of_metadata`` tell whether it is compared
+    with the files in the folder, and with the metadata files that the METS names.
     """
 
     root: Path
@@ -88,6 +89,8 @@ class SegmentLook:
     manifests: tuple[str, ...]
     budgets: Budgets
     pack: bytes = b""
+    of_folder: bool = True
+    of_metadata: bool = True
 
     @property
     def folder(self) -> bytes:
@@ -98,6 +101,10 @@ class SegmentLook:
     def is_representation(self) -> bool:
         """Whether its METS lies above its data."""
         return self.data != self.folder
+
+    def shared(self) -> tuple[SegmentLook, SegmentLook]:
+        """Return the same look in two, for two processes; the longer one first."""
+        return replace(self, of_folder=False), replace(self, of_metadata=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,10 +296,14 @@ class Agreement(tempdb.Scratch):
         self._start(files=size // _LINE_OF_USUAL_LENGTH, size=0)
         # Not in this process, even if there is one look alone: what is held for it goes with its process.
         is_apart = self._workers.jobs > 1
-        for each in self._workers.begin(look, looks, progress, is_growing=is_apart).results():
-            if each is None:
+        if len(looks) < self._workers.jobs:
+            looks = [half for each in looks for half in each.shared()]
+        begun = self._workers.begin(look, looks, progress, is_growing=is_apart)
+        for each, result in zip(looks, begun.results(), strict=True):
+            if result is None:
                 return
-            self._take(*each)
+            if each.of_folder:
+                self._take(*result)
         self.is_whole = bool(self.segments)
 
     def take_package(self, package: AgreedSegment) -> None:

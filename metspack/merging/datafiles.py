@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
 
 from metspack import safexml
-from metspack.containers.ipreader import OpenPacks
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb
@@ -29,7 +27,6 @@ from metspack.merging.ips import (
     is_kept,
     is_made_anew,
     proven,
-    read_ips,
     read_mets,
     said_of_mets,
     stated,
@@ -47,6 +44,7 @@ from metspack.processes import ThreadedHashers
 from metspack.uris import shown
 
 _EXAMPLES = 3
+_KEEPING = "the files of the containers"
 # The data files among what the METS documents list: "container" counts the IPs, "path" is below data.
 _DATA_TABLE = """CREATE TABLE data (n INTEGER PRIMARY KEY, entry INTEGER NOT NULL UNIQUE, container INTEGER,
     path TEXT UNIQUE, xml_id TEXT UNIQUE)"""
@@ -83,14 +81,15 @@ _VIEW = """CREATE VIEW data_file AS SELECT d.n, d.container, d.path, d.xml_id, e
     AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of, CAST(e.seq AS INTEGER) AS seq,
     coalesce(r.files, 1) AS files, r.columns FROM data d JOIN entry e ON e.id = d.entry
 LEFT JOIN run r ON r.entry = d.entry"""
-_COLUMNS = f"""columns, container, mets, algorithm, part_of, format, path, xml_id,
+_COLUMNS = f"""n, files, columns, container, mets, algorithm, part_of, format, path, xml_id,
     coalesce(nullif(media, ''), '{DEFAULT}'), size, digest, seq, line"""
 _PARTS = "SELECT 1 FROM data_file WHERE part_of <> '' LIMIT 1"
-_IN_ORDER = f"SELECT {_COLUMNS} FROM data_file ORDER BY n"  # noqa: S608
+_IN_ORDER = f"SELECT {_COLUMNS} FROM data_file WHERE n > ? ORDER BY n"  # noqa: S608
+_NEXT = f"{_IN_ORDER} LIMIT 20"
 # The parts of a LOB one after the other, where its first part is: then the whole can be hashed as they go.
 _ORDERED = f"""SELECT {_COLUMNS} FROM (
     SELECT *, CASE part_of WHEN '' THEN n ELSE min(n) OVER (PARTITION BY part_of) END AS turn FROM data_file
-) ORDER BY turn, CASE part_of WHEN '' THEN 0 ELSE seq END, n"""  # noqa: S608
+) WHERE turn > ? ORDER BY turn, CASE part_of WHEN '' THEN 0 ELSE seq END, n"""  # noqa: S608
 _ARCHIVES = f"SELECT {_COLUMNS} FROM data_file WHERE path LIKE '%{SIARD}' ORDER BY n LIMIT 2"  # noqa: S608
 _UNLISTED = """SELECT g.key FROM json_each(?2) g
 WHERE NOT EXISTS (SELECT 1 FROM data d WHERE d.path = g.value AND d.container = ?1) ORDER BY g.key LIMIT 1"""
@@ -171,6 +170,11 @@ class DataRun:
 _OF_FILES = ("paths", "ids", "media_types", "sizes", "digests", "sequences", "lines")
 
 
+_DIGITS = "0123456789"
+_MOST_EXTENTS = 200_000  # runs of files, whose first and last names are held
+_Extent = tuple[str, tuple[int, str], tuple[int, str]]
+
+
 class DoubtfulError(Exception):
     """Files of which many together do not tell enough: they are to be looked at one by one."""
 
@@ -179,9 +183,6 @@ _RUN_TABLE = "CREATE TABLE run (entry INTEGER PRIMARY KEY, files INTEGER, column
 _PUT_RUN = "INSERT INTO run VALUES (?, ?, ?)"
 _PUT_PLACE = """INSERT INTO entry (mets, kind, part, size, algorithm, path, child, line)
     VALUES (?, 'run', 0, ?, ?, ?, 0, ?)"""
-_TAKEN = ("path", "xml_id")  # what no two data files may have in common
-_NOTE = "INSERT INTO taken_{} VALUES (?)"
-_TWICE = "SELECT 1 FROM taken_{} GROUP BY hash HAVING count(*) > 1 LIMIT 1"
 
 
 class DataTables(MetsTables):
@@ -197,23 +198,33 @@ class DataTables(MetsTables):
         self.are_together = together
         self.files = 0
         self._listed: Counter[str] = Counter()
+        # Of each run of paths, and of IDs: what they begin with, the least, the last.
+        self._extents: tuple[list[_Extent], list[_Extent]] = [], []
         self.execute(_RUN_TABLE)
-        for name in _TAKEN:
-            self.execute(f"CREATE TABLE taken_{name} (hash INTEGER)")
 
     def note(self, container: str, paths: Sequence[str], ids: Sequence[str]) -> None:
-        """Note data files of a container by path and ID."""
-        hashes = [*map(hash, paths)]
-        self._listed[container] += sum(hashes)
+        """Note data files of a container, all in one folder, by path and ID."""
+        self._listed[container] += sum(map(hash, paths))
         self.files += len(paths)
-        for name, found in zip(_TAKEN, (hashes, map(hash, ids)), strict=True):
-            with tempdb.explained("the index of the package"):
-                self._database.executemany(_NOTE.format(name), zip(found))
+        stem = ids[0].rstrip(_DIGITS)
+        if {each.rstrip(_DIGITS) for each in ids} != {stem}:
+            raise DoubtfulError
+        folder = paths[0].rpartition("/")[0]
+        for extents, above, names in zip(self._extents, (folder, stem), (paths, ids), strict=True):
+            if len(set(names)) < len(names) or len(extents) == _MOST_EXTENTS:
+                raise DoubtfulError
+            ordered = [*zip(map(len, names), names, strict=True)]
+            extents.append((above, min(ordered), max(ordered)))
 
     def check_once(self) -> None:
-        """Raise ``DoubtfulError`` unless each path and each ID was noted once."""
-        if any(self.row(_TWICE.format(name)) is not None for name in _TAKEN):
-            raise DoubtfulError
+        """Raise ``DoubtfulError`` unless it is plain that each path and each ID was noted once.
+
+        That is so where those of one folder, or with one beginning, come run by run in their order.
+        """
+        for extents in self._extents:
+            extents.sort()
+            if any(one[0] == two[0] and one[2] >= two[1] for one, two in pairwise(extents)):
+                raise DoubtfulError
 
     def see(self, container: str, paths: Iterable[str]) -> None:
         """Take note of data files that a container has."""
@@ -245,12 +256,12 @@ class DataTables(MetsTables):
         media = run.columns.get("mimetype") or [fact.mimetype or ""] * run.count
         ids, _, lines, sizes, digests, _, _ = zip(*files.rows, strict=True)
         paths = [each[len(above) :] for each in places]
-        self.note(names[0], paths, ids)
         self.flush()
         rows = zip(paths, ids, [each or DEFAULT for each in media], sizes, digests, lines, strict=True)
         while batch := list(islice(rows, LONGEST)):
             for _, alike in groupby(batch, lambda row: (row[0].rpartition("/")[0], row[3] <= SMALL)):
                 columns = [*zip(*alike, strict=True)]
+                self.note(names[0], columns[0], columns[1])
                 path, *_, size, _, line = columns
                 place = self.execute(
                     _PUT_PLACE, document.number, sum(size), files.algorithm, above + path[0], line[0]
@@ -273,32 +284,37 @@ def _unpacked(text: str) -> list[Sequence[Any]]:
 class DataFiles:
     """All data files of containers, as their METS in the tables list them.
 
-    ``containers`` begin with the parent; the METS of their representations are read by this, and ``seen`` is
-    called with the number of files so far. Raises ``DoubtfulError`` as ``DataTables`` does, and
-    ``SourceError`` when two files have the same path or ID (AIP2), when one has no digest or is listed by
-    nobody, and when a METS is not what another says of it.
+    ``containers`` begin with the parent. Their METS are read by ``read``, which raises ``DoubtfulError`` as
+    ``DataTables`` does, and ``SourceError`` when two files have the same path or ID (AIP2), when one has no
+    digest or is listed by nobody, and when a METS is not what another says of it. ``count`` files are known.
     """
 
-    def __init__(
-        self, containers: Sequence[GivenIp], tables: DataTables, seen: Callable[[int], object]
-    ) -> None:
+    def __init__(self, containers: Sequence[GivenIp], tables: DataTables) -> None:
         self._containers = containers
         self._tables = tables
-        self._seen = seen
         self._mets: dict[int, Path] = {}  # where the documents lie, by their numbers in the tables
         self._of_parent: list[int] = []
-        self.left_out = 0
+        self.left_out = self.count = 0
         self.examples: tuple[str, ...] = ()
         self.unproven: list[Path] = []
         tables.execute(_DATA_TABLE)
         tables.execute(_VIEW)
+
+    def read(self) -> Iterator[None]:
+        """Read what the METS of the containers list, and compare it with what these hold; yield after each.
+
+        Nothing else is asked of a container that was not read.
+        """
+        containers, tables = self._containers, self._tables
         # Made for this alone: it would have every file of every representation.
         tables.execute("CREATE INDEX entry_id ON entry (xml_id, mets)")
         said = [None, *(said_of_mets(tables, containers[0], each) for each in containers[1:])]
         tables.execute("DROP INDEX entry_id")
         for number, container in enumerate(containers):
-            self._take(number, container, said[number])
-            self._find(number, container)
+            with tempdb.explained(_KEEPING):
+                self._take(number, container, said[number])
+                self._find(number, container)
+            yield
         if tables.are_together:
             tables.check_once()
 
@@ -307,20 +323,27 @@ class DataFiles:
         """The representation's name in all containers, None when none has one."""
         return next((each.representations[0] for each in self._containers if each.representations), None)
 
-    def runs(self) -> Iterator[DataRun]:
-        """Yield the files in the order of containers and of their METS, the parts of a LOB together."""
-        return self._runs(_IN_ORDER if self._tables.row(_PARTS) is None else _ORDERED)
+    def runs(self, after: int = 0) -> Iterator[DataRun]:
+        """Yield the files in the order of containers and of their METS, the parts of a LOB together.
 
-    def _runs(self, sql: str) -> Iterator[DataRun]:
-        rows = self._tables.rows(sql)
-        while batch := list(islice(rows, LONGEST)):
+        Those up to the number ``after`` are left out, none of which is a part.
+        """
+        sql = _IN_ORDER if self._tables.row(_PARTS) is None else _ORDERED
+        return (run for _, run in self._runs(sql, after))
+
+    def next_runs(self, after: int) -> Iterator[tuple[int, DataRun]]:
+        """Yield some of the files behind a number as METS have them, each run with the number of its last."""
+        return self._runs(_NEXT, after)
+
+    def _runs(self, sql: str, *values: object) -> Iterator[tuple[int, DataRun]]:
+        for batch in _lots(self._tables.rows(sql, *values)):
             for _, alike in groupby(batch, _alike):
                 files = list(alike)
-                packed, container, mets, algorithm, part_of, kind, *_ = files[0]
+                _, _, packed, container, mets, algorithm, part_of, kind, *_ = files[0]
                 columns: Sequence[Sequence[Any]] = [*zip(*files, strict=True)][-len(_OF_FILES) :]
                 if packed is not None:
                     columns = _unpacked(packed)
-                yield DataRun(
+                run = DataRun(
                     ip=self._containers[container].ip,
                     representation=self.representation or "",
                     mets=self._mets[mets],
@@ -329,10 +352,11 @@ class DataFiles:
                     format=format_in(kind),
                     **dict(zip(_OF_FILES, columns, strict=True)),
                 )
+                yield files[-1][0], run
 
     def archives(self) -> list[DataFile]:
         """Return the first SIARD archives among the files, two at the most."""
-        return [run.file(number) for run in self._runs(_ARCHIVES) for number in range(len(run))]
+        return [run.file(number) for _, run in self._runs(_ARCHIVES) for number in range(len(run))]
 
     def amounts(self) -> tuple[int, int]:
         """Return how many files there are, and their bytes together."""
@@ -411,7 +435,7 @@ class DataFiles:
         if self._tables.are_together:
             for place, identifier in list(self._tables.rows(_ADDED, before)):
                 self._tables.note(folder, [place], [identifier])
-        self._seen(max(last, self._tables.files))
+        self.count = max(last, self._tables.files)
 
     def _refuse_second(self, container: GivenIp, path: str, identifier: str) -> None:
         other = self._tables.row("SELECT container FROM data WHERE path = ?", path)
@@ -457,31 +481,24 @@ class DataFiles:
                 )
 
 
-@contextmanager
-def read_files(
-    paths: Sequence[Path], packs: OpenPacks, budgets: Budgets, seen: Callable[[int], object]
-) -> Iterator[tuple[Sequence[GivenIp], DataFiles]]:
-    """Read the METS of the IPs in some folders; yields the IPs, as ``read_ips`` does, and their data files.
-
-    ``seen`` is called with the number of files so far. Raises as ``read_ips`` and ``DataFiles``.
-    """
-    for together in (True, False):
-        with DataTables(budgets, together=together) as tables:
-            tables.execute("CREATE INDEX entry_mets ON entry (mets)")
-            try:
-                containers = read_ips(paths, packs, tables)
-                with tempdb.explained("the files of the containers"):
-                    found = DataFiles(containers, tables, seen)
-            except DoubtfulError:
-                continue
-            yield containers, found
-            return
+def _lots(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    """Yield rows of ``_COLUMNS`` together, as many as have ``LONGEST`` files."""
+    lot: list[Sequence[Any]] = []
+    files = 0
+    for row in rows:
+        if lot and files + row[1] > LONGEST:
+            yield lot
+            lot, files = [], 0
+        lot.append(row)
+        files += row[1]
+    if lot:
+        yield lot
 
 
 def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return what the files of a run have in common, of one of the rows of ``_COLUMNS``."""
-    size, folder = row[9], (row[6] or "").rpartition("/")[0]
-    return *row[:6], folder, size is not None and size <= SMALL
+    size, folder = row[11], (row[8] or "").rpartition("/")[0]
+    return *row[2:8], folder, size is not None and size <= SMALL
 
 
 _KEEPING_SPLIT = "the split LOBs"

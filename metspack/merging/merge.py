@@ -6,8 +6,9 @@ the same pass; nothing is overwritten, and the IPs are only read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -23,14 +24,14 @@ from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Staging, check_space, check_vacant, stage
-from metspack.merging.datafiles import DataFile, DataFiles, DataRun, Wholes, read_files
-from metspack.merging.ips import GivenIp, check_fixity, proven
+from metspack.merging.datafiles import DataFile, DataFiles, DataRun, DataTables, DoubtfulError, Wholes
+from metspack.merging.ips import GivenIp, check_fixity, proven, read_ips
 from metspack.mets import CSIP_METS, dialects, filetable, ids, packages
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
 from metspack.model import LONGEST, SMALL
 from metspack.packages.lobs import StatedFixity
-from metspack.processes import ThreadedHashers
+from metspack.processes import ThreadedHashers, Underway
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
@@ -69,21 +70,21 @@ def merge_ips(
     progress = progress or Silent()
     _check_dialect(options.dialect)
     _check_outside(paths, target)
-    progress.stage("Reading METS", None)
-    seen = partial(_prepare, jobs)
-    with (
-        processes.keeping(),
-        closing(OpenPacks(options.budgets)) as packs,
-        read_files(paths, packs, options.budgets, seen) as (containers, found),
-        stage(target) as staging,
-    ):
-        result = _MergeWork(containers, found, options, progress, staging).write(jobs)
-        staging.publish()
-    return result
-
-
-def _prepare(jobs: int | None, files: int) -> None:
-    processes.prepare(_copy, jobs, files=files)
+    for together in (True, False):  # files that are alike, at first
+        progress.stage("Reading METS", None)
+        with (
+            suppress(DoubtfulError),
+            processes.keeping(),
+            closing(OpenPacks(options.budgets)) as packs,
+            DataTables(options.budgets, together=together) as tables,
+            stage(target) as staging,
+        ):
+            containers = read_ips(paths, packs, tables)
+            with closing(_MergeWork(containers, tables, options, progress, staging)) as work:
+                result = work.write(jobs)
+            staging.publish()
+            return result
+    raise AssertionError("files that were looked at one by one are not in doubt")
 
 
 def _check_dialect(name: str) -> None:
@@ -110,21 +111,31 @@ class _MergeWork:
     def __init__(
         self,
         containers: Sequence[GivenIp],
-        found: DataFiles,
+        tables: DataTables,
         options: PackageOptions,
         progress: Progress,
         staging: Staging,
     ) -> None:
         self.containers = containers
         self.staging = staging
-        self.found = found
+        self.found = DataFiles(containers, tables)
         self.progress = progress
         self.parent = containers[0]
         self.objid = ids.given_objid(options.objid or self.parent.objid)
         self.documentation: list[tuple[str, ...]] = []
-        self.warnings = [*_words_on(found.unproven)]
+        self.warnings: list[str] = []
         self.options = replace(options, objid=self.objid)
-        self.archive = self._archive()
+        self.data = staging.work / "data"
+        writing.make_directory(self.data)
+        self._workers = processes.Workers(1)
+        self._runs = _PlainRuns(self.found)
+        self._bundles = _Bundles(self._runs, is_growing=True)
+        self._ahead: Underway[_CopyTask, list[Placed]] | None = None
+        self._moved: int | None = 0
+
+    def close(self) -> None:
+        """End the processes that copy files."""
+        self._workers.close()
 
     def _adopt(self, options: PackageOptions) -> DialectOptions:
         """Verify the parent's documents that are kept, unpack them if need be; return options with them."""
@@ -161,7 +172,7 @@ class _MergeWork:
             for block in blocks:
                 copy.write(block)
 
-    def _archive(self) -> DataFile:
+    def _find_archive(self) -> DataFile:
         archives = self.found.archives()
         if len(archives) != 1:
             found = ", ".join(each.path for each in archives) or "no SIARD archive"
@@ -171,15 +182,18 @@ class _MergeWork:
             )
         return archives[0]
 
-    def _dialect(self) -> Dialect:
-        ip = self.archive.ip
-        path = ip.path.joinpath(*self.archive.names)
-        with Archive(path, self.options.budgets, at=ip.stretch(self.archive.names)) as archive:
+    def _dialect(self, found: DataFile) -> Dialect:
+        path = found.ip.path.joinpath(*found.names)
+        with Archive(path, self.options.budgets, at=found.ip.stretch(found.names)) as archive:
             return building_options.dialect(self.options, archive.stem, self.objid, archive)
 
     def write(self, jobs: int | None) -> Merged:
         """Write the whole package in the staging folder with some processes; return its result."""
         staging = self.staging
+        for _ in self.found.read():
+            self._copy_ahead(jobs)
+        self._bundles.is_growing = False
+        siard = self._find_archive()
         files, size = self.found.amounts()
         footprint, ips = dialects.named(self.options.dialect).footprint, len(self.containers)
         check_space(
@@ -188,33 +202,35 @@ class _MergeWork:
             bytes_=size + footprint.per_lob * files + footprint.per_ip * ips,
         )
         self.options = replace(self.options, dialect_options=self._adopt(self.options))
-        dialect = self._dialect()
+        dialect = self._dialect(siard)
         staging.journal.record(event="begin", objid=self.objid, files=files, bytes=size)
         self.progress.stage("Copying", size)
+        moved, self._moved = self._moved, None
+        self.progress.advance(moved or 0)
         folder = dialect.data_folder(self.objid)
         formats = self.found.split_formats()
         with closing(Placements(held=0)) as placed, Wholes(self.objid, formats) as wholes:
-            useful = processes.useful(jobs, files=files, size=size)
-            if size >= files * processes.LARGE:
-                useful = processes.of_large(useful)
-            with closing(self._copy_data(staging.package / folder, wholes, useful)) as copied:
-                for each in copied:
-                    placed.add(each)
-            staging.journal.record(event="copied")
+            if self._ahead is None:
+                useful = processes.useful(jobs, files=files, size=size)
+                self._workers.jobs = useful if _are_small(files, size) else processes.of_large(useful)
             content = MergedContent(
                 objid=self.objid,
                 containers=len(self.containers),
-                archive=self.archive.id,
+                archive=siard.id,
+                placing=self._copied(wholes, placed),
                 files=placed.runs,
                 split=wholes.lobs,
                 parts=wholes.parts,
                 root=self.root,
                 documentation=self.documentation,
-                history=self._history(),
+                history=self._history(siard),
             )
             others = dialect.write_merged(staging.package, content)
+            writing.make_directories((staging.package / folder).parent)
+            writing.move(self.data, staging.package / folder)
             placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
         manifests.write(staging.package, staging.work, [(dialect.parent_folder(self.objid), 0)], {})
+        self._workers.close()
         checked = selfcheck.check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
         return Merged(
             target=staging.target,
@@ -222,27 +238,65 @@ class _MergeWork:
             containers=len(self.containers),
             files=files,
             bytes=size,
-            warnings=(*self.warnings, *self._left_out(), *checked),
+            warnings=(*_words_on(self.found.unproven), *self.warnings, *self._left_out(), *checked),
         )
 
-    def _history(self) -> tuple[str, ...]:
+    def _copy_ahead(self, jobs: int | None) -> None:
+        """Copy files that METS list, while further METS are read, in other processes.
+
+        Errors of METS are told first, as if all had been read before.
+        """
+        if self._ahead is not None:
+            self._ahead.look()
+            return
+        processes.prepare(_copy, jobs, files=self.found.count)
+        files, size = self.found.amounts() if processes.are_many(self.found.count) else (0, 0)
+        if files and _are_small(files, size) and processes.useful(jobs, files=files, size=size) > 1:
+            self.staging.keep_room()
+            self._workers.jobs = processes.useful(jobs, files=files, size=size)
+            self._ahead = self._workers.begin(
+                _copy, self._tasks(self._bundles), self._advance, is_growing=True
+            )
+
+    def _tasks(self, bundles: Iterator[_Bundle]) -> Iterator[_CopyTask]:
+        # Unlike a generator, this goes on where it ended before there were further bundles.
+        make = partial(_CopyTask, target=self.data, checksum=self.options.algorithm)
+        return map(make, bundles)
+
+    def _advance(self, count: int) -> None:
+        """Count bytes that were copied, which are shown once that stage has come."""
+        if self._moved is None:
+            self.progress.advance(count)
+        else:
+            self._moved += count
+
+    def _copied(self, wholes: Wholes, placed: Placements) -> Iterator[Placed]:
+        """Copy the data files, verifying each; yield them as METS is to list them, and keep them."""
+        for each in self._copy_data(wholes):
+            placed.add(each)
+            yield each
+        self.staging.journal.record(event="copied")
+
+    def _history(self, siard: DataFile) -> tuple[str, ...]:
         """Return the notes of the parent's METS on what the archive was made of."""
-        archive = self.archive.names[-1]
+        archive = siard.names[-1]
         found = packages.history(self.parent.ip.blocks((CSIP_METS,)), archive, self.options.budgets)
         return tuple(packages.noted(archive, each) for each in found)
 
-    def _copy_data(self, target: Path, wholes: Wholes, jobs: int) -> Generator[Placed, None, None]:
+    def _copy_data(self, wholes: Wholes) -> Iterator[Placed]:
         """Copy the data files, verifying each; yield them as METS is to list them."""
-        algorithm, moved = self.options.algorithm, self.progress.advance
-        with closing(Folder(target)) as folder, processes.Workers(jobs) as workers:
-            copier = _Copier(folder, algorithm, moved)
-            for is_apart, runs in groupby(self.found.runs(), _is_apart):
+        if self._ahead is not None:
+            for copied in self._ahead.results():
+                yield from copied
+        with closing(Folder(self.data, shared=True)) as folder:
+            copier = _Copier(folder, self.options.algorithm, self._advance)
+            for is_apart, runs in groupby(self.found.runs(self._runs.last), _is_apart):
                 if is_apart:
                     for run in runs:
                         yield from copier.copy(run, _likeness(run), wholes)
                     continue
-                tasks = (_CopyTask(runs=each, target=target, checksum=algorithm) for each in _bundles(runs))
-                for copied in workers.results(_copy, tasks, moved):
+                tasks = self._tasks(_Bundles(runs))
+                for copied in self._workers.results(_copy, tasks, self._advance):
                     yield from copied
         wholes.end()
 
@@ -266,28 +320,70 @@ def _likeness(run: DataRun) -> str | None:
     return run.algorithm if is_plain and run.algorithm in OCTETS else None
 
 
+def _are_small(files: int, size: int) -> bool:
+    return size < files * processes.LARGE
+
+
+class _PlainRuns(Iterator[DataRun]):
+    """The files of METS that were read, in their order, up to the first that are copied apart.
+
+    It ends where no further are known, and goes on once there are; ``last`` is the number of the last file.
+    """
+
+    def __init__(self, found: DataFiles) -> None:
+        self.last = 0
+        self._found = found
+        self._known: deque[tuple[int, DataRun]] = deque()
+
+    def __next__(self) -> DataRun:
+        if not self._known:
+            self._known.extend(self._found.next_runs(self.last))
+        if not self._known or _is_apart(self._known[0][1]):
+            raise StopIteration
+        self.last, run = self._known.popleft()
+        return run
+
+
 _Bundle = tuple[tuple[DataRun, str | None], ...]
 
 
-def _bundles(runs: Iterable[DataRun]) -> Iterator[_Bundle]:
-    """Yield files for one process at a time, in their order, with the likeness of each run."""
-    bundle: list[tuple[DataRun, str | None]] = []
-    files = size = 0
-    for run in runs:
-        likeness, start = _likeness(run), 0
+class _Bundles(Iterator[_Bundle]):
+    """Files for one process at a time, in their order, with the likeness of each run.
+
+    While it ``is_growing``, ``runs`` that have ended may go on, and the last bundle is not full.
+    """
+
+    def __init__(self, runs: Iterator[DataRun], *, is_growing: bool = False) -> None:
+        self.is_growing = is_growing
+        self._runs = runs
+        self._rest: DataRun | None = None
+        self._bundle: list[tuple[DataRun, str | None]] = []
+        self._files = self._size = 0
+
+    def __next__(self) -> _Bundle:
+        is_full = False
+        while not is_full and (run := self._rest or next(self._runs, None)) is not None:
+            is_full = self._take(run)
+        if not is_full and (self.is_growing or not self._bundle):
+            raise StopIteration
+        found, self._bundle = tuple(self._bundle), []
+        self._files = self._size = 0
+        return found
+
+    def _take(self, run: DataRun) -> bool:
+        """Take files of a run as far as there is room; return whether the bundle is full."""
         for number, each in enumerate(run.sizes, 1):
-            files, size = files + 1, size + (_BYTES_AT_ONCE if each is None else each)
-            if files == LONGEST or size >= _BYTES_AT_ONCE:
-                yield (*bundle, (run[start:number], likeness))
-                bundle.clear()
-                files, size, start = 0, 0, number
-        if start < len(run):
-            bundle.append((run[start:], likeness))
-    if bundle:
-        yield tuple(bundle)
+            self._files, self._size = self._files + 1, self._size + (_BYTES_AT_ONCE if each is None else each)
+            if self._files == LONGEST or self._size >= _BYTES_AT_ONCE:
+                self._bundle.append((run[:number], _likeness(run)))
+                self._rest = run[number:] if number < len(run) else None
+                return True
+        self._bundle.append((run, _likeness(run)))
+        self._rest = None
+        return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _CopyTask:
     """Files to be copied into a folder by one process, and the algorithm of their digests in METS."""
 

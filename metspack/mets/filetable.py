@@ -135,15 +135,30 @@ Placed = PlacedFile | PlacedRun
 """A file, or many that are alike."""
 
 
+_COLUMN, _VALUE = "\x1e", "\x1f"  # stand before a column and between two values: XML has neither
+
+
 def text_of(placed: Placed) -> str:
     """Return a file or files as one line of text."""
-    fields = row_of(placed) if isinstance(placed, PlacedFile) else placed.columns()
-    return json.dumps(fields, separators=(",", ":"))
+    if isinstance(placed, PlacedFile):
+        return json.dumps(row_of(placed), separators=(",", ":"))
+    columns = [_VALUE.join(map(str, each)) for each in placed.columns()]
+    text = f"{_COLUMN}{_COLUMN.join(columns)}"
+    is_usual = text.count(_COLUMN) == len(columns) and text.count(_VALUE) == len(columns) * (len(placed) - 1)
+    if is_usual and "\n" not in text and text.isascii():
+        return text
+    return json.dumps(placed.columns(), separators=(",", ":"))
 
 
-def placed_of(text: str | bytes) -> Placed:
-    """Return the file or files of which this is the text."""
-    columns = json.loads(text)
+def placed_of(text: str) -> Placed:
+    """Return the file or files of which this is the text, with or without the end of its line."""
+    columns: list[Any]
+    if text.startswith(_COLUMN):
+        columns = [each.split(_VALUE) for each in text[1:].removesuffix("\n").split(_COLUMN)]
+        at = _PLAIN.index("size")
+        columns[at] = list(map(int, columns[at]))
+    else:
+        columns = json.loads(text)
     if len(columns) == len(_PLAIN):
         return PlacedRun(**dict(zip(_PLAIN, columns, strict=True)))
     return file_of(columns)

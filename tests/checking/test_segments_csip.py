@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -19,9 +20,11 @@ from metspack.building.options import PackageOptions
 from metspack.checking import Level, check, segmentreader, segments
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import metadatafiles
+from metspack.checking.segments import SegmentLook
 from metspack.merging.merge import merge_ips
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
+from metspack.processes import Underway, Workers
 from tests import siards
 from tests.checking.ways import assert_told_alike
 from tests.laws import spread
@@ -417,6 +420,27 @@ def test_all_is_told_while_processes_read(package: Path, name: str, monkeypatch:
     CHANGES[name](package)
     monkeypatch.setattr(processes, "useful", lambda jobs, **_: jobs)
     assert_told_alike(package, Level.FULL, monkeypatch, jobs=2, alone={})
+
+
+@pytest.mark.parametrize("name", spread(CHANGES, 2))
+def test_all_is_told_where_two_share_a_look(
+    made: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = Path(shutil.copytree(made / MERGED, tmp_path / MERGED))
+    CHANGES[name](package)
+    given: list[object] = []
+
+    def begin(self: Workers, work: Any, tasks: Iterable[Any], moved: Any, **_: object) -> Any:
+        """Do in this process what several are asked for."""
+        given.extend(tasks := list(tasks))
+        return Underway(self, None, work, iter(tasks), moved)
+
+    monkeypatch.setattr(processes, "useful", lambda *_args, **_: 2)
+    monkeypatch.setattr(Workers, "begin", begin)
+    assert_told_alike(package, Level.STRUCTURE, monkeypatch)
+    shares = [(each.of_folder, each.of_metadata) for each in given if isinstance(each, SegmentLook)]
+    assert shares in ([(False, True), (True, False)], [])
+    assert shares or name not in AGREED
 
 
 @pytest.mark.parametrize("profile", Profile)

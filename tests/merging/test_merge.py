@@ -27,7 +27,7 @@ from metspack.errors import SourceError, TargetError
 from metspack.files import writing
 from metspack.files.staging import Staging
 from metspack.merging import merge
-from metspack.merging.datafiles import DataFiles, DataTables, data_path
+from metspack.merging.datafiles import DataFiles, DataTables, DoubtfulError, data_path
 from metspack.merging.ips import read_ips
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
@@ -35,6 +35,7 @@ from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
 from metspack.mets.packages import top
 from metspack.model import Budgets, Limits, Severity
+from metspack.processes import Workers
 from tests import siards
 from tests.laws import law, spread
 from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings
@@ -243,7 +244,11 @@ def test_what_mets_lists_is_read_alike_together_and_one_by_one(
     take = DataTables._take_data
 
     def told(*args: Any) -> bool:
-        taken.append(take(*args))
+        try:
+            taken.append(take(*args))
+        except DoubtfulError:
+            taken.append(True)
+            raise
         return taken[-1]
 
     with monkeypatch.context() as patched:
@@ -301,7 +306,34 @@ def test_the_package_is_the_same_for_any_number_of_processes(
     monkeypatch.setattr(merge, "LONGEST", 3)
     assert replace(merge_ips(given, tmp_path / "other", WHOLE, jobs=jobs), target=one.target) == one
     assert tree(tmp_path / "other") == tree(tmp_path / "one")
+    monkeypatch.setattr(processes, "are_many", bool)
+    assert replace(merge_ips(given, tmp_path / "ahead", WHOLE, jobs=jobs), target=one.target) == one
+    assert tree(tmp_path / "ahead") == tree(tmp_path / "one")
     assert not processes._kept
+
+
+def test_files_are_copied_while_further_mets_are_read_and_an_error_of_these_is_told(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = Path(shutil.copytree(many, tmp_path / "out"))
+    (out / _FILE).write_bytes(b"!" * 20)  # is met first, by a process that copies it
+    (last,) = (out / "N_lobseg_1").rglob("record25.bin")
+    last.with_name("stranger").touch()
+    monkeypatch.setattr(processes, "are_many", bool)
+    monkeypatch.setattr(merge, "LONGEST", 3)
+    begun: list[object] = []
+    begin = Workers.begin
+
+    def told(self: Workers, *args: Any, **options: Any) -> Any:
+        begun.append(options.get("is_growing", False))
+        return begin(self, *args, **options)
+
+    monkeypatch.setattr(Workers, "begin", told)
+    error = outcome(out, tmp_path / "whole", jobs=2)[0]
+    assert begun
+    assert begun[0] is True
+    assert "stranger', which its METS do not list" in str(error)
+    assert names(tmp_path) == {"out"}
 
 
 @law(200)
@@ -326,15 +358,17 @@ def test_files_go_to_processes_in_order_by_number_and_size(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(OpenPacks(Budgets())) as packs, DataTables() as tables:
-        seen: list[int] = []
-        runs = list(DataFiles(read_ips([many], packs, tables), tables, seen.append).runs())
+        data = DataFiles(read_ips([many], packs, tables), tables)
+        seen = [data.count for _ in data.read()]
+        runs = list(data.runs())
+    assert seen == sorted(seen)
     assert seen[-1] == sum(map(len, runs))
     sizes = {path: size or 0 for run in runs for path, size in zip(run.paths, run.sizes, strict=True)}
 
     def bundles(numbers: int, size: int) -> list[list[str]]:
         monkeypatch.setattr(merge, "LONGEST", numbers)
         monkeypatch.setattr(merge, "_BYTES_AT_ONCE", size)
-        found = [[path for run, _ in each for path in run.paths] for each in merge._bundles(runs)]
+        found = [[path for run, _ in each for path in run.paths] for each in merge._Bundles(iter(runs))]
         assert [path for each in found for path in each] == list(sizes)
         return found
 

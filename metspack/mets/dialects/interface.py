@@ -337,16 +337,18 @@ class Adopted:
 class MergedContent:
     """What a merged package holds: OBJID, how many containers it is of, and the representation's data.
 
-    The paths of ``files`` are those below the data folder; ``archive`` is the ID of the SIARD archive among
-    them. ``split`` gives the split LOBs and ``parts`` their parts in the same order; every function begins
-    anew at every call. ``documentation`` are names below the folder ``root`` that go along when the dialect
-    has no documentation of its own. ``history`` are the notes on what the archive was made of, as
+    ``placing`` puts the files in their place as it is read, to its end and before all else; ``files`` are
+    then the same ones. Their paths are those below the data folder; ``archive`` is the ID of the archive
+    among them. ``split`` gives the split LOBs and ``parts`` their parts in the same order; every function
+    begins anew at every call. ``documentation`` are names below the folder ``root`` that go along when the
+    dialect has no documentation of its own. ``history`` are the notes on what the archive was made of, as
     the parent's METS has them.
     """
 
     objid: str
     containers: int
     archive: str
+    placing: Iterator[Placed]
     files: Callable[[], Iterable[Placed]]
     split: Callable[[], Iterable[SplitLob]]
     parts: Callable[[], Iterable[SplitPart]]

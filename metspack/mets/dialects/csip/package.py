@@ -337,7 +337,7 @@ def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[s
     holds = "the SIARD archive and its LOBs"
     part = IpRole(role=f"the whole package with {holds}", label=dialect.label(holds), is_whole=True)
     data = dialect.data_group(ip, content.files, DATA, archive=content.archive)
-    placed = premis.rows(content.files(), dialect.checksum_type, data.folder)
+    placed = premis.rows(content.placing, dialect.checksum_type, data.folder)
     whole = dialect.split_objects(content.split(), content.parts())
     merging = Action(
         type="information package merging",
