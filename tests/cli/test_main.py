@@ -390,7 +390,7 @@ def test_a_merge_that_is_ended_leaves_nothing_behind(
     program: Program, divided: Path, tmp_path: Path, is_killed: bool
 ) -> None:
     run = program.start("merge", divided, "-o", "out", "-j", "4", cwd=tmp_path)
-    _until(lambda: any((tmp_path / "out.partial").glob("package/*/representations/*/data/**/*.bin")))
+    _until(lambda: any((tmp_path / "out.partial").glob("work/data/**/*.bin")))
     if is_killed:
         workers = [each for each in _group(run.pid) if b"spawn_main" in _command(each)]
         os.kill(workers[0], signal.SIGKILL)
