@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from metspack import processes
-from metspack.building import manifests, placing, selfcheck
+from metspack.building import check_made, manifests, placing
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
 from metspack.containers.ipreader import OpenPacks
@@ -22,6 +22,7 @@ from metspack.containers.ipwriter import Folder
 from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import writing
+from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.staging import Staging, check_space, check_vacant, stage
 from metspack.merging.datafiles import DataFile, DataFiles, DataRun, Wholes, read_files
 from metspack.merging.ips import GivenIp, check_fixity, proven
@@ -57,6 +58,7 @@ def merge_ips(
     progress: Progress | None = None,
     *,
     jobs: int | None = 1,
+    terms: StagingTerms = USUAL,
 ) -> Merged:
     """Merge the IPs in some folders into one package at ``target``, which must not exist.
 
@@ -75,7 +77,7 @@ def merge_ips(
         processes.keeping(),
         closing(OpenPacks(options.budgets)) as packs,
         read_files(paths, packs, options.budgets, seen) as (containers, found),
-        stage(target) as staging,
+        stage(target, RunFacts(command="merge", can_go_on=False), terms) as staging,
     ):
         result = _MergeWork(containers, found, options, progress, staging).write(jobs)
         staging.publish()
@@ -189,7 +191,6 @@ class _MergeWork:
         )
         self.options = replace(self.options, dialect_options=self._adopt(self.options))
         dialect = self._dialect()
-        staging.journal.record(event="begin", objid=self.objid, files=files, bytes=size)
         self.progress.stage("Copying", size)
         folder = dialect.data_folder(self.objid)
         formats = self.found.split_formats()
@@ -215,7 +216,7 @@ class _MergeWork:
             others = dialect.write_merged(staging.package, content)
             placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
         manifests.write(staging.package, staging.work, [(dialect.parent_folder(self.objid), 0)], {})
-        checked = selfcheck.check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
+        checked = check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
         return Merged(
             target=staging.target,
             objid=self.objid,
