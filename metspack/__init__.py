@@ -4,7 +4,7 @@
 each with its ``remedy``), ``report`` files what it found, ``Package`` walks through segments and LOBs, and
 ``open_lob`` and ``restore`` give LOBs back. The other functions are called as the commands of ``metspack``:
 ``plan``, ``add``, ``convert``, ``describe``, ``merge``, ``links``, ``diff``, ``inspect``, ``explain``,
-``list_lobs``, ``cat``, ``shards``, ``restore_siard`` and ``roundtrip``.
+``list_lobs``, ``cat``, ``shards``, ``restore_siard``, ``roundtrip`` and ``status``.
 
 Functions print nothing. Paths are ``str`` or ``Path``. What cannot be done is a ``MetspackError``, with an
 ``id`` for programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
         restore_siard,
         roundtrip,
         shards,
+        status,
     )
-    from metspack.building.build import BuildOptions, Built
     from metspack.building.draft import Draft
     from metspack.building.inplace import Described
-    from metspack.building.options import PackageOptions
+    from metspack.building.options import BuildOptions, Built, PackageOptions
     from metspack.checking import Checking, CheckSummary, Level, PackageResult, Profile
     from metspack.checking.diff import Difference, DiffReport
     from metspack.checking.links.graph import Graph
@@ -56,10 +56,12 @@ if TYPE_CHECKING:
         PlanError,
         SourceError,
         SourceNotFoundError,
+        SourceUnfinishedError,
         TargetError,
         TargetExistsError,
         TargetUnfinishedError,
     )
+    from metspack.files.journal import Status
     from metspack.files.reading import StrPath
     from metspack.layouts import FolderStyle
     from metspack.merging.merge import Merged
@@ -142,7 +144,9 @@ __all__ = [
     "ShardFile",
     "SourceError",
     "SourceNotFoundError",
+    "SourceUnfinishedError",
     "Split",
+    "Status",
     "StrPath",
     "TargetError",
     "TargetExistsError",
@@ -167,6 +171,7 @@ __all__ = [
     "restore_siard",
     "roundtrip",
     "shards",
+    "status",
 ]
 
 # Names are loaded when they are first used, so that the command line and worker processes load no more than
@@ -196,11 +201,11 @@ _HOMES = {
         "restore_siard",
         "roundtrip",
         "shards",
+        "status",
     ),
-    "building.build": ("BuildOptions", "Built"),
     "building.draft": ("Draft",),
     "building.inplace": ("Described",),
-    "building.options": ("PackageOptions",),
+    "building.options": ("BuildOptions", "Built", "PackageOptions"),
     "checking": ("CheckSummary", "Checking", "Finding", "Level", "PackageResult", "Profile"),
     "checking.diff": ("DiffReport", "Difference"),
     "checking.links.graph": ("Graph",),
@@ -212,11 +217,13 @@ _HOMES = {
         "PlanError",
         "SourceError",
         "SourceNotFoundError",
+        "SourceUnfinishedError",
         "TargetError",
         "TargetExistsError",
         "TargetUnfinishedError",
     ),
     "files.reading": ("StrPath",),
+    "files.journal": ("Status",),
     "layouts": ("FolderStyle",),
     "merging.merge": ("Merged",),
     "mets.dialects.csip.package": ("CsipOptions",),

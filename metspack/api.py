@@ -17,16 +17,17 @@ from metspack.adding.add import add_archive
 from metspack.building import build as building_build
 from metspack.building import convert as building_convert
 from metspack.building import draft, inplace
-from metspack.building.build import BuildOptions, Built
 from metspack.building.draft import Draft
 from metspack.building.inplace import Described
-from metspack.building.options import PackageOptions
+from metspack.building.options import BuildOptions, Built, PackageOptions
 from metspack.checking import explained
 from metspack.checking.diff import Comparison, DiffReport
 from metspack.checking.options import CheckOptions, Level
 from metspack.containers.ipwriter import FORMS
 from metspack.errors import ConfigError, SourceError
 from metspack.files import writing
+from metspack.files.journal import StagingTerms, Status
+from metspack.files.journal import status as run_status
 from metspack.files.reading import StrPath, as_path, as_paths
 from metspack.files.staging import check_vacant
 from metspack.inspecting.inspection import inspected
@@ -70,17 +71,24 @@ def plan(source: StrPath, options: BuildOptions | None = None, *, progress: Prog
 
 
 def build(
-    source: StrPath, target: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None
+    source: StrPath,
+    target: StrPath,
+    options: BuildOptions | None = None,
+    *,
+    restart: bool = False,
+    discard_on_interrupt: bool = False,
+    progress: Progress | None = None,
 ) -> Built:
     """Build the package of a source of LOBs at ``target``, which must not exist; see ``metspack build -h``.
 
     ``source`` is an archive in any form, a folder of LOBs, or a list of them (CSV) with paths relative to
-    ``base`` of the options. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
-    ``ConfigError``; then nothing is left at ``target``.
+    ``base`` of the options. What a stopped call left beside ``target`` the same call goes on with, unless
+    it is to ``restart``; ``discard_on_interrupt`` leaves nothing when interrupted (``status`` tells). Raises
+    ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``; then nothing is at ``target``.
     """
-    return building_build.build(
-        as_path(source), as_path(target), _stated(options or BuildOptions()), progress
-    )
+    terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
+    options = replace(_stated(options or BuildOptions()), terms=terms)
+    return building_build.build(as_path(source), as_path(target), options, progress)
 
 
 def add(
@@ -104,16 +112,22 @@ def add(
 
 
 def convert(
-    path: StrPath, target: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None
+    path: StrPath,
+    target: StrPath,
+    options: BuildOptions | None = None,
+    *,
+    restart: bool = False,
+    discard_on_interrupt: bool = False,
+    progress: Progress | None = None,
 ) -> Built:
     """Build the package at ``path`` anew at ``target``, which must not exist; see ``metspack convert -h``.
 
     ``path`` is the folder or the METS file of a package, or a folder with a .siard and its LOBs but no METS
-    (``grants`` apply only there). Name and OBJID are kept unless given. Raises as ``build`` does.
+    (``grants`` apply only there). Name and OBJID are kept unless given. Goes on and raises as ``build`` does.
     """
-    return building_convert.convert_package(
-        as_path(path), as_path(target), _stated(options or BuildOptions()), progress
-    )
+    terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
+    options = replace(_stated(options or BuildOptions()), terms=terms)
+    return building_convert.convert_package(as_path(path), as_path(target), options, progress)
 
 
 def describe(
@@ -133,6 +147,8 @@ def merge(
     options: PackageOptions | None = None,
     *,
     jobs: int | None = 1,
+    restart: bool = False,
+    discard_on_interrupt: bool = False,
     progress: Progress | None = None,
 ) -> Merged:
     """Put a parent and all its children (IPs, or folders that hold them) together at ``target``.
@@ -141,7 +157,8 @@ def merge(
     Raises as ``build`` does; then nothing is left there.
     """
     options = _stated(replace(options or PackageOptions(), dialect=dialects.for_merging()))
-    return merge_ips(as_paths(paths), as_path(target), options, progress, jobs=jobs)
+    terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
+    return merge_ips(as_paths(paths), as_path(target), options, progress, jobs=jobs, terms=terms)
 
 
 def check(
@@ -283,7 +300,13 @@ def inspect(
 
 
 def restore(
-    path: StrPath, target: StrPath, options: RestoreOptions | None = None, *, progress: Progress | None = None
+    path: StrPath,
+    target: StrPath,
+    options: RestoreOptions | None = None,
+    *,
+    restart: bool = False,
+    discard_on_interrupt: bool = False,
+    progress: Progress | None = None,
 ) -> Restored:
     """Write the LOBs of the package at ``path`` as whole files into a new folder, each proven on the way.
 
@@ -291,7 +314,8 @@ def restore(
     """
     options = options or RestoreOptions()
     _check("accepted", options.accepted, ACCEPTABLE)
-    return restore_files(as_path(path), as_path(target), options, progress)
+    terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
+    return restore_files(as_path(path), as_path(target), options, progress, terms)
 
 
 def restore_siard(
@@ -302,6 +326,8 @@ def restore_siard(
     archive: str | None = None,
     lob_folder_style: FolderStyle = FolderStyle.DILCIS,
     budgets: Budgets | None = None,
+    restart: bool = False,
+    discard_on_interrupt: bool = False,
     progress: Progress | None = None,
 ) -> Restored:
     """Write the archive of the package at ``path`` with its LOBs, each proven on the way.
@@ -311,7 +337,17 @@ def restore_siard(
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
     """
     options = RestoreOptions(archive=archive, lob_folder_style=lob_folder_style, budgets=budgets or Budgets())
-    return restore_archive(as_path(path), as_path(target), into, options, progress)
+    terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
+    return restore_archive(as_path(path), as_path(target), into, options, progress, terms=terms)
+
+
+def status(path: StrPath) -> Status:
+    """Return how far the run is that makes the target ``path``, or its ``.partial``; touches nothing.
+
+    Raises ``SourceNotFoundError`` where there is neither, ``SourceError`` where no run is, and
+    ``TargetUnfinishedError`` for a journal that is damaged.
+    """
+    return run_status(as_path(path))
 
 
 def cat(
@@ -528,8 +564,9 @@ def _stated(options: _Options) -> _Options:
         _check("layout", [options.layout] if options.layout else (), LAYOUTS)
         _check("siard_version", [options.siard_version] if options.siard_version else (), [TARGET])
         _check("pack", [options.pack] if options.pack else (), FORMS)
+    is_dated = options.is_dated or bool(options.created) or "SOURCE_DATE_EPOCH" in os.environ
     created = clock.parsed(options.created) if options.created else clock.now(os.environ)
-    return replace(options, created=created)
+    return replace(options, created=created, is_dated=is_dated)
 
 
 def _check(option: str, given: Collection[str], known: Collection[str]) -> None:

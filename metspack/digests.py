@@ -184,6 +184,10 @@ class Hashers:
             value = self._hashers[algorithm].hexdigest()
         return Digest(algorithm=algorithm, value=value)
 
+    def digests(self) -> dict[str, str]:
+        """Return all digests of the bytes so far, by their algorithms."""
+        return {each: self.digest(each).value for each in (*self._known, *self._hashers)}
+
 
 _SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
 _SPELLINGS = {name.upper().replace("-", ""): name for name in OCTETS}

@@ -42,6 +42,12 @@ class SourceNotFoundError(SourceError):
     id = "source-not-found"
 
 
+class SourceUnfinishedError(SourceNotFoundError):
+    """The source is not there yet: the run that makes it was stopped earlier, and can go on."""
+
+    id = "source-unfinished"
+
+
 class LobNotFoundError(SourceError):
     """The package has no LOB of this id."""
 
@@ -67,7 +73,7 @@ class TargetExistsError(TargetError):
 
 
 class TargetUnfinishedError(TargetExistsError):
-    """An earlier run was stopped and left what it had done beside the target, or another is at work there."""
+    """An earlier run was stopped and left what it had done beside the target: the same command goes on."""
 
     id = "target-unfinished"
 
@@ -79,4 +85,13 @@ class ConfigError(MetspackError):
 
 
 class Interrupted(BaseException):
-    """Ctrl-C or a request to end; no handler may swallow it, only put it off."""
+    """Ctrl-C or a request to end; no handler may swallow it, only put it off.
+
+    ``signal`` is its number; ``kept`` says what was kept to go on with, "" for nothing, and ``hint`` how.
+    """
+
+    def __init__(self, signal: int = 2) -> None:
+        super().__init__(signal)
+        self.signal = signal
+        self.kept = ""
+        self.hint = ""

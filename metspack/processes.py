@@ -551,6 +551,16 @@ class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for i
 _worker: dict[str, Any] = {}
 
 
+def has_parent() -> bool:
+    """Return whether the process that this one works for, if it is a worker, is still there."""
+    if not _worker:
+        return True
+    import multiprocessing  # noqa: PLC0415 -- as below
+
+    parent = multiprocessing.parent_process()
+    return parent is None or parent.is_alive()
+
+
 def _end_with_parent() -> None:
     """End this process when the parent is gone, which may have been killed without a word."""
     import multiprocessing  # noqa: PLC0415 -- heavy, though not here: it began this process

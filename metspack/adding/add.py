@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metspack.building import build, manifests, selfcheck
+from metspack.building import OF_SOURCE, CheckOutcome, build, check_outcome, manifests
 from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import TaskPlaced
 from metspack.checking.codes import Code
@@ -297,8 +297,8 @@ class _Check:
         found = self._outcome(whole=self._options.verify)
         self._raise(self._errors(found), "would have errors; nothing was added")
 
-    def _outcome(self, *, whole: bool) -> selfcheck.CheckOutcome:
-        return selfcheck.outcome(
+    def _outcome(self, *, whole: bool) -> CheckOutcome:
+        return check_outcome(
             self._root,
             self._progress,
             whole=whole,
@@ -307,9 +307,9 @@ class _Check:
             jobs=self._options.jobs,
         )
 
-    def _errors(self, found: selfcheck.CheckOutcome) -> list[Finding]:
-        self.known |= {each.place for each in found.errors if each.code in selfcheck.OF_SOURCE}
-        return [each for each in found.errors if each.code not in selfcheck.OF_SOURCE]
+    def _errors(self, found: CheckOutcome) -> list[Finding]:
+        self.known |= {each.place for each in found.errors if each.code in OF_SOURCE}
+        return [each for each in found.errors if each.code not in OF_SOURCE]
 
     def _raise(self, wrong: list[Finding], what: str) -> None:
         if wrong:

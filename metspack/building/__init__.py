@@ -1,1 +1,94 @@
-"""Build packages: segments placed and described, the archive rewritten, all published at once."""
+"""Build packages: segments placed and described, the archive rewritten, all checked on disk and published."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metspack import checking
+from metspack.checking.codes import Code
+from metspack.errors import TargetError
+from metspack.model import Budgets, Finding, Severity
+from metspack.progress import Progress
+from metspack.sizes import counted
+
+_TOLD = {
+    Code.CELL_WITH_BOTH.id,
+    Code.CELLS_WITHOUT_DIGEST.id,
+    Code.LOB_IN_NO_CELL.id,
+    Code.LOB_IN_TWO_CELLS.id,
+    Code.NO_SIARD.id,
+    Code.PSEUDO_ABSOLUTE.id,
+}
+"""Findings that a build warns of in words of its own, as of every convention (P1), or was asked to write."""
+OF_SOURCE = {Code.ROWS_DIFFER.id, Code.NO_TABLE.id}
+"""Errors that an archive may have had in the source already."""
+_CONVENTIONS = "P1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOutcome:
+    """Result of a check: the errors and, for each code or requirement, the first warning and their number."""
+
+    errors: list[Finding] = field(default_factory=list)
+    warned: dict[str, tuple[Finding, int]] = field(default_factory=dict)
+
+    def warnings(self) -> Iterator[str]:
+        """Yield the warnings as sentences, each code or requirement once."""
+        for first, count in self.warned.values():
+            more = f" (and {count - 1:,} more of {checking.told_as(first)})" if count > 1 else ""
+            yield f"the package was checked: {first.path}: {first.code} {first.message}{more}"
+
+
+def check_outcome(
+    package: Path,
+    progress: Progress,
+    *,
+    whole: bool,
+    budgets: Budgets | None = None,
+    known: Collection[str] = (),
+    jobs: int | None = 1,
+) -> CheckOutcome:
+    """Check a package: with ``whole`` every byte, else all that needs no LOB's bytes; in ``jobs`` processes.
+
+    ``known`` are the tables that were missing, or whose rows were not as many as metadata.xml says, in the
+    source already: they are not an error of what was written.
+    """
+    level = checking.Level.FULL if whole else checking.Level.STRUCTURE
+    progress.stage("Checking the new package", checking.weight(package, whole=whole))
+    found = CheckOutcome()
+    for each in checking.check(package, level, progress=progress.advance, budgets=budgets, jobs=jobs):
+        if each.code in OF_SOURCE and each.place in known:
+            continue
+        if each.severity is Severity.ERROR:
+            found.errors.append(each)
+        elif each.severity is Severity.WARNING and not _is_told(each):
+            first, count = found.warned.get(checking.told_as(each), (each, 0))
+            found.warned[checking.told_as(each)] = first, count + 1
+    return found
+
+
+def _is_told(finding: Finding) -> bool:
+    return finding.code in _TOLD or finding.code.startswith(_CONVENTIONS)
+
+
+def check_made(
+    package: Path,
+    progress: Progress,
+    *,
+    whole: bool,
+    known: Collection[str] = (),
+    jobs: int | None = 1,
+) -> tuple[str, ...]:
+    """Return the warnings of a package that was just written; raises ``TargetError`` when it has errors."""
+    found = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
+    if wrong := found.errors:
+        first = wrong[0]
+        raise TargetError(
+            f"the new package failed its own check: {first.path}: {first.code} {first.message} "
+            f"({counted(len(wrong), 'finding')}); nothing was published",
+            hint="The disk may be failing: try another target. If it happens again, "
+            "report it as a fault of metspack.",
+        )
+    return tuple(found.warnings())

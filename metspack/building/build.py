@@ -3,125 +3,64 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import starmap
 from pathlib import Path
+from typing import Any
 
-from metspack import layouts, processes
-from metspack.building import manifests, segments, selfcheck
+from metspack import processes
+from metspack.building import check_made, manifests, segments
 from metspack.building import options as building_options
-from metspack.building.options import PackageOptions
-from metspack.building.placing import Links, planned_links
+from metspack.building.options import BuildOptions, Built
+from metspack.building.placing import Links, link_words, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
+from metspack.building.resumption import COMPARED, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.files import writing
-from metspack.files.reading import StrPath, as_path
+from metspack.files import journal, writing
+from metspack.files.reading import as_path
 from metspack.files.staging import Partial, check_space, check_vacant, stage
-from metspack.layouts import FolderStyle, Layout, readers
+from metspack.layouts import Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
-from metspack.mets import dialects, filetable, ids
-from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SegmentWords, SiardFile
-from metspack.model import Limits, LinkMode, PlannedSegment
+from metspack.mets import filetable, ids
+from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
+from metspack.model import LinkMode, PlannedSegment
 from metspack.planning import assignment, planfile, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
-from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split, slip_words
+from metspack.planning.division import slip_words
 from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
 from metspack.processes import Underway
 from metspack.progress import Progress, Silent, begin_lobs
 from metspack.siard.upgrade import Upgrade
-from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
 from metspack.sources.repacking import Departures
 
+__all__ = ["BuildOptions", "BuildWork", "Built", "build", "build_from"]
+
 _FOLDERS = 3  # that a column's LOBs lie in below a segment: of schema, table and column
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildOptions(PackageOptions):
-    """Options of a build.
-
-    ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number; with
-    more than one the calling module must be importable (``if __name__ == "__main__"``). ``plan`` is a plan
-    file, whose layout, limits, split and min_size are taken instead of those given. ``layout`` None is the
-    dialect's for archives of that version of SIARD.
-    ``reader``, of ``readers.FOR``, is the program that is to find the LOBs: it gives ``layout`` and
-    ``lob_folder_style`` where these are None, and what it does not read is refused; one that requires a
-    dialect requires it of ``dialect`` and ``dialect_options``.
-    ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
-    whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
-    ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
-    that is a folder one file. ``link_mode`` makes LOBs that are whole files hard links, so that a later edit
-    of such a file is one of the package. ``trust_checksums`` are the paths of lists of checksums, and
-    ``manifests.CELLS`` for those in cells, that are taken and not computed; ``spot_check`` is the share of
-    their LOBs that is compared all the same (None: 1%). ``siard_version`` "2.2" writes an archive of SIARD
-    1.0 as 2.2; None leaves its version.
-    """
-
-    limits: Limits = PRESETS[DEFAULT_PRESET]
-    layout: str | None = None
-    split: Split = Split.FILL
-    lob_folder_style: FolderStyle | None = None
-    reader: str | None = None
-    plan: StrPath | None = None
-    base: StrPath | None = None
-    min_size: int | None = None
-    add_digests: bool = False
-    siard_version: str | None = None
-    mapping_uri: str | None = None
-    lob_manifest: bool = False
-    pack: str | None = None
-    link_mode: LinkMode = LinkMode.COPY
-    trust_checksums: tuple[StrPath, ...] = ()
-    spot_check: str | None = None
-    jobs: int | None = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
-    """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
-
-    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
-    ``linked`` of the ``files`` are hard links, None where none was to be. ``trusted`` are the numbers of
-    ``manifests.TrustedTotals``, None where all checksums were computed. ``readers`` tells which programs find
-    the LOBs outside; None where there is no archive, or none. ``unopened`` are the archives that no reader
-    opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of the parent.
-    """
-
-    target: Path
-    objid: str
-    name: str
-    segments: int
-    files: int
-    bytes: int
-    layout: str
-    split: int
-    kept: int
-    warnings: tuple[str, ...]
-    readers: Readership | None = None
-    unopened: tuple[str, ...] = ()
-    linked: int | None = None
-    trusted: Mapping[str, int] | None = None
-    made_of: SourceFacts | None = None
-    children: Sequence[ChildMets] = ()
-
-
-def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
+def build(
+    source: Path,
+    target: Path,
+    options: BuildOptions,
+    progress: Progress | None = None,
+) -> Built:
     """Build the package of a source of LOBs at ``target``, which must not exist.
 
-    Raises ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``; after an error or an
-    interruption nothing is left at the target or beside it, and the source is as it was.
+    One that was stopped is gone on with. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
+    ``ConfigError``; then nothing is at the target, and the source is as it was.
     """
     if source.is_dir() and target.resolve().is_relative_to(source.resolve()):
         raise TargetError(
@@ -136,13 +75,28 @@ def build(source: Path, target: Path, options: BuildOptions, progress: Progress 
 
 
 def build_from(
-    source: Source, target: Path, options: BuildOptions, progress: Progress | None = None
+    source: Source,
+    target: Path,
+    options: BuildOptions,
+    progress: Progress | None = None,
+    *,
+    command: str = "build",
+    identity: str = "",
+    remarks: Callable[[], Iterable[str]] = tuple,
 ) -> Built:
-    """Build the package of a source that is open already, as ``build`` does."""
+    """Build the package of a source that is open already, as ``build`` does.
+
+    ``command`` is the one that does so, ``identity`` what betrays another source or a change of it;
+    ``remarks`` gives what else is to be said of the source once it was planned.
+    """
+    run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress or Silent())
-        with stage(target) as staging:
-            built = work.make(staging)
+        with stage(target, run, options.terms) as staging:
+            if staging.created != options.created:
+                again = replace(options, created=staging.created)
+                work = BuildWork(source, sharing, again, progress or Silent())
+            built = work.make(staging, remarks)
             source.check_unchanged()
             staging.publish()
     return built
@@ -162,7 +116,9 @@ class BuildWork:
         self.progress = progress
         self.version = building_options.written_version(self.archive, options.siard_version)
         self.plan = PlanFile(as_path(options.plan)) if options.plan else None
-        self.division = self.plan.header.division if self.plan else division(options, self.version)
+        self.division = (
+            self.plan.header.division if self.plan else building_options.division(options, self.version)
+        )
         self.name = building_options.name(options, source.stem, self.plan.header.name if self.plan else None)
         is_packed = options.pack is not None
         self.objid = building_options.objid(options, self.name, self.archive, is_packed=is_packed)
@@ -170,7 +126,7 @@ class BuildWork:
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
-        check_reader(options)
+        building_options.check_reader(options)
         self.dialect = building_options.dialect(
             options,
             self.name,
@@ -216,35 +172,41 @@ class BuildWork:
         self.stays: frozenset[Column] = frozenset()
         self.upgrade: Upgrade | None = None
         self.made_of = SourceFacts(name=source.stem)
+        self._trusted: dict[str, int] | None = None
+        self._remarked: list[str] = []
+        self._earlier: EarlierRun
 
     @property
     def layout(self) -> Layout:
         """The layout of the segments."""
         return self.division.layout
 
-    def make(self, staging: Partial) -> Built:
-        """Make the whole package in the staging folder."""
-        journal = staging.journal
-        journal.record(event="begin", source=str(self.source.path), name=self.name)
+    def make(self, staging: Partial, remarks: Callable[[], Iterable[str]] = tuple) -> Built:
+        """Make the whole package in the staging folder, or what an earlier run has not made of it."""
+        self._earlier = EarlierRun(staging)
         with closing(Departures()) as departures, self._workers:
-            self.stays = self._choose_columns()
-            course = self._plan(staging, departures)
-            self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
-            if self.archive is not None:
-                assignment.keep_columns(self.archive, self.stays, departures)
-                if self.options.siard_version is not None:
-                    self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
+            if (planned := self._earlier.planned) is None:
+                self._earlier.prepare((), staging.package, "")
+                course = self._plan_all(staging, departures)
+            else:
+                course = self._recall(planned, departures)
             links = self._links(staging, course)
-            trusted = self._trust(staging, course)
+            trusted = self._trusted
             files, size = self.needed(course)
-            check_space(staging, files=files - links.lobs, bytes_=size - links.bytes)
-            journal.record(
-                event="planned", objid=self.objid, segments=len(course.segments), bytes=course.bytes
-            )
-            self.made_of = building_options.source_facts(self.options, self.source, self.progress)
-            self.warnings += self.made_of.warnings(rewritten=True)
+            done, moved = self._earlier.done(course)
+            files, size = files - max(links.lobs, done), size - max(links.bytes, moved)
+            check_space(staging, files=files, bytes_=size)
+            if planned is None:
+                self._remarked = list(remarks())
+                self._save_plan(course)
+            else:
+                spots = [self.spot(course, number) for number in course.ordered()]
+                kept = (spot.ip if self.packing is None else self.packing.file(spot.ip) for spot in spots)
+                root = self._make_parent_root(staging)
+                self._earlier.prepare(kept, root, self.dialect.archive_path(self.objid, self.name))
+            self._compare(staging)
             siard, placed = self._write_all(staging, course, departures)
-        journal.record(event="rewritten")
+        staging.journal.record(event=journal.DESCRIBED)
         spots = [self.spot(course, number) for number in course.ordered()]
         checked = self.describe(staging, siard, spots, placed)
         remarked = segments.warnings(
@@ -257,7 +219,9 @@ class BuildWork:
         )
         containers = len({container for container, _ in course.keys})
         segmented = (len(course.segments), containers, course.lobs, course.bytes)
-        missed = readers_missing(self.options, self.style, self.version, self.layout, self._traits(course))
+        missed = building_options.readers_missing(
+            self.options, self.style, self.version, self.layout, self._traits(course)
+        )
         return Built(
             target=staging.target,
             objid=self.objid,
@@ -274,7 +238,8 @@ class BuildWork:
                 *remarked,
                 *missed,
                 *checked,
-                *_words_on(links, course),
+                *link_words(links, course.lobs),
+                *self._remarked,
             ),
             readers=self._readers(course),
             unopened=self._unopened(),
@@ -283,6 +248,60 @@ class BuildWork:
             made_of=self.made_of,
             children=segments.in_order(spots, placed),
         )
+
+    def _plan_all(self, staging: Partial, departures: Departures) -> Course:
+        """Plan, and look up all that is to be known before the first LOB is placed."""
+        self.stays = self._choose_columns()
+        course = self._plan(staging, departures)
+        self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
+        self._leave_columns(departures)
+        self._trusted = self._trust(staging, course)
+        return course
+
+    def _leave_columns(self, departures: Departures) -> None:
+        if self.archive is not None:
+            assignment.keep_columns(self.archive, self.stays, departures)
+            if self.options.siard_version is not None:
+                self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
+
+    def _save_plan(self, course: Course) -> None:
+        """Record the plan, and what else came of planning."""
+        if self._earlier.journal is None:
+            return
+        said = {
+            "objid": self.objid,
+            "kept": self.kept,
+            "warnings": self.warnings,
+            "remarks": self._remarked,
+            "stays": sorted(self.stays),
+            "traits": asdict(self.traits),
+            "trusted": self._trusted,
+            "shared": self.sharing.save(self._earlier.shared()),
+        }
+        self._earlier.save_plan(course, self.source, said)
+
+    def _recall(self, planned: Mapping[str, Any], departures: Departures) -> Course:
+        """Return the plan of an earlier run, which is not made again."""
+        course = self._earlier.recall_plan(self.source, departures, planned)
+        self.objid, self.kept = str(planned["objid"]), int(planned["kept"])
+        self.warnings = list(map(str, planned["warnings"]))
+        self._remarked = planned["remarks"]
+        self.stays = frozenset((one, two, three) for one, two, three in planned["stays"])
+        self.traits = LobTraits(**planned["traits"])
+        self._trusted = planned["trusted"]
+        self.sharing.recall(self._earlier.shared(), planned["shared"])
+        self._leave_columns(departures)
+        return course
+
+    def _compare(self, staging: Partial) -> None:
+        """Compare the archive's messageDigest, unless an earlier run has."""
+        if self._earlier.compared is not None:
+            self.made_of = SourceFacts.restored(self._earlier.compared["made_of"])
+        else:
+            self.made_of = building_options.source_facts(self.options, self.source, self.progress)
+            if self._earlier.journal is not None:
+                staging.journal.record(event=COMPARED, made_of=self.made_of.document())
+        self.warnings += self.made_of.warnings(rewritten=True)
 
     @property
     def _is_linking(self) -> bool:
@@ -331,7 +350,9 @@ class BuildWork:
 
     def _readers(self, course: Course) -> Readership | None:
         apart = "/" in self.dialect.archive_path(self.objid, self.name)
-        return readers_of(self.style, self.version, self.layout, self._traits(course), is_merged=apart)
+        return building_options.readers_of(
+            self.style, self.version, self.layout, self._traits(course), is_merged=apart
+        )
 
     def _traits(self, course: Course) -> LobTraits:
         return replace(self.traits, split=course.split)
@@ -356,13 +377,17 @@ class BuildWork:
         """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
         files = self._pack_parent(staging, self._write_parent(staging, siard, spots, placed))
         manifests.write(staging.package, staging.work, self._fragments(spots), files)
-        return selfcheck.check_made(
-            staging.package,
-            self.progress,
-            whole=self.options.verify,
-            known=() if self.archive is None else self.archive.faults,
-            jobs=self.options.jobs,
-        )
+        try:
+            return check_made(
+                staging.package,
+                self.progress,
+                whole=self.options.verify,
+                known=() if self.archive is None else self.archive.faults,
+                jobs=self.options.jobs,
+            )
+        except TargetError:
+            staging.give_up()
+            raise
 
     def _choose_columns(self) -> frozenset[Column]:
         least = self.plan.header.min_size if self.plan else self.options.min_size
@@ -410,26 +435,23 @@ class BuildWork:
         ``SourceError`` and ``TargetError``.
         """
         self.check_places(course)
-        written = None
+        written = self._recalled_archive(staging)
         begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
         if (placing := self._placing) is None:
             self._workers.jobs = course.jobs(self.options.jobs)
             placing = self._begin_placing(staging, course, is_growing=False)
         moved, self._moved = self._moved, None
         self._advance(moved or 0)
-        if self.archive is not None and placing.is_beside and not self.options.add_digests:
+        if self.archive is not None and placing.is_beside and not written and not self.options.add_digests:
             with suppress(SourceError, TargetError):
                 written = self._write_archive(
                     self.archive, staging, course, departures, corrected={}, meanwhile=placing.look
                 )
-        placed: list[TaskPlaced] = []
-        for each in segments.describe_segments(placing.results(), partial(self._task, staging, course)):
-            for child in each.children:
-                staging.journal.record(event="segment", folder=child.folder, mets=child.checksum)
-            placed.append(each)
+        placed = list(segments.describe_segments(placing.results(), partial(self._task, staging, course)))
         self._workers.close()
         corrected = segments.corrected(placed)
-        if self.archive is not None and (written is None or corrected):
+        is_corrected = self._earlier.archive is not None and self._earlier.archive["is_corrected"]
+        if self.archive is not None and (written is None or (corrected and not is_corrected)):
             if os.path.lexists(target := self._archive_target(staging)):
                 writing.remove(target)
             self.progress.stage("Rewriting the archive", max(0, self.archive.size - course.compressed))
@@ -475,13 +497,15 @@ class BuildWork:
         # One file is written from its start to its end, and what is trusted is told of whole segments.
         jobs = 1 if self.packing is not None or self.options.trust_checksums else self._workers.jobs
         # Unlike a generator it goes on where it ended before there were further groups.
-        tasks = starmap(partial(self._task, staging, course), SegmentGroups(course, jobs))
+        groups = SegmentGroups(course, jobs, self._earlier.begun)
+        tasks = starmap(partial(self._task, staging, course), groups)
         return self._workers.begin(segments.place, tasks, self._advance, is_growing=is_growing)
 
     def _task(
         self, staging: Partial, course: Course, numbers: Sequence[int], stretch: SliceStretch = slices.WHOLE
     ) -> SegmentTask:
-        return SegmentTask(
+        earlier = self._earlier
+        task = SegmentTask(
             segments=tuple(self.spot(course, number) for number in numbers),
             holdings=self.source.holdings(),
             package=staging.package,
@@ -499,7 +523,15 @@ class BuildWork:
             links=self._is_linking,
             trusts=bool(self.options.trust_checksums),
             stretch=stretch,
+            journal=earlier.journal,
+            digests=tuple(course.digests[number] for number in numbers),
+            finished=earlier.finished(course, numbers, stretch),
+            clears=earlier.is_there,
         )
+        is_first = stretch.stop is not None and not stretch.start
+        if earlier.is_there and is_first and earlier.begun(numbers[0]) is None:
+            segments.clear_segment(task, task.segments[0])  # begun as a whole, perhaps
+        return task
 
     def spot(self, course: Course, number: int) -> SegmentSpot:
         """Return the folder of a segment in the package, and its OBJID."""
@@ -551,7 +583,19 @@ class BuildWork:
             work=self._scratch(staging, is_first=meanwhile is not None),
             meanwhile=meanwhile or (lambda: None),
         )
-        return written, list(relocation.left_out())
+        left_out = list(relocation.left_out())
+        self._earlier.record_archive(written, left_out, is_corrected=bool(corrected))
+        return written, left_out
+
+    def _recalled_archive(self, staging: Partial) -> tuple[Hashers, list[str]] | None:
+        """Return what an earlier run wrote of the archive; removes what it had begun to write."""
+        if not self._earlier.is_there or self.archive is None:
+            return None
+        target = self._archive_target(staging)
+        written = self._earlier.written_archive(target)
+        if written is None:
+            writing.remove(target)
+        return written
 
     @staticmethod
     def _scratch(staging: Partial, *, is_first: bool) -> Path:
@@ -645,56 +689,3 @@ class BuildWork:
         """Yield what the paths of each segment in the manifests begin with, and its number."""
         for spot in spots:
             yield f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number
-
-
-def _words_on(links: Links, course: Course) -> Iterator[str]:
-    """Yield a warning on what hard links mean, where there are any."""
-    if links.lobs:
-        others = course.lobs - links.lobs
-        copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
-        yield (
-            f"{counted(links.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit of "
-            "such a file is an edit of the package too"
-        )
-
-
-def division(options: BuildOptions, version: str | None) -> Division:
-    """Return the rules for dividing LOBs; raises ``ConfigError`` for an unknown layout.
-
-    ``version`` is that of SIARD in which the archive is written, None without one.
-    """
-    name = options.layout or readers.layout_for(options.reader, version)
-    given = None if name is None else layouts.named(name)
-    layout = building_options.layout(options.dialect, given, version)
-    return Division(limits=options.limits, layout=layout, split=options.split)
-
-
-def check_reader(options: BuildOptions) -> None:
-    """Raise ``ConfigError`` for packages that the reader does not read for which they are made."""
-    if options.reader is not None:
-        reader = readers.named(options.reader)
-        reader.check_form(options.pack)
-        reader.check_dialect(options.dialect)
-        given = options.dialect_options or dialects.named(options.dialect).options({})
-        said = {name: getattr(given, name) for name in reader.required(is_packed=True)}
-        reader.check_terms(said, is_packed=options.pack is not None)
-
-
-def readers_missing(
-    options: BuildOptions, style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits
-) -> tuple[str, ...]:
-    """Return a warning on LOBs that the reader does not find for which a package is made."""
-    if version is None or not traits.lobs:
-        return ()
-    written = readers.Writing(version=version, layout=layout.name, style=style)
-    return readers.missed_words(options.reader, written, traits)
-
-
-def readers_of(
-    style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits, *, is_merged: bool
-) -> Readership | None:
-    """Return which programs find the LOBs of a package, None where no LOB is outside an archive."""
-    if version is None or not traits.lobs:
-        return None
-    written = readers.Writing(version=version, layout=layout.name, style=style)
-    return readers.readership(written, traits, is_merged=is_merged)

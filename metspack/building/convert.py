@@ -6,6 +6,7 @@ the archive are proven by it while they are read; each LOB by its cell in any ca
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -35,7 +36,10 @@ _SEVERAL = (
 
 
 def convert_package(
-    path: Path, target: Path, options: BuildOptions, progress: Progress | None = None
+    path: Path,
+    target: Path,
+    options: BuildOptions,
+    progress: Progress | None = None,
 ) -> Built:
     """Build the package at ``path`` anew at ``target``, which must not exist.
 
@@ -43,23 +47,29 @@ def convert_package(
     without METS, as other tools write them; a package whose parent METS is missing is refused. Name and
     OBJID are those it has, unless the options give others; all else is as ``build`` makes it, so that the
     options of its first build give the same bytes again.
-    Raises as ``build.build``; after an error or an interruption nothing is left, and the package is as
-    it was.
+    Raises as ``build.build``, and goes on as that does; the package is as it was.
     """
     progress = progress or Silent()
     check_target(target, path)
     progress.stage("Reading METS", None)
     with _opened(path, options) as source:
         if isinstance(source, Archive) and not isinstance(source, packages_source.PackagedArchive):
-            return build.build_from(source, target, options, progress)
+            return build.build_from(source, target, options, progress, command="convert")
         named = replace(
             options,
             name=source.stem if options.name is None else options.name,
             objid=(source.package.objid or None) if options.objid is None else options.objid,
         )
         source.prove(progress)
-        built = build.build_from(source, target, named, progress)
-        return replace(built, warnings=(*built.warnings, *_words(source)))
+        return build.build_from(
+            source,
+            target,
+            named,
+            progress,
+            command="convert",
+            identity=_identity(source),
+            remarks=lambda: _words(source),
+        )
 
 
 def objid_of(path: Path, options: BuildOptions) -> str:
@@ -144,3 +154,12 @@ def _words(source: Packaged) -> Iterator[str]:
     if left := source.unnamed_count():
         yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
     yield from source.remarks()
+
+
+def _identity(source: Packaged) -> str:
+    """Return what betrays another package, or a change of what says all of it: the METS of its parent."""
+    package = source.package
+    told = hashlib.sha256(source.metadata_document)
+    for block in package.index.document(package.mets):
+        told.update(block)
+    return f"{package.root.resolve()}, state {told.hexdigest()[:16]}"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack.building import build
 from metspack.building import options as building_options
 from metspack.building.build import BuildOptions
 from metspack.building.options import PackageOptions
@@ -130,7 +129,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         style = readers.style_for(options.reader, options.lob_folder_style, version)
         if version is not None:
             check_style(style, version)
-        division = build.division(options, version)
+        division = building_options.division(options, version)
         stays = assignment.columns_inside(source, options.min_size, progress)
         own = (
             first
@@ -162,7 +161,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             lobs=lobs,
             split=split,
             kept=sum(stays.values()),
-            readers=build.readers_of(
+            readers=building_options.readers_of(
                 style,
                 version,
                 division.layout,
@@ -181,7 +180,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
                 *words,
                 *sharing.words(),
                 *warnings,
-                *build.readers_missing(options, style, version, division.layout, traits),
+                *building_options.readers_missing(options, style, version, division.layout, traits),
             ),
         )
 

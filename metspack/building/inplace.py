@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metspack.building import manifests, placing, segments, selfcheck
+from metspack.building import check_outcome, manifests, placing, segments
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
 from metspack.building.segmentedfolder import SegmentedFolder, SegmentFolder
@@ -301,7 +301,7 @@ class _InPlaceWork:
 
     def _check(self, archive: Archive) -> None:
         options = self.options
-        found = selfcheck.outcome(
+        found = check_outcome(
             self.root,
             self.progress,
             whole=options.verify,

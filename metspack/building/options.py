@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
 
+from metspack import layouts
 from metspack.containers.zipreader import ZipContainer
-from metspack.digests import ReplacedDigest
+from metspack.digests import Hashers, ReplacedDigest
 from metspack.errors import ConfigError
-from metspack.layouts import Layout
+from metspack.files import reading
+from metspack.files.journal import USUAL, RunFacts, StagingTerms
+from metspack.files.reading import StrPath, as_path
+from metspack.layouts import FolderStyle, Layout, readers
+from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import dialects, ids
-from metspack.mets.dialects.interface import HREF_STYLES, Dialect, DialectOptions, PackageFacts, Software
-from metspack.model import Budgets, Digest
+from metspack.mets.dialects.interface import (
+    HREF_STYLES,
+    ChildMets,
+    Dialect,
+    DialectOptions,
+    PackageFacts,
+    Software,
+)
+from metspack.model import Budgets, Digest, Limits, LinkMode
+from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
 from metspack.resources import __version__
 from metspack.siard import metadata, offsets, upgrade
@@ -28,7 +44,9 @@ class PackageOptions:
     """Options of a package: its name, its description and its proofs.
 
     ``created`` is the only time written, as xs:dateTime (2026-05-01T12:00:00Z); the functions of the public
-    API take SOURCE_DATE_EPOCH or the clock when it is empty. ``grants`` are the folders that LOBs may lie in
+    API take SOURCE_DATE_EPOCH or the clock when it is empty; ``is_dated``: it is not the clock's, and a run
+    that goes on with another must have the same. ``terms`` say what becomes of a run that was stopped.
+    ``grants`` are the folders that LOBs may lie in
     beside that of the archive. ``accepted`` is of ``lobstream.ACCEPTABLE``; ``identify`` identifies formats
     of LOBs by their bytes; ``verify`` reads every byte once more at the end. ``require_message_digest``
     refuses an archive whose messageDigest is not found right. ``dialect`` is of
@@ -37,6 +55,8 @@ class PackageOptions:
     """
 
     created: str = ""
+    is_dated: bool = False
+    terms: StagingTerms = USUAL
     software: Software = SOFTWARE
     name: str | None = None
     objid: str | None = None
@@ -58,6 +78,75 @@ class PackageOptions:
     def algorithm(self) -> str:
         """The algorithm of the digests in METS: that of ``checksum``, or the dialect's."""
         return self.checksum or dialects.facts(self.dialect).checksum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions(PackageOptions):
+    """Options of a build.
+
+    ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number; with
+    more than one the calling module must be importable (``if __name__ == "__main__"``). ``plan`` is a plan
+    file, whose layout, limits, split and min_size are taken instead of those given. ``layout`` None is the
+    dialect's for archives of that version of SIARD.
+    ``reader``, of ``readers.FOR``, is the program that is to find the LOBs: it gives ``layout`` and
+    ``lob_folder_style`` where these are None, and what it does not read is refused; one that requires a
+    dialect requires it of ``dialect`` and ``dialect_options``.
+    ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
+    whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
+    ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
+    that is a folder one file. ``link_mode`` makes LOBs that are whole files hard links, so that a later edit
+    of such a file is one of the package. ``trust_checksums`` are the paths of lists of checksums, and
+    ``manifests.CELLS`` for those in cells, that are taken and not computed; ``spot_check`` is the share of
+    their LOBs that is compared all the same (None: 1%). ``siard_version`` "2.2" writes an archive of SIARD
+    1.0 as 2.2; None leaves its version.
+    """
+
+    limits: Limits = PRESETS[DEFAULT_PRESET]
+    layout: str | None = None
+    split: Split = Split.FILL
+    lob_folder_style: FolderStyle | None = None
+    reader: str | None = None
+    plan: StrPath | None = None
+    base: StrPath | None = None
+    min_size: int | None = None
+    add_digests: bool = False
+    siard_version: str | None = None
+    mapping_uri: str | None = None
+    lob_manifest: bool = False
+    pack: str | None = None
+    link_mode: LinkMode = LinkMode.COPY
+    trust_checksums: tuple[StrPath, ...] = ()
+    spot_check: str | None = None
+    jobs: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
+
+    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
+    ``linked`` of the ``files`` are hard links, None where none was to be. ``trusted`` are the numbers of
+    ``manifests.TrustedTotals``, None where all checksums were computed. ``readers`` tells which programs find
+    the LOBs outside; None where there is no archive, or none. ``unopened`` are the archives that no reader
+    opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of the parent.
+    """
+
+    target: Path
+    objid: str
+    name: str
+    segments: int
+    files: int
+    bytes: int
+    layout: str
+    split: int
+    kept: int
+    warnings: tuple[str, ...]
+    readers: Readership | None = None
+    unopened: tuple[str, ...] = ()
+    linked: int | None = None
+    trusted: Mapping[str, int] | None = None
+    made_of: SourceFacts | None = None
+    children: Sequence[ChildMets] = ()
 
 
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
@@ -152,7 +241,7 @@ def written_version(archive: Archive | None, asked: str | None) -> str | None:
     return asked
 
 
-def layout(dialect: str, given: Layout | None, version: str | None) -> Layout:
+def layout_of(dialect: str, given: Layout | None, version: str | None) -> Layout:
     """Return the layout of segments: the given one, or else what dialect and version of SIARD ask for."""
     return given or dialects.named(dialect).layout(version)
 
@@ -190,3 +279,119 @@ def dialect(
     chosen = dialects.named(options.dialect).of(package)
     chosen.check(objid)
     return chosen
+
+
+def division(options: BuildOptions, version: str | None) -> Division:
+    """Return the rules for dividing LOBs; raises ``ConfigError`` for an unknown layout.
+
+    ``version`` is that of SIARD in which the archive is written, None without one.
+    """
+    name = options.layout or readers.layout_for(options.reader, version)
+    given = None if name is None else layouts.named(name)
+    chosen = layout_of(options.dialect, given, version)
+    return Division(limits=options.limits, layout=chosen, split=options.split)
+
+
+def check_reader(options: BuildOptions) -> None:
+    """Raise ``ConfigError`` for packages that the reader does not read for which they are made."""
+    if options.reader is not None:
+        reader = readers.named(options.reader)
+        reader.check_form(options.pack)
+        reader.check_dialect(options.dialect)
+        given = options.dialect_options or dialects.named(options.dialect).options({})
+        said = {name: getattr(given, name) for name in reader.required(is_packed=True)}
+        reader.check_terms(said, is_packed=options.pack is not None)
+
+
+def readers_missing(
+    options: BuildOptions, style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits
+) -> tuple[str, ...]:
+    """Return a warning on LOBs that the reader does not find for which a package is made."""
+    if version is None or not traits.lobs:
+        return ()
+    written = readers.Writing(version=version, layout=layout.name, style=style)
+    return readers.missed_words(options.reader, written, traits)
+
+
+def readers_of(
+    style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits, *, is_merged: bool
+) -> Readership | None:
+    """Return which programs find the LOBs of a package, None where no LOB is outside an archive."""
+    if version is None or not traits.lobs:
+        return None
+    written = readers.Writing(version=version, layout=layout.name, style=style)
+    return readers.readership(written, traits, is_merged=is_merged)
+
+
+_NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "verify"}
+"""Options on which no byte of a package depends."""
+
+_FILES = {"plan", "trust_checksums", "mapping"}
+"""Options that name files, on whose bytes those of the package depend."""
+
+
+def run_facts(command: str, options: PackageOptions, source: str) -> RunFacts:
+    """Return what decides the bytes of a package, ``source`` being what betrays another source."""
+    facts = {"source": source}
+    for name, value in _told(options):
+        if (words := _words(name, value)) not in {"", "none"}:
+            facts[name.replace("_", "-")] = words
+    # Links that stay would be names of the source's files that nobody asked for.
+    is_linking = isinstance(options, BuildOptions) and options.link_mode is LinkMode.HARDLINK
+    return RunFacts(
+        command=command,
+        created=options.created,
+        is_dated=options.is_dated,
+        can_go_on=not is_linking,
+        facts=facts,
+    )
+
+
+def _told(options: Any) -> Iterator[tuple[str, Any]]:
+    for each in fields(options):
+        value = getattr(options, each.name)
+        if each.name in {"grants", "dialect_options"} and value is not None:
+            yield from _told(value)
+        elif each.name not in _NOT_OF_BYTES:
+            yield each.name, value
+
+
+def _words(name: str, value: Any) -> str:  # noqa: PLR0911 -- one for each kind of value
+    """Return the value of an option as words, the same in every run."""
+    if isinstance(value, Limits):
+        files = "any number of files" if value.files is None else f"{value.files:,} files"
+        return f"{files}, {'any number of bytes' if value.bytes is None else f'{value.bytes:,} bytes'}"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return ", ".join(f"{key}={_words(name, value[key])}" for key in sorted(value))
+    if isinstance(value, frozenset | set):
+        return ", ".join(sorted(_words(name, each) for each in value))
+    if is_dataclass(value):
+        told = ((each.name, getattr(value, each.name)) for each in fields(value))
+        return ", ".join(f"{key}={_words(key, each)}" for key, each in told)
+    if isinstance(value, tuple | list):
+        return ", ".join(_words(name, each) for each in value)
+    if name in _FILES and value is not None and value != "siard":
+        return _file_words(as_path(value))
+    if isinstance(value, Path):
+        return str(value.absolute())
+    if value is None or value is False:
+        return "none"
+    return "yes" if value is True else str(value)
+
+
+def _file_words(path: Path) -> str:
+    try:
+        with reading.opening(path) as descriptor:
+            return f"{path.absolute()} (SHA-256 {hashed(descriptor)})"
+    except OSError:
+        return str(path.absolute())
+
+
+def hashed(descriptor: int) -> str:
+    """Return the SHA-256 of an open file, in hexadecimal digits."""
+    hashers = Hashers(("SHA-256",))
+    for block in reading.chunks(descriptor):
+        hashers.update(block)
+    return hashers.digest("SHA-256").value

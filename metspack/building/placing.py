@@ -24,6 +24,7 @@ from metspack.model import LONGEST, FileExtent, KnownDigests, LobPlace, LobRef, 
 from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.processes import ThreadedHashers
+from metspack.sizes import counted
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
 from metspack.sources.pronom import Identifying
 
@@ -64,6 +65,17 @@ def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
     return Links(lobs=lobs, bytes=size)
 
 
+def link_words(links: Links, lobs: int) -> Iterator[str]:
+    """Yield a warning on what hard links of some of so many LOBs mean, where there are any."""
+    if links.lobs:
+        others = lobs - links.lobs
+        copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
+        yield (
+            f"{counted(links.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit of "
+            "such a file is an edit of the package too"
+        )
+
+
 def _is_elsewhere(lob: LobRef) -> TargetError:
     return TargetError(
         f"{what(lob)} lies on another file system than the target, and a hard link cannot lead there",
@@ -89,6 +101,7 @@ class Placing:
     for none. ``moved`` is called with numbers of bytes copied, ``ended`` with each LOB when its last byte was
     taken and proven, but for those of runs that are as their cells say; ``joined`` as well with one in parts.
     ``links``: what is a whole file becomes a hard link in folders, and is read and proven all the same.
+    ``goes_on``: earlier parts of the first LOB may have been placed before, by a run that was stopped.
     """
 
     def __init__(
@@ -105,7 +118,9 @@ class Placing:
         joined: Callable[[Passage], None],
         prefix: str = "",
         links: bool = False,
+        goes_on: bool = False,
     ) -> None:
+        self._goes_on = goes_on
         self._holdings = holdings
         self._links = links
         self._layout = layout
@@ -297,8 +312,11 @@ class Placing:
             passage.end()
 
     def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
-        if part.number == 0:
+        if part.number == 0 or self._goes_on:
             self._split = self._passage(lob, self._of_whole)
+            for _ in self._split.portion(part.offset):  # the parts before it are in their places already
+                pass
+        self._goes_on = False
         passage = self._split
         if passage is None or passage.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")

@@ -15,11 +15,13 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+from metspack import processes
 from metspack.building import manifests, placing
 from metspack.building.placing import NOTHING_KNOWN, Placing
 from metspack.containers.ipwriter import Folder, Pack, Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
-from metspack.files import reading, writing
+from metspack.errors import TargetError
+from metspack.files import journal, reading, writing
 from metspack.layouts import Layout
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import (
@@ -31,7 +33,7 @@ from metspack.mets.dialects.interface import (
     SplitPart,
 )
 from metspack.mets.filetable import PlacedFile, Placements
-from metspack.model import Format
+from metspack.model import Format, LobRun
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.sharedlobs import Sharing
@@ -52,6 +54,9 @@ class SegmentTask:
     of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS;
     ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that are known.
     ``stretch`` is what is placed of the slice; a part of it is placed, and the segment described afterwards.
+    ``journal`` is where segments are recorded that are finished, with the ``digests`` of their slices; None
+    for nowhere. ``finished`` are the results of an earlier run: of all of it, which is not done again, or of
+    the first segments. With ``clears`` that run may have left more, which is removed.
     """
 
     segments: tuple[SegmentSpot, ...]
@@ -69,6 +74,10 @@ class SegmentTask:
     links: bool = False
     trusts: bool = False
     stretch: SliceStretch = slices.WHOLE
+    journal: Path | None = None
+    digests: tuple[str, ...] = ()
+    finished: tuple[SegmentDone, ...] = ()
+    clears: bool = False
 
     @property
     def number(self) -> int:
@@ -79,6 +88,48 @@ class SegmentTask:
     def label(self) -> str:
         """The task in the names of its files: its number, and the stretch where that is not all."""
         return _label(self.number, self.stretch)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentDone:
+    """A segment that was placed and described, or a stretch of one that was placed: then without ``child``.
+
+    ``number`` is the segment's, ``digest`` its slice's, ``bytes`` are those placed. ``sizes`` are those of
+    the task's three files of notes, and ``notes`` its notes, with all segments of the task up to this one.
+    """
+
+    number: int
+    digest: str
+    bytes: int
+    child: ChildMets | None
+    sizes: tuple[int, int, int]
+    notes: Mapping[str, int]
+    stretch: SliceStretch = slices.WHOLE
+
+    def document(self) -> dict[str, Any]:
+        """Return the event that ``restored`` reads."""
+        kind = journal.SEGMENT if self.child is not None else journal.STRETCH
+        stretch = [self.stretch.start, self.stretch.stop]
+        return {
+            "event": kind,
+            **{name: getattr(self, name) for name in ("number", "digest", "bytes")},
+            "child": None if self.child is None else asdict(self.child),
+            "sizes": list(self.sizes),
+            "notes": dict(self.notes),
+            "stretch": stretch,
+        }
+
+    @classmethod
+    def restored(cls, document: Mapping[str, Any]) -> SegmentDone:
+        """Return what ``document`` gave."""
+        start, stop = document["stretch"]
+        digests, wholes, parts = document["sizes"]
+        return cls(
+            **{name: document[name] for name in ("number", "digest", "bytes", "notes")},
+            child=document["child"] and ChildMets(**document["child"]),
+            sizes=(digests, wholes, parts),
+            stretch=SliceStretch(start=start, stop=stop),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +185,9 @@ def parts_path(work: Path, task: int | str) -> Path:
     return work / f"parts-{task}.jsonl"
 
 
+_NOTES = digests_path, wholes_path, parts_path
+
+
 def digest_for_cells(checksum: str) -> str:
     """Return the algorithm of digests added to cells: METS's if SIARD has it (2.2 T_6.2-1), else SHA-256."""
     return checksum if checksum in {"MD5", "SHA-1", "SHA-256"} else "SHA-256"
@@ -176,10 +230,18 @@ class _ProvenLobs:
 
     def __init__(self, task: SegmentTask) -> None:
         self._task = task
-        self.notes: Counter[str] = Counter()
-        self.digests = writing.NewFile(digests_path(task.work, task.label))
-        self.wholes = writing.NewFile(wholes_path(task.work, task.label))
-        self.parts = writing.NewFile(parts_path(task.work, task.label))
+        last = task.finished[-1] if task.finished else None
+        self.notes: Counter[str] = Counter(last.notes if last is not None else ())
+        self.digests, self.wholes, self.parts = (
+            writing.grown_file(path(task.work, task.label), size, is_new=not task.clears)
+            for path, size in zip(_NOTES, (0, 0, 0) if last is None else last.sizes, strict=True)
+        )
+
+    def synced(self) -> tuple[int, int, int]:
+        """Put what was noted so far on disk; returns the sizes of the files."""
+        for each in (self.digests, self.wholes, self.parts):
+            each.sync()
+        return self.digests.size, self.wholes.size, self.parts.size
 
     def note_lob(self, passage: Passage) -> None:
         lob, task = passage.lob, self._task
@@ -222,18 +284,34 @@ def _line(*fields: object) -> bytes:
 def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """Place the LOBs of a task's segments, write each one's METS and its lines of the manifests.
 
-    Of a stretch the files are listed instead, for ``describe_segments``. ``moved`` is called with numbers of
-    bytes copied. Raises ``SourceError`` and ``TargetError``.
+    Of a stretch the files are listed instead, for ``describe_segments``. Each segment and stretch is on disk
+    before it is recorded. ``moved`` is called with numbers of bytes copied. Raises ``SourceError`` and
+    ``TargetError``.
     """
+    moved(sum(each.bytes for each in task.finished))
+    if len(task.finished) == len(task.segments):
+        return _placed(task, task.finished)
+    with writing.SyncedTogether(task.work) as disk:
+        disk.lock_shared()
+        if not processes.has_parent():  # another run may be at work there
+            raise TargetError("the process that this one worked for has ended")
+        if task.clears:
+            _clear(task)
+        return _placed(task, (*task.finished, *_place_rest(task, moved, disk)))
+
+
+def _place_rest(
+    task: SegmentTask, moved: Callable[[int], None], disk: writing.SyncedTogether
+) -> list[SegmentDone]:
+    """Place and record the segments of a task that are not finished."""
     proven = _ProvenLobs(task)
-    checksum = task.dialect.checksum_type
-    children: list[ChildMets] = []
+    done: list[SegmentDone] = []
     try:
         with OpenHoldings(task.holdings) as holdings:
             placer = Placing(
                 holdings,
                 task.layout,
-                checksum=checksum,
+                checksum=task.dialect.checksum_type,
                 algorithms=(task.add_digests,) if task.add_digests else (),
                 accepted=task.accepted,
                 identifying=Identifying(task.work / f"probe-{task.label}") if task.identify else None,
@@ -242,44 +320,120 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
                 joined=proven.note_whole,
                 prefix=task.prefix,
                 links=task.links,
+                goes_on=bool(task.finished),
             )
-            if task.stretch != slices.WHOLE:
-                _place_stretch(task, placer)
-            for spot in task.segments if task.stretch == slices.WHOLE else ():
-                with closing(Placements()) as placements, _open_target(task, spot) as target:
-                    found = slices.runs(slices.path(task.work, spot.number))
-                    taken = manifests.known(task.work, spot.number) if task.trusts else repeat(NOTHING_KNOWN)
-                    for placed in placer.place(found, target.lobs, taken):
-                        placements.add(placed)
-                        if isinstance(placed, PlacedFile) and placed.part_of:
-                            proven.note_part(placed, spot.objid)
-                    children.append(target.describe(placements))
-            holdings.check_unchanged()
+            for at, spot in enumerate(task.segments[len(task.finished) :], len(task.finished)):
+                is_stretch = task.stretch != slices.WHOLE
+                child, size = (_place_stretch if is_stretch else _place_segment)(
+                    task, spot, placer, proven, disk
+                )
+                if at + 1 == len(task.segments):
+                    holdings.check_unchanged()
+                done.append(
+                    SegmentDone(
+                        number=spot.number,
+                        digest=task.digests[at] if task.digests else "",
+                        bytes=size,
+                        child=child,
+                        sizes=proven.synced(),
+                        notes=dict(proven.notes),
+                        stretch=task.stretch,
+                    )
+                )
+                record(task, done[-1], disk)
         proven.close()
     except BaseException:
         proven.discard()
         raise
+    return done
+
+
+def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether) -> None:
+    """Put what was done of a segment on disk, and then record it."""
+    (spot,) = (each for each in task.segments if each.number == done.number)
+    disk.sync(*([task.package / spot.ip] if task.packing is None else []))
+    if task.journal is not None:
+        writing.record_event(task.journal, done.document())
+
+
+def _placed(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
+    last = done[-1]
+    digests, wholes, _ = last.sizes
     return TaskPlaced(
         numbers=tuple(spot.number for spot in task.segments),
-        children=tuple(children),
-        is_split=proven.wholes.size > 0,
-        has_digests=proven.digests.size > 0,
-        notes=dict(proven.notes),
+        children=tuple(each.child for each in done if each.child is not None),
+        is_split=wholes > 0,
+        has_digests=digests > 0,
+        notes=last.notes,
         stretch=task.stretch,
     )
 
 
-def _place_stretch(task: SegmentTask, placer: Placing) -> None:
-    """Place the LOBs of a stretch, and list their files."""
-    (spot,) = task.segments
+def _clear(task: SegmentTask) -> None:
+    """Remove what an earlier run left of segments, or of a stretch, that it had not finished."""
+    first = task.segments[len(task.finished)]
+    writing.remove(task.work / f"probe-{task.label}")
+    if task.stretch != slices.WHOLE:
+        writing.remove(placed_path(task.work, task.label))
+        for each in slices.runs(slices.path(task.work, first.number), task.stretch):
+            for path in lob_paths(task.layout, each):
+                writing.remove(task.package / first.content / path)
+        return
+    for spot in task.segments[len(task.finished) :]:
+        clear_segment(task, spot)
+
+
+def clear_segment(task: SegmentTask, spot: SegmentSpot) -> None:
+    """Remove all that there is of a segment."""
+    for algorithm in MANIFEST_ALGORITHMS:
+        writing.remove(placing.fragment(task.work, spot.number, algorithm))
+    writing.remove(task.work / f"pack-{spot.number}")
+    writing.remove(task.package / (spot.ip if task.packing is None else task.packing.file(spot.ip)))
+
+
+def lob_paths(layout: Layout, found: LobRun | slices.Entry) -> list[str]:
+    """Return the places in their segment of LOBs, or of a part of one."""
+    if isinstance(found, LobRun):
+        return layout.lob_paths(found.place, found.rows, found.shared.extension)
+    lob, part = found
+    return [layout.lob_path(lob.place, lob.extension) + ("" if part is None else layout.part_suffix(part))]
+
+
+def _place_segment(
+    task: SegmentTask,
+    spot: SegmentSpot,
+    placer: Placing,
+    proven: _ProvenLobs,
+    disk: writing.SyncedTogether,
+) -> tuple[ChildMets | None, int]:
+    """Place and describe a segment; returns its METS, and the bytes of its LOBs."""
+    with closing(Placements()) as placements, _open_target(task, spot, disk) as target:
+        found = slices.runs(slices.path(task.work, spot.number))
+        taken = manifests.known(task.work, spot.number) if task.trusts else repeat(NOTHING_KNOWN)
+        for placed in placer.place(found, target.lobs, taken):
+            placements.add(placed)
+            if isinstance(placed, PlacedFile) and placed.part_of:
+                proven.note_part(placed, spot.objid)
+        return target.describe(placements), placements.size
+
+
+def _place_stretch(
+    task: SegmentTask,
+    spot: SegmentSpot,
+    placer: Placing,
+    _proven: _ProvenLobs,
+    disk: writing.SyncedTogether,
+) -> tuple[ChildMets | None, int]:
+    """Place the LOBs of a stretch, and list their files; returns no METS, and the bytes of the LOBs."""
     found = slices.runs(slices.path(task.work, spot.number), task.stretch)
     with closing(Placements()) as placements:
-        with Folder(task.package / spot.content, shared=True) as folder:
+        with Folder(task.package / spot.content, shared=True, is_synced=not disk.is_possible) as folder:
             for placed in placer.place(found, folder):
                 placements.add(placed)
         with writing.NewFile(placed_path(task.work, task.label)) as listed:
             for each in placements.runs():
                 listed.write(f"{filetable.text_of(each)}\n".encode())
+        return None, placements.size
 
 
 def describe_segments(
@@ -309,31 +463,53 @@ def _describe_together(task: SegmentTask, stretches: Sequence[TaskPlaced]) -> Ta
             with open(reading.opened(placed_path(task.work, label)), "rb", closefd=True) as lines:
                 for line in lines:
                     placements.add(filetable.placed_of(line.decode()))
-        child = describe(placements, spot, task)
+        child = _describe_again(placements, spot, task) if task.clears else describe(placements, spot, task)
+    if task.clears:
+        writing.remove(digests_path(task.work, task.number))
     with writing.NewFile(digests_path(task.work, task.number)) as digests:
         for label in labels:
             with reading.opening(digests_path(task.work, label)) as descriptor:
                 for block in reading.chunks(descriptor):
                     digests.write(block)
+        size = digests.size
     notes: Counter[str] = Counter()
     for each in stretches:
         notes.update(each.notes)
-    return TaskPlaced(
-        numbers=(task.number,),
-        children=(child,),
-        is_split=False,
-        has_digests=any(each.has_digests for each in stretches),
+    done = SegmentDone(
+        number=task.number,
+        digest=task.digests[0] if task.digests else "",
+        bytes=child.bytes,
+        child=child,
+        sizes=(size, 0, 0),
         notes=dict(notes),
     )
+    with writing.SyncedTogether(task.work) as disk:
+        record(task, done, disk)
+    return _placed(task, (done,))
+
+
+def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
+    """Describe a segment as ``describe`` does, where an earlier run may have begun to do so."""
+    work = task.work / f"again-{spot.number}"
+    for each in (work, *(placing.fragment(task.work, spot.number, name) for name in MANIFEST_ALGORITHMS)):
+        writing.remove(each)
+    writing.make_directories(work / spot.ip)
+    files = _write_documents(placements, spot, task, work)
+    for path in files:
+        writing.make_directories((task.package / path).parent)
+        writing.supersede(work / path, task.package / path)
+    writing.remove(work)
+    placing.write_manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
+    return _child(placements, files, spot, task)
 
 
 class _FolderTarget:
     """A segment that becomes a folder of the package."""
 
-    def __init__(self, task: SegmentTask, spot: SegmentSpot) -> None:
+    def __init__(self, task: SegmentTask, spot: SegmentSpot, *, is_synced: bool) -> None:
         self._task = task
         self._spot = spot
-        self.lobs = Folder(task.package / spot.content)
+        self.lobs = Folder(task.package / spot.content, is_synced=is_synced)
 
     def describe(self, placements: Placements) -> ChildMets:
         """Describe the segment once its LOBs were placed."""
@@ -365,10 +541,12 @@ class _PackTarget:
 
 
 @contextmanager
-def _open_target(task: SegmentTask, spot: SegmentSpot) -> Iterator[_FolderTarget | _PackTarget]:
+def _open_target(
+    task: SegmentTask, spot: SegmentSpot, disk: writing.SyncedTogether
+) -> Iterator[_FolderTarget | _PackTarget]:
     """Open the folder or packed file that a segment is placed in, for the length of a block."""
     if task.packing is None:
-        target = _FolderTarget(task, spot)
+        target = _FolderTarget(task, spot, is_synced=not disk.is_possible)
         with target.lobs:
             yield target
         return

@@ -20,9 +20,10 @@ from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
 from metspack.containers.ipreader import OpenPacks, PackedError
 from metspack.digests import is_manifest
-from metspack.errors import ConfigError, MetspackError, SourceError, SourceNotFoundError
+from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below
+from metspack.files.journal import not_found
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
@@ -269,7 +270,7 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
             raise error
         return _folder(path, path, number, mets)
     if not path.exists():
-        raise SourceNotFoundError(f"{path} does not exist", hint=_GIVE)
+        raise not_found(path, _GIVE, "does not exist")
     if is_archive(path.name):
         raise _about_archive(path)
     if mets_packages.stem_of_pack(path.name) is not None:

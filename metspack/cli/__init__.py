@@ -14,19 +14,25 @@ from metspack.errors import (
     MetspackError,
     PlanError,
     SourceError,
+    SourceUnfinishedError,
     TargetError,
     TargetExistsError,
+    TargetUnfinishedError,
 )
 
 EXIT_USAGE = 2
 EXIT_SOURCE = 3
 EXIT_TARGET = 4
 EXIT_EXISTS = 5
+EXIT_UNFINISHED = 6
 EXIT_FAULT = 70
 EXIT_INTERRUPTED = 130
+EXIT_ENDED = 143
 EXIT_PIPE = 141
 
 _CODES = (
+    (SourceUnfinishedError, EXIT_UNFINISHED),
+    (TargetUnfinishedError, EXIT_UNFINISHED),
     (ConfigError, EXIT_USAGE),
     (SourceError, EXIT_SOURCE),
     (PlanError, EXIT_SOURCE),
@@ -40,19 +46,19 @@ _GARBAGE = 50_000
 _ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+def _interrupt(sent: int, _frame: FrameType | None) -> NoReturn:
     for number in _ENDING:  # the first is enough; another would disturb the cleaning up
         signal.signal(number, signal.SIG_IGN)
     if (shown := sys.modules.get("metspack.cli.console")) is not None:
         shown.interrupt()
-    raise Interrupted
+    raise Interrupted(sent)
 
 
 def main() -> NoReturn:
     """Run the command line and exit with its code.
 
-    0 fine, 1 findings, 2 usage, 3 source, 4 target, 5 target exists already, 70 a fault of ours, 130
-    interrupted, 141 when the reader of stdout left.
+    0 fine, 1 findings, 2 usage, 3 source, 4 target, 5 target exists already, 6 stopped earlier and can go on,
+    70 a fault of ours, 130 interrupted, 143 ended by SIGTERM, 141 when the reader of stdout left.
     """
     gc.set_threshold(_GARBAGE)
     code = _run()
@@ -98,13 +104,13 @@ def _exit_code() -> int:
     except MetspackError as error:
         cli_console.end_with_error(error.id, error.message, error.hint, error.details)
         return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAULT)
-    except Interrupted:
+    except Interrupted as stopped:
         cli_console.end_with_error(
             "interrupted",
-            "interrupted; nothing unfinished was left behind",
-            "Run the same command again to start over.",
+            f"interrupted; {stopped.kept or 'nothing unfinished was left behind'}",
+            stopped.hint or "Run the same command again to start over.",
         )
-        return EXIT_INTERRUPTED
+        return EXIT_ENDED if stopped.signal == signal.SIGTERM else EXIT_INTERRUPTED
     except cli_console.ReaderLeft:
         cli_console.forget_output()
         return EXIT_PIPE

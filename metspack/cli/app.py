@@ -15,14 +15,14 @@ from metspack.resources import __version__
 
 _COMMANDS = (
     *("inspect", "plan", "build", "add", "check", "explain", "links", "diff", "convert", "merge"),
-    *("restore", "cat", "list", "shards", "roundtrip", "sample", "config", "help"),
+    *("restore", "cat", "list", "shards", "roundtrip", "status", "sample", "config", "help"),
 )
 """The commands in the order of the help, each a module of its own but for the help itself."""
 
 _FOLLOWED = {"build", "add", "convert", "merge", "restore", "check", "roundtrip", "inspect"}
 """Commands that work long enough for somebody to follow their events."""
 
-_BARE, _SHORT = {"explain"}, {"sample"}
+_BARE, _SHORT = {"explain"}, {"sample", "status"}
 """Commands that nothing configures, and those that do not work long enough for a log."""
 
 
@@ -143,7 +143,8 @@ def metspack(
     and files are intact.
 
     Exit codes: 0 fine, 1 findings, 2 usage, 3 the source or plan is refused, 4 the target cannot be
-    written, 5 the target exists already, 70 a fault of metspack, 130 interrupted.
+    written, 5 the target exists already, 6 stopped earlier and can go on, 70 a fault of metspack, 130 and
+    143 interrupted.
     """
     if version:
         _print_version(json_output=json_output)

@@ -48,25 +48,27 @@ class Destination(Protocol):
 class Folder(Closable):
     """A new folder, which files are written into; a context manager.
 
-    Raises ``TargetError`` when it exists, unless it is ``shared`` with other processes.
+    Raises ``TargetError`` when it exists, unless it is ``shared`` with other processes. With ``is_synced``
+    False somebody else puts the files on disk, all together.
     """
 
-    def __init__(self, root: Path, *, shared: bool = False) -> None:
+    def __init__(self, root: Path, *, shared: bool = False, is_synced: bool = True) -> None:
         writing.make_directories(root if shared else root.parent)
         if not shared:
             writing.make_directory(root)
         self.root = root
+        self._is_synced = is_synced
         self._made: set[str] = set()
         self._open: tuple[str, writing.OpenFolder] | None = None
 
     def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
-        """Write a file, on disk when this returns."""
+        """Write a file."""
         self._make(path.rpartition("/")[0])
-        with writing.NewFile(self.root / path) as file:
+        with writing.NewFile(self.root / path, is_synced=self._is_synced) as file:
             file.write_all(blocks, size)
 
     def put_small(self, path: str, data: bytes | memoryview) -> None:
-        """Write a file of these bytes, on disk when this returns; the folder of the last stays open."""
+        """Write a file of these bytes; the folder of the last stays open."""
         folder, name = self._enter(path)
         folder.write(name, data)
 
@@ -89,7 +91,7 @@ class Folder(Closable):
         if self._open is None or self._open[0] != folder:
             self.close()
             self._make(folder)
-            self._open = folder, writing.OpenFolder(self.root / folder)
+            self._open = folder, writing.OpenFolder(self.root / folder, is_synced=self._is_synced)
         return self._open[1], name
 
     def _make(self, folder: str) -> None:

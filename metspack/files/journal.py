@@ -1,20 +1,26 @@
-"""The journal of a transaction on a folder: its command, its changes, and its last step; read only.
+"""Journals, read only: of a transaction on a folder its command, changes and last step; of runs their events.
 
-``<folder>.partial/journal.jsonl`` is written by ``files.transaction``; here it is only read.
+``<folder>.partial/journal.jsonl`` is written by ``files.transaction`` and ``files.staging``; here it is only
+read. Each line is an object of JSON with a checksum of its own.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from metspack.errors import SourceError
+from metspack.errors import SourceError, SourceNotFoundError, SourceUnfinishedError, TargetUnfinishedError
 from metspack.files import reading
+from metspack.resources import __version__
 
 ADD = "metspack add"
 IN_PLACE = "metspack build --keep-segments --in-place"
@@ -36,6 +42,62 @@ DONE = "done"
 
 _NAME = "journal.jsonl"
 _LINE = 1 << 30
+_SUM = "sum"
+_HEX = 16
+
+
+def sealed(event: Mapping[str, object]) -> str:
+    """Return the line of an event, with its checksum."""
+    text = json.dumps(event, sort_keys=True)
+    return f'{text[:-1]}, "{_SUM}": "{_checksum(text)}"}}'
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_HEX]
+
+
+def unsealed(line: bytes) -> dict[str, Any] | None:
+    """Return the event of a line, None where its checksum is not that of the rest, or is missing."""
+    try:
+        event = json.loads(line)
+        said = event.pop(_SUM)
+        is_right = said == _checksum(json.dumps(event, sort_keys=True))
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        return None
+    return event if is_right else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvents:
+    """The events of a run: those whole, the bytes that they take, and the first line that is damaged.
+
+    A last line that was not written to its end is not damaged: the run was stopped while it wrote it.
+    """
+
+    events: tuple[dict[str, Any], ...] = ()
+    size: int = 0
+    damaged: int | None = None
+
+
+def run_events(descriptor: int) -> RunEvents:
+    """Return the events of a run from an open journal, which stays open; raises ``OSError``."""
+    events: list[dict[str, Any]] = []
+    size, fault = 0, None
+    with open(reading.opened(descriptor), "rb", closefd=True) as file:
+        file.seek(0)
+        for number in count(1):
+            line = file.readline(_LINE)
+            if not line:
+                break
+            if fault is not None:  # something follows it
+                return RunEvents(events=tuple(events), size=size, damaged=fault)
+            event = unsealed(line) if line.endswith(b"\n") else None
+            if event is None:
+                fault = number
+                continue
+            events.append(event)
+            size += len(line)
+    return RunEvents(events=tuple(events), size=size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +182,18 @@ def _events(descriptor: int) -> Iterator[dict[str, Any]]:
                     yield event
 
 
+def is_locked(descriptor: int) -> bool:
+    """Return whether a process works with an open journal: it has it locked."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system that knows no locks: nothing can be told
+        return False
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return False
+
+
 def interrupted(folder: Path) -> tuple[Recovery, str] | None:
     """Return the transaction that is changing a folder or was interrupted, and the name of its ``.partial``.
 
@@ -146,3 +220,247 @@ def _read(partial: Path) -> Recovery | None:
             return recovery(descriptor)
     except (OSError, SourceError):
         return None
+
+
+# --- Runs that make a target: how far they came, and what is to be done ---
+
+BEGIN = "begin"
+"""The first event of a run: its command and its facts."""
+
+RESUMED = "resumed"
+"""Another run of the same command went on from here."""
+
+PLANNED = "planned"
+"""All is known that is to be done; ``segments`` and ``bytes`` count it."""
+
+SEGMENT = "segment"
+"""A segment is finished, or another unit of that kind: ``number`` and ``bytes``."""
+
+STRETCH = "stretch"
+"""A stretch of a segment is finished: its LOBs lie there, and it has no METS yet."""
+
+DESCRIBED = "describing"
+"""All LOBs are placed: the parent is described, and the package checked."""
+
+PUBLISHING = "publishing"
+"""The target is finished, and about to take its place."""
+
+_FIRST = (BEGIN, RESUMED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingTerms:
+    """How a command treats what an earlier run of it left, and what it leaves itself.
+
+    ``restart``: what is there is removed; ``discards``: nothing is kept after an interruption. ``command`` is
+    the command line, for who wants to go on with it.
+    """
+
+    restart: bool = False
+    discards: bool = False
+    command: str = ""
+
+
+USUAL = StagingTerms()
+"""The terms that hold when a person says none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What decides the bytes that a command writes: the same facts give the same.
+
+    ``command`` is its name; ``created`` the time that it writes, of the clock unless it ``is_dated``.
+    ``facts`` are all others, each by the name that people know it by. Where a command ``can_go_on`` False, it
+    starts over by itself.
+    """
+
+    command: str
+    created: str = ""
+    is_dated: bool = False
+    can_go_on: bool = True
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """Return them as an event has them."""
+        return {**asdict(self), "facts": dict(self.facts), "version": __version__}
+
+    def differences(self, begun: Mapping[str, Any]) -> Iterator[str]:
+        """Yield in what they are not those that a run began with."""
+        if begun["command"] != self.command:
+            yield f"command: metspack {begun['command']} then, metspack {self.command} now"
+            return
+        if begun["version"] != __version__:
+            yield f"version of metspack: {begun['version']} then, {__version__} now"
+        then, now = begun["facts"], self.facts
+        for name in dict.fromkeys((*now, *then)):
+            if then.get(name) != now.get(name):
+                yield f"{name}: {then.get(name) or 'none'} then, {now.get(name) or 'none'} now"
+        if self.is_dated and begun["created"] != self.created:
+            yield f"time (SOURCE_DATE_EPOCH): {begun['created']} then, {self.created} now"
+
+
+def refusal(partial: Path, begun: Mapping[str, Any], different: Sequence[str]) -> TargetUnfinishedError:
+    """Return the error for a command that is not the one that was stopped."""
+    return TargetUnfinishedError(
+        f"{partial} is what a stopped metspack {begun['command']} left, and this one is not the same: "
+        f"{different[0]}",
+        hint="Run that command again to go on with it; --restart starts over with this one, and so does "
+        "removing that folder.",
+        details=different if len(different) > 1 else (),
+    )
+
+
+def damaged(partial: Path, number: int) -> TargetUnfinishedError:
+    """Return the error for a journal with a line that nobody wrote as it is."""
+    return TargetUnfinishedError(
+        f"{journal_of(partial)} line {number} is damaged: its checksum is not that of the line",
+        hint="What that run had done cannot be relied on: --restart starts over, and so does removing "
+        f"{partial}.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The state of a run that makes a target, or changes one.
+
+    ``state`` is "running", "stopped" (it can go on), "complete" or "none" (there is nothing to say).
+    ``command`` is the name of the run's command, ``stage`` how far it is. ``segments_done`` of all
+    ``segments`` are finished, and ``bytes_done`` of all ``bytes`` of LOBs; ``rate`` is bytes a second of the
+    run at work, None where that cannot be told. ``pid`` is the process at work, ``resume`` says how to go on.
+    """
+
+    path: Path
+    partial: Path | None = None
+    state: str = "none"
+    command: str = ""
+    stage: str = ""
+    segments_done: int = 0
+    segments: int | None = None
+    bytes_done: int = 0
+    bytes: int | None = None
+    rate: float | None = None
+    pid: int | None = None
+    started: str = ""
+    resume: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as data for JSON."""
+        partial = None if self.partial is None else str(self.partial)
+        return asdict(self) | {"path": str(self.path), "partial": partial}
+
+    def words(self) -> Iterator[str]:
+        """Yield it as lines for people."""
+        if self.state in {"none", "complete"}:
+            yield f"{self.path}: {'complete' if self.state == 'complete' else 'nothing is at work on it'}"
+            return
+        who = f" (process {self.pid})" if self.pid is not None and self.state == "running" else ""
+        yield f"{self.partial}: metspack {self.command}, {self.state}{who}"
+        yield f"stage: {self.stage}"
+        of = "" if self.segments is None else f" of {self.segments:,}"
+        yield f"segments: {self.segments_done:,}{of}"
+        of = "" if self.bytes is None else f" of {self.bytes:,}"
+        rate = "" if self.rate is None else f", {self.rate / 1e6:.1f} MB/s"
+        yield f"bytes: {self.bytes_done:,}{of}{rate}"
+        if self.state == "stopped":
+            yield f"to go on: {self.resume}"
+
+
+_STAGES = {
+    BEGIN: "planning",
+    PLANNED: "placing LOBs",
+    "archive": "placing LOBs",
+    DESCRIBED: "describing and checking",
+    PUBLISHING: "publishing",
+}
+
+
+def status(path: Path) -> Status:
+    """Return the state of the run on a target, named by its own path or that of its ``.partial``.
+
+    Nothing is touched. Raises ``SourceNotFoundError`` where there is neither, ``SourceError`` for a
+    ``.partial`` that no run made, and ``TargetUnfinishedError`` for a damaged journal.
+    """
+    partial = path if path.name.endswith(".partial") else partial_of(path.absolute())
+    if not os.path.lexists(partial):
+        if partial == path or not os.path.lexists(path):
+            raise SourceNotFoundError(f"{path} was not found", hint="Name a target, or its .partial folder.")
+        return Status(path=path, state="complete")
+    try:
+        descriptor = reading.opened(partial, (journal_of(partial).name,))
+    except OSError as error:
+        raise SourceError(
+            f"{partial} has no journal that can be read: {error.strerror}",
+            hint="No run of metspack is at work there, or it has just begun.",
+        ) from None
+    try:
+        found = run_events(descriptor)
+        is_running = is_locked(descriptor)
+        changing = recovery(descriptor)
+        newest = os.fstat(descriptor).st_mtime
+    finally:
+        os.close(descriptor)
+    if changing is not None:
+        return Status(
+            path=path,
+            partial=partial,
+            state="running" if is_running else "stopped",
+            command=changing.command.removeprefix("metspack "),
+            stage=changing.event,
+            resume="" if is_running else f"run the same command again: {changing.named}",
+        )
+    if found.damaged is not None:
+        raise damaged(partial, found.damaged)
+    return _status_of(path, partial, found, newest, is_running=is_running)
+
+
+def _status_of(path: Path, partial: Path, found: RunEvents, newest: float, *, is_running: bool) -> Status:
+    events = found.events
+    state = "running" if is_running else "stopped"
+    if not events or events[0].get("event") != BEGIN:
+        again = "run the command again"
+        return Status(path=path, partial=partial, state=state, stage="beginning", resume=again)
+    begun = events[0]
+    last = max(number for number, each in enumerate(events) if each["event"] in _FIRST)
+    planned = next((each for each in events if each["event"] == PLANNED), None)
+    segments = {each["number"]: each for each in events if each["event"] == SEGMENT}
+    stretched = [each for each in events if each["event"] == STRETCH and each["number"] not in segments]
+    latest = [each for each in events[last:] if each["event"] in {SEGMENT, STRETCH}]
+    seconds = newest - datetime.fromisoformat(events[last]["started"]).timestamp()
+    is_telling = is_running and latest and seconds > 0
+    stage = next((_STAGES[each["event"]] for each in reversed(events) if each["event"] in _STAGES), "")
+    said = events[last].get("words") or begun.get("words")
+    return Status(
+        path=path,
+        partial=partial,
+        state=state,
+        command=begun["command"],
+        stage=stage,
+        segments_done=len(segments),
+        segments=None if planned is None else planned["segments"],
+        bytes_done=sum(each["bytes"] for each in (*segments.values(), *stretched)),
+        bytes=None if planned is None else planned["bytes"],
+        rate=sum(each["bytes"] for each in latest) / seconds if is_telling else None,
+        pid=events[last]["pid"],
+        started=events[last]["started"],
+        resume=said or f"call metspack.{begun['command']} again with the same arguments",
+    )
+
+
+def not_found(path: Path, hint: str, words: str = "was not found") -> SourceNotFoundError:
+    """Return the error for a path where nothing is: that a run is to make it, where one was stopped."""
+    if os.path.lexists(partial := partial_of(path.absolute())):
+        try:
+            found = status(partial)
+        except (SourceError, TargetUnfinishedError):
+            found = None
+        if found is not None and found.state == "running":
+            return SourceNotFoundError(
+                f"{path} was not found: metspack {found.command} is making it (process {found.pid})",
+                hint="Wait until it has ended.",
+            )
+        if found is not None:
+            return SourceUnfinishedError(
+                f"{path} was not found: metspack {found.command}, which makes it, was stopped earlier",
+                hint=f"It can go on: {found.resume}",
+            )
+    return SourceNotFoundError(f"{path} {words}", hint=hint)

@@ -1,18 +1,29 @@
 """Staging of new packages: made in ``<target>.partial/``, published by one rename or not at all.
 
-``package/`` becomes the target by one rename, ``journal.jsonl`` and ``work/`` say how far it came. What is
-visible under the target's own name is complete or absent.
+``package/`` becomes the target by one rename, ``journal.jsonl`` and ``work/`` say how far it came: a run that
+was stopped is gone on with by the same command. What is visible under the target's own name is complete or
+absent.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from metspack.errors import SourceNotFoundError, TargetError, TargetExistsError, TargetUnfinishedError
-from metspack.files import tempdb, writing
+from metspack import clock
+from metspack.errors import (
+    Interrupted,
+    MetspackError,
+    SourceError,
+    TargetError,
+    TargetExistsError,
+    TargetUnfinishedError,
+)
+from metspack.files import journal, reading, tempdb, writing
+from metspack.files.journal import USUAL, RunEvents, RunFacts, StagingTerms
 
 NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
 """What to do where there is no package at a path."""
@@ -21,32 +32,36 @@ _AROUND = 16  # journal, manifests, the archive's directory: what there is once,
 
 
 def check_vacant(target: Path) -> tuple[Path, Path]:
-    """Return the absolute paths of a target and of its ``.partial``, neither of which exists.
+    """Return the absolute paths of a target, which must not exist, and of its ``.partial``.
 
-    Raises ``TargetError`` when either exists already or the folder for them does not.
+    Raises ``TargetError`` when the target exists already or the folder for it does not.
     """
     # The last component is not resolved: a link of that name is in the way like anything else.
     absolute = target.parent.resolve() / target.name if target.name else target.resolve()
+    partial = journal.partial_of(absolute)
     if os.path.lexists(absolute):
+        _sweep(partial)
         raise TargetExistsError(
             f"{target} exists already",
             hint="Choose another target, or move that one away: nothing is overwritten.",
-        )
-    partial = absolute.with_name(f"{absolute.name}.partial")
-    if os.path.lexists(partial):
-        raise TargetUnfinishedError(
-            f"{partial} exists already: an earlier build was stopped, or another is running",
-            hint="When no other build is running, remove that folder and run the command again.",
         )
     writing.check_folder(absolute)
     return absolute, partial
 
 
-class Partial:
-    """``<target>.partial/``: where a package, or files for one, are made before they are visible.
+def _sweep(partial: Path) -> None:
+    """Remove a ``.partial`` whose run was killed when its target was in its place; raises nothing."""
+    with suppress(OSError, SourceError, TargetError), reading.opening(journal.journal_of(partial)) as file:
+        events = journal.run_events(file).events
+        is_over = bool(events) and events[-1].get("event") == journal.PUBLISHING
+        if is_over and not os.path.lexists(partial / "package") and writing.take_lock(file):
+            writing.remove(partial)
 
-    ``root`` must not exist. Raises ``TargetError``.
-    """
+
+class Partial:
+    """``<target>.partial/``: where a package, or files for one, are made before they are visible."""
+
+    journal: writing.Journal | writing.RunJournal
 
     def __init__(self, target: Path, root: Path) -> None:
         self.target = target
@@ -54,15 +69,21 @@ class Partial:
         self.package = self.root / "package"
         self.work = self.root / "work"
         self._room: tuple[int, int | None] | None = None
+
+    def _make(self) -> None:
+        """Make all of it, which must not exist; raises ``TargetError``."""
         try:
             writing.make_directory(self.root)
             writing.make_directory(self.package)
             writing.make_directory(self.work)
-            self.journal = writing.Journal(self.root / "journal.jsonl")
+            self.journal = writing.Journal(journal.journal_of(self.root))
         except BaseException as error:  # also an interruption at the moment in which the folder was made
             if not isinstance(error.__cause__, FileExistsError):
                 self.discard()
             raise
+
+    def give_up(self) -> None:
+        """Keep nothing, whatever ends the run: to go on would lead to the same error."""
 
     def keep_room(self) -> None:
         """Remember what is free: ``free`` and ``free_files`` leave out what is written from now on."""
@@ -106,37 +127,200 @@ class Partial:
 class Staging(Partial):
     """``<target>.partial/``: where a package is made before it becomes ``<target>`` by one rename.
 
-    Raises ``TargetError`` when either exists already or the folder for it does not.
+    One that an earlier run of the same command left is gone on with (``is_resumed``): ``events`` are those
+    of its journal that came after the first, and ``created`` is the time that it wrote. Raises
+    ``TargetError`` when the target exists, another run is at work on it, or ``.partial`` was left by another
+    command.
     """
 
-    def __init__(self, target: Path) -> None:
+    journal: writing.RunJournal
+
+    def __init__(self, target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> None:
         super().__init__(*check_vacant(target))
+        self.events: tuple[Mapping[str, Any], ...] = ()
+        self.is_resumed = False
+        self.created = run.created
+        self._terms = terms
+        self._is_given_up = not run.can_go_on
+        self._is_new = False
+        self._open()
+        try:
+            check_vacant(target)  # another run may have ended while this one began
+            self._begin(run)
+        except BaseException:
+            # What an earlier run left is there for its own command.
+            if self._is_new:
+                self.discard()
+            else:
+                self.journal.close()
+            raise
+
+    def _open(self) -> None:
+        """Open the journal, its folder made if need be; raises ``TargetError`` unless it is free to use."""
+        while True:
+            if os.path.lexists(self.root):
+                self._check_ours()
+            else:
+                writing.make_directory(self.root)
+                self._is_new = True
+            self.journal = writing.RunJournal(journal.journal_of(self.root))
+            if self.journal.is_held:
+                break
+            if self.journal.is_there():
+                return
+            self.journal.close()  # another run has removed it, as the last thing that it did
+        events = journal.run_events(self.journal.descriptor).events
+        self.journal.close()
+        pid = f" (process {events[-1].get('pid', events[0].get('pid'))})" if events else ""
+        raise TargetError(
+            f"another run is at work on {self.target}{pid}",
+            hint="Wait until it has ended, or stop it: metspack status shows how far it is.",
+        )
+
+    def _check_ours(self) -> None:
+        """Raise ``TargetExistsError`` for a ``.partial`` that no run made."""
+        is_run = self.root.is_dir() and not self.root.is_symlink()
+        if is_run and not os.path.lexists(journal.journal_of(self.root)):
+            with writing.explained(self.root):
+                is_run = all(
+                    each.name in {"package", "work"} and not list(each.iterdir())
+                    for each in list(self.root.iterdir())
+                )
+        if not is_run:
+            raise TargetExistsError(
+                f"{self.root} exists already, and its origin is unknown",
+                hint="Files of the target are made there: move it away, or choose another target.",
+            )
+
+    def _begin(self, run: RunFacts) -> None:
+        found = journal.run_events(self.journal.descriptor)
+        if (changing := journal.recovery(self.journal.descriptor)) is not None:
+            raise TargetUnfinishedError(
+                f"{self.root} exists already: {changing.named} was interrupted",
+                hint="Leave it where it is, and run that command again first, with the same options.",
+            )
+        if os.path.lexists(self.work) and not writing.wait_for_others(self.work):
+            raise TargetError(
+                f"another run is at work on {self.target}: its processes have not ended yet",
+                hint="Wait until they have, then run this command again.",
+            )
+        if not self._terms.restart:
+            if found.damaged is not None:
+                raise journal.damaged(self.root, found.damaged)
+            if found.events and not run.can_go_on and found.events[0].get("command") == run.command:
+                found = RunEvents()
+            if found.events and os.path.lexists(self.package) and os.path.lexists(self.work):
+                self._go_on(run, found)
+                return
+        self._is_new = True
+        self._empty()
+        writing.make_directory(self.package)
+        writing.make_directory(self.work)
+        writing.sync_directory(self.root)
+        self.journal.record(event=journal.BEGIN, **run.document(), **self._now())
+
+    def _go_on(self, run: RunFacts, found: RunEvents) -> None:
+        begun, *events = found.events
+        if begun["event"] != journal.BEGIN:
+            raise journal.damaged(self.root, 1)
+        if different := list(run.differences(begun)):
+            raise journal.refusal(self.root, begun, different)
+        self.events = tuple(events)
+        self.is_resumed = True
+        self.created = str(begun["created"])
+        self.journal.cut(found.size)
+        self.journal.record(event=journal.RESUMED, **self._now())
+
+    def _now(self) -> dict[str, Any]:
+        # The time goes into no file of the package.
+        return {"pid": os.getpid(), "words": self._terms.command, "started": clock.now({})}
+
+    def give_up(self) -> None:
+        """Keep nothing, whatever ends the run."""
+        self._is_given_up = True
+
+    def leave(self, error: BaseException) -> None:
+        """End the run by an error: what is done is kept to go on with, if there is something and it can be.
+
+        The error then says so.
+        """
+        if self._is_given_up or self._is_final(error) or not self._is_worth():
+            self.discard()
+            return
+        self.journal.close()
+        found = journal.status(self.root)
+        of = "" if found.segments is None else f" of {found.segments:,}"
+        kept = f"{self.root} keeps what is done: the plan, and {found.segments_done:,}{of} segments"
+        how = f"To go on, {_again(self._terms.command)}; --restart starts over."
+        if isinstance(error, Interrupted):
+            error.kept, error.hint = kept, how
+        elif isinstance(error, MetspackError):
+            error.hint = " ".join(filter(None, (error.hint, f"{kept}. {how}")))
+
+    def _is_final(self, error: BaseException) -> bool:
+        """Return whether what was done is of no use after an error: of the source, or nobody wants it."""
+        if isinstance(error, Interrupted | KeyboardInterrupt):
+            return self._terms.discards
+        is_of_system = isinstance(error, TargetError) or isinstance(error.__cause__, OSError)
+        return isinstance(error, MetspackError) and not is_of_system
+
+    def _is_worth(self) -> bool:
+        try:
+            events = journal.run_events(self.journal.descriptor).events
+        except OSError:
+            return True
+        return any(each.get("event") not in {journal.BEGIN, journal.RESUMED} for each in events)
 
     def publish(self) -> None:
         """Make the package visible under the target's name, complete and on disk; remove the rest."""
         writing.sync_tree(self.package)
+        self.journal.record(event=journal.PUBLISHING)
         writing.move(self.package, self.target)
-        self.discard()
+        self._end()
 
     def publish_file(self, name: str) -> None:
         """Make one finished file of the package visible under the target's name; remove the rest."""
         writing.sync_tree(self.package)
+        self.journal.record(event=journal.PUBLISHING)
         writing.put(self.package / name, self.target)
-        self.discard()
+        writing.remove(self.package)
+        self._end()
+
+    def discard(self) -> None:
+        """Remove everything under ``<target>.partial/``."""
+        self._empty()
+        self._end()
+
+    def _empty(self) -> None:
+        """Remove all that was made; the journal forgets it first, as it may not be removed to its end."""
+        self.journal.cut(0)
+        for each in (self.package, self.work):
+            writing.remove(each)
+
+    def _end(self) -> None:
+        """Remove what is left, the journal last: as long as it is there, it says whose that is."""
+        writing.remove(self.work)
+        writing.remove(journal.journal_of(self.root))
+        self.journal.close()
+        writing.remove(self.root)
+
+
+def _again(command: str) -> str:
+    return f"run the same command again: {command}" if command else "call the same function again"
 
 
 @contextmanager
-def stage(target: Path) -> Iterator[Staging]:
+def stage(target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> Iterator[Staging]:
     """Provide a staging folder for the length of a block, which publishes it itself.
 
-    After an error or an interruption nothing is left. Raises ``TargetError``.
+    After an error or an interruption ``Staging.leave`` decides what is left. Raises ``TargetError``.
     """
-    staging = Staging(target)
+    staging = Staging(target, run, terms)
     try:
         with tempdb.unexplained():
             yield staging
-    except BaseException:
-        staging.discard()
+    except BaseException as error:
+        staging.leave(error)
         raise
 
 
@@ -146,7 +330,7 @@ def check_target(target: Path, package: Path) -> None:
     Raises ``SourceNotFoundError`` where there is no package.
     """
     if not package.exists():
-        raise SourceNotFoundError(f"{package} was not found", hint=NOT_FOUND)
+        raise journal.not_found(package, NOT_FOUND)
     root = package if package.is_dir() else package.parent
     if target.resolve().is_relative_to(root.resolve()):
         raise TargetError(

@@ -43,6 +43,7 @@ class Transaction(Partial):
                 hint="Move its contents into a folder on that file system, and name that folder.",
             )
         super().__init__(folder, journal.partial_of(folder))
+        self._make()
         self._is_needed = False
         try:
             self.journal.record(event=journal.BEGUN, command=command, job=job, source=source)

@@ -13,8 +13,9 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +23,7 @@ from typing import Self
 
 from metspack import processes
 from metspack.errors import TargetError
+from metspack.files import journal
 from metspack.files.reading import Closable
 from metspack.processes import BlockThread
 
@@ -84,14 +86,16 @@ class NewFile:
     """A file that did not exist before: written once from start to end, on disk when closed.
 
     Raises ``TargetError`` when it exists or cannot be written. Leaving the block normally flushes
-    and fsyncs; leaving it by an exception removes it.
+    and fsyncs; leaving it by an exception removes it. ``is_synced`` False leaves it to
+    ``sync_file_system`` to put it on disk.
     """
 
-    __slots__ = ("_buffer", "_descriptor", "_held", "path", "size")
+    __slots__ = ("_buffer", "_descriptor", "_held", "_is_synced", "path", "size")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_synced: bool = True) -> None:
         self.path = path
         self.size = 0
+        self._is_synced = is_synced
         self._buffer: list[bytes] = []
         self._held = 0
         with explained(path):
@@ -126,6 +130,12 @@ class NewFile:
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
 
+    def sync(self) -> None:
+        """Put what was appended so far on disk."""
+        self.flush()
+        with explained(self.path):
+            os.fsync(self._descriptor)
+
     def skip(self, size: int) -> None:
         """Leave room for bytes, which others put there (``SharedFile``)."""
         self.flush()
@@ -154,8 +164,9 @@ class NewFile:
         """Flush and fsync, then close."""
         try:
             self.flush()
-            with explained(self.path):
-                os.fsync(self._descriptor)
+            if self._is_synced:
+                with explained(self.path):
+                    os.fsync(self._descriptor)
         finally:
             self.discard()
 
@@ -179,6 +190,31 @@ class NewFile:
             self.discard()
             with suppress(OSError):  # the error that ended the block is the one to tell
                 os.unlink(self.path)
+
+
+def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
+    """Return a new file that begins with the first bytes of what lies there, which gives way to it.
+
+    With ``is_new`` nothing does. Raises ``TargetError``.
+    """
+    if is_new:
+        return NewFile(path)
+    if not size:
+        remove(path)
+        return NewFile(path)
+    with explained(path):
+        before = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            os.unlink(path)
+            file = NewFile(path)
+            while file.size < size:
+                block = os.pread(before, min(_BUFFER, size - file.size), file.size)
+                if not block:
+                    raise OSError(errno.EIO, f"ends at byte {file.size:,}; expected {size:,}")
+                file.write(block)
+        finally:
+            os.close(before)
+    return file
 
 
 class SharedFile(Closable):
@@ -210,25 +246,27 @@ class SharedFile(Closable):
 class OpenFolder(Closable):
     """A folder that many small files are written into, each at once; a context manager.
 
-    Raises ``TargetError`` when it cannot be opened.
+    ``is_synced`` is as in ``NewFile``. Raises ``TargetError`` when it cannot be opened.
     """
 
-    __slots__ = ("_descriptor", "path")
+    __slots__ = ("_descriptor", "_is_synced", "path")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_synced: bool = True) -> None:
         self.path = path
+        self._is_synced = is_synced
         with explained(path):
             self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Write a file that did not exist before, on disk when this returns; raises ``TargetError``."""
+        """Write a file that did not exist before; raises ``TargetError``."""
         try:
             descriptor = os.open(name, _CREATE, 0o644, dir_fd=self._descriptor)
             try:
                 rest = data[os.write(descriptor, data) :]
                 while rest:
                     rest = rest[os.write(descriptor, rest) :]
-                os.fsync(descriptor)
+                if self._is_synced:
+                    os.fsync(descriptor)
             except BaseException:
                 with suppress(OSError):  # the error is the one to tell
                     os.unlink(name, dir_fd=self._descriptor)
@@ -325,6 +363,80 @@ def _some_entries(folder: str | Path) -> list[os.DirEntry[str]]:
         return list(islice(found, _ENTRIES))
 
 
+@cache
+def _syncfs() -> Callable[[int], int] | None:
+    """Return the system call that puts a whole file system on disk, None where it does not tell of errors.
+
+    Linux has done so since 5.8.
+    """
+    import ctypes  # noqa: PLC0415 -- only for those that write much
+
+    system = os.uname()
+    version = re.match(r"([0-9]+)\.([0-9]+)", system.release)
+    if system.sysname != "Linux" or version is None or tuple(map(int, version.groups())) < _TELLS_ERRORS:
+        return None
+    found: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    return found
+
+
+_TELLS_ERRORS = (5, 8)
+
+
+class SyncedTogether(Closable):
+    """The file system of a folder, on which much is written and then put on disk at once.
+
+    A context manager; ``is_possible`` where the system can do that and tells of errors. What could not be
+    written is told since this was opened. Raises ``TargetError``.
+    """
+
+    __slots__ = ("_descriptor", "is_possible", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.is_possible = _syncfs() is not None
+        with explained(path):
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def sync(self, *folders: Path) -> None:
+        """Put all that was written on disk; where that is not possible, the entries of some folders.
+
+        What is in the files is on disk then, as each was closed.
+        """
+        if (sync := _syncfs()) is None:
+            for folder in folders:
+                sync_tree(folder)
+            return
+        with explained(self.path):
+            if sync(self._descriptor):
+                import ctypes  # noqa: PLC0415 -- as above
+
+                raise OSError(number := ctypes.get_errno(), os.strerror(number))
+
+    def lock_shared(self) -> None:
+        """Lock the folder beside other processes that do so; ``wait_for_others`` waits for all of them."""
+        with suppress(OSError):  # a file system that knows no locks
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def close(self) -> None:
+        """Close the folder, and unlock it."""
+        os.close(self._descriptor)
+
+
+def wait_for_others(folder: Path) -> bool:
+    """Wait until no process holds the lock of a folder; return False when one does for long."""
+    with explained(folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        ending = time.monotonic() + _PATIENCE
+        while not take_lock(descriptor):
+            if time.monotonic() > ending:
+                return False
+            time.sleep(0.02)
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def sync_file(descriptor: int) -> None:
     """Put the content of an open file on disk, which somebody else may have written a moment ago."""
     os.fsync(descriptor)
@@ -415,28 +527,76 @@ def open_replacement(target: Path) -> Iterator[NewFile]:
 
 
 class Journal:
-    """An append-only file of JSON lines, each on disk before ``record`` returns; locked while it is open."""
+    """An append-only file of JSON lines, each with its checksum and on disk before ``record`` returns.
+
+    It is locked while it is open. Raises ``TargetError``.
+    """
 
     def __init__(self, path: Path, *, goes_on: bool = False) -> None:
         self._path = path
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         with explained(path):
             self._descriptor = os.open(path, flags if goes_on else _CREATE | os.O_APPEND, 0o644)
-            if goes_on:
-                os.write(
-                    self._descriptor, b"\n"
-                )  # a last word that was cut off is not the next one's beginning
+            if goes_on:  # a last word that was cut off is not the next one's beginning
+                os.write(self._descriptor, b"\n")
         take_lock(self._descriptor)
 
     def record(self, **event: object) -> None:
         """Append one event."""
-        _append(self._descriptor, self._path, json.dumps(event, sort_keys=True))
+        _append(self._descriptor, self._path, journal.sealed(event))
         with explained(self._path):
             os.fsync(self._descriptor)
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
+
+
+class RunJournal:
+    """The journal of a run, made by it or left by an earlier one; locked while it is open.
+
+    ``is_held`` says that another run holds it: then nothing else can be done with it. Raises ``TargetError``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        with explained(path):
+            self.descriptor = os.open(path, flags, 0o644)
+        self.is_held = not take_lock(self.descriptor)
+
+    def is_there(self) -> bool:
+        """Return whether the file still has its name."""
+        try:
+            return os.path.samestat(os.lstat(self._path), os.fstat(self.descriptor))
+        except FileNotFoundError:
+            return False
+
+    def cut(self, size: int) -> None:
+        """Cut off what is behind so many bytes, which was not written to its end."""
+        with explained(self._path):
+            os.ftruncate(self.descriptor, size)
+            os.fsync(self.descriptor)
+
+    def record(self, **event: object) -> None:
+        """Append one event, on disk when this returns."""
+        _append_whole(self.descriptor, self._path, journal.sealed(event))
+
+    def close(self) -> None:
+        """Close the file, once."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def record_event(path: Path, event: Mapping[str, object]) -> None:
+    """Append an event to the journal of the run that this process works for, on disk when this returns."""
+    with explained(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            _append_whole(descriptor, path, journal.sealed(event))
+        finally:
+            os.close(descriptor)
 
 
 class Log:
@@ -509,3 +669,21 @@ def _append(descriptor: int, path: Path, text: str) -> None:
     with explained(path):
         if os.write(descriptor, line) != len(line):  # one call: lines of other processes do not mix with it
             raise OSError(errno.EIO, "short write")
+
+
+def _append_whole(descriptor: int, path: Path, text: str) -> None:
+    """Append a line whole or not at all, beside other processes that do so, and put it on disk."""
+    with explained(path):
+        try:
+            with suppress(OSError):  # a file system that knows no locks
+                fcntl.lockf(descriptor, fcntl.LOCK_EX)
+            size = os.fstat(descriptor).st_size
+            try:
+                _append(descriptor, path, text)
+            except BaseException:
+                os.ftruncate(descriptor, size)
+                raise
+        finally:
+            with suppress(OSError):
+                fcntl.lockf(descriptor, fcntl.LOCK_UN)
+        os.fsync(descriptor)

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 
 from metspack import processes
-from metspack.building import manifests, placing, selfcheck
+from metspack.building import check_made, manifests, placing
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
 from metspack.containers.ipreader import OpenPacks
@@ -23,6 +23,7 @@ from metspack.containers.ipwriter import Folder
 from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import writing
+from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.staging import Staging, check_space, check_vacant, stage
 from metspack.merging.datafiles import DataFile, DataFiles, DataRun, DataTables, DoubtfulError, Wholes
 from metspack.merging.ips import GivenIp, check_fixity, proven, read_ips
@@ -58,6 +59,7 @@ def merge_ips(
     progress: Progress | None = None,
     *,
     jobs: int | None = 1,
+    terms: StagingTerms = USUAL,
 ) -> Merged:
     """Merge the IPs in some folders into one package at ``target``, which must not exist.
 
@@ -70,6 +72,7 @@ def merge_ips(
     progress = progress or Silent()
     _check_dialect(options.dialect)
     _check_outside(paths, target)
+    run = RunFacts(command="merge", can_go_on=False)
     for together in (True, False):  # files that are alike, at first
         progress.stage("Reading METS", None)
         with (
@@ -77,7 +80,7 @@ def merge_ips(
             processes.keeping(),
             closing(OpenPacks(options.budgets)) as packs,
             DataTables(options.budgets, together=together) as tables,
-            stage(target) as staging,
+            stage(target, run, terms) as staging,
         ):
             containers = read_ips(paths, packs, tables)
             with closing(_MergeWork(containers, tables, options, progress, staging)) as work:
@@ -203,7 +206,6 @@ class _MergeWork:
         )
         self.options = replace(self.options, dialect_options=self._adopt(self.options))
         dialect = self._dialect(siard)
-        staging.journal.record(event="begin", objid=self.objid, files=files, bytes=size)
         self.progress.stage("Copying", size)
         moved, self._moved = self._moved, None
         self.progress.advance(moved or 0)
@@ -231,7 +233,7 @@ class _MergeWork:
             placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
         manifests.write(staging.package, staging.work, [(dialect.parent_folder(self.objid), 0)], {})
         self._workers.close()
-        checked = selfcheck.check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
+        checked = check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
         return Merged(
             target=staging.target,
             objid=self.objid,
@@ -275,7 +277,6 @@ class _MergeWork:
         for each in self._copy_data(wholes):
             placed.add(each)
             yield each
-        self.staging.journal.record(event="copied")
 
     def _history(self, siard: DataFile) -> tuple[str, ...]:
         """Return the notes of the parent's METS on what the archive was made of."""

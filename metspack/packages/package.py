@@ -12,7 +12,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from metspack.containers.ipreader import OpenPacks
-from metspack.errors import LobNotFoundError, SourceError, SourceNotFoundError
+from metspack.errors import LobNotFoundError, SourceError
+from metspack.files.journal import not_found
 from metspack.files.reading import Closable
 from metspack.files.staging import NOT_FOUND
 from metspack.layouts.names import SIARD, is_archive
@@ -430,7 +431,7 @@ def _found(path: Path) -> tuple[Path, str]:
         return path.parent, f"{stem}/{CSIP_METS}"
     if path.exists():
         return path.parent, path.name
-    raise SourceNotFoundError(f"{path} was not found", hint=NOT_FOUND)
+    raise not_found(path, NOT_FOUND)
 
 
 _SEVERAL = 2

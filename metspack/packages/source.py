@@ -595,6 +595,8 @@ class PackagedLobs(LooseLobs):
 
     def holdings(self) -> Holdings:
         """Return the files that the LOBs found so far are read from."""
+        if self._held is not None:
+            return self._held
         return replace(super().holdings(), archives=(HeldMedium(paths=(), stamps=()), *self._packed.held))
 
     def ids(self) -> Iterator[str]:

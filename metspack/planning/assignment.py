@@ -7,14 +7,25 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, fields
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from metspack import processes
 from metspack.errors import ConfigError
-from metspack.model import LobPlace, LobRef, LobRun, PlannedSegment, RunSlot, Slot, ZipExtent, number_of
+from metspack.model import (
+    ClosedBy,
+    LobPlace,
+    LobRef,
+    LobRun,
+    PlannedSegment,
+    RunSlot,
+    Slot,
+    ZipExtent,
+    number_of,
+)
 from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
@@ -58,7 +69,8 @@ class Course:
     Segments are numbered in the order of their first LOBs. ``keys`` are their containers and indexes;
     ``joined`` the numbers of those that begin with a further part of a LOB; ``cuts`` are where their slices
     may be cut, for those that may. ``columns`` are those whose LOBs move; ``runs`` the segments of their
-    LOBs, in the order of the cells. ``fingerprint`` is "" until all is planned.
+    LOBs, in the order of the cells. ``fingerprint`` is "" until all is planned. ``digests`` are the SHA-256
+    of the slices of closed segments.
     """
 
     segments: list[PlannedSegment] = field(default_factory=list)
@@ -74,6 +86,42 @@ class Course:
     compressed: int = 0
     undigested: int = 0
     fingerprint: str = ""
+    digests: dict[int, str] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """Return the object for JSON that ``restored`` reads."""
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            "segments": [[*astuple(each)[:-1], each.closed_by.value] for each in self.segments],
+            "joined": sorted(self.joined),
+            "cuts": list(self.cuts.items()),
+            "columns": sorted(self.columns),
+            "runs": [[column, [astuple(each) for each in runs]] for column, runs in self.runs.items()],
+            "digests": list(self.digests.items()),
+        }
+
+    @classmethod
+    def restored(cls, document: Mapping[str, Any]) -> Course:
+        """Return the course that ``document`` gave."""
+        names = [each.name for each in fields(PlannedSegment)]
+        segments = (dict(zip(names, each, strict=True)) for each in document["segments"])
+        course = cls(
+            segments=[
+                PlannedSegment(**{**each, "closed_by": ClosedBy(each["closed_by"])}) for each in segments
+            ],
+            joined=set(document["joined"]),
+            cuts=dict(document["cuts"]),
+            columns={(one, two, three) for one, two, three in document["columns"]},
+            runs={
+                (one, two, three): [_ColumnRun(*each) for each in runs]
+                for (one, two, three), runs in document["runs"]
+            },
+            digests=dict(document["digests"]),
+        )
+        for name in _PLAIN:
+            setattr(course, name, document[name])
+        course.keys = [(container, index) for container, index in document["keys"]]
+        return course
 
     def ordered(self) -> list[int]:
         """Return the numbers of the segments container by container, as the parent names them."""
@@ -108,6 +156,9 @@ class Course:
         else:
             runs.append(_ColumnRun(number, cells))
         self.lobs += cells
+
+
+_PLAIN = ("keys", "files", "lobs", "split", "bytes", "compressed", "undigested", "fingerprint")
 
 
 def assign(
@@ -161,12 +212,16 @@ class SegmentGroups(Iterator[tuple[list[int], SliceStretch]]):
 
     That is all of their slices. Where there are several ``jobs`` and segments are large or few, it is a
     stretch of the slice of one. While a course is planned, it ends before the first group that may still
-    grow, and goes on afterwards.
+    grow, and goes on afterwards. ``begun`` says of segments that an earlier run placed whether that was in
+    stretches; None of others.
     """
 
-    def __init__(self, course: Course, jobs: int) -> None:
+    def __init__(
+        self, course: Course, jobs: int, begun: Callable[[int], bool | None] = lambda _: None
+    ) -> None:
         self._course = course
         self._jobs = jobs
+        self._begun = begun
         self._read = 0
         self._open: dict[str, list[int]] = {}
         self._groups: deque[list[int]] = deque()
@@ -197,9 +252,13 @@ class SegmentGroups(Iterator[tuple[list[int], SliceStretch]]):
     def _cuts(self, group: list[int]) -> Sequence[int]:
         """Return where the slice of a segment is cut."""
         course = self._course
-        if self._jobs == 1 or len(group) > 1:
+        if len(group) > 1:
             return ()
         cuts = course.cuts.get(group[0], ())
+        if (is_cut := self._begun(group[0])) is not None:
+            return cuts if is_cut else ()
+        if self._jobs == 1:
+            return ()
         are_few = bool(course.fingerprint) and len(course.keys) < _FEW * self._jobs
         return cuts if are_few or len(cuts) >= _FEW else ()
 
@@ -249,6 +308,7 @@ class _CourseWriter:
         file.close()
         if file.cuts:
             self.course.cuts[number] = file.cuts
+        self.course.digests[number] = file.digest
         self.course.segments.append(segment)
 
     def finish(self) -> Course:

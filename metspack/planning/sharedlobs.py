@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import struct
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from metspack.files import tempdb
+from metspack.files import reading, tempdb, writing
 from metspack.model import CellRun, Digest, LobRef, LobRun, ZipExtent
 from metspack.sizes import counted
 
@@ -243,6 +244,29 @@ class Sharing(tempdb.Scratch):
             "SELECT file, algorithm, digest FROM value WHERE cell = ?", (first,)
         ).fetchone()
         return file, Digest(algorithm=algorithm, value=value) if algorithm else None
+
+    def save(self, path: Path) -> dict[str, Any]:
+        """Write which cells share which file, for ``recall``; return the rest of what that is to be given."""
+        with writing.NewFile(path) as file:
+            for row in tempdb.rows(self._database, "SELECT cell, first FROM again"):
+                file.write(json.dumps(row).encode() + b"\n")
+        return {
+            "count": self.count,
+            "copies": self.copies,
+            "shared": list(self._shared),
+            "copied": list(self._copied),
+        }
+
+    def recall(self, path: Path, said: Mapping[str, Any]) -> None:
+        """Remember what another run saved; raises ``OSError``."""
+        self.count, self.copies = int(said["count"]), int(said["copies"])
+        (one, other), (first, second) = said["shared"], said["copied"]
+        self._shared, self._copied = (one, other), (first, second)
+        with open(reading.opened(path), encoding="utf-8", closefd=True) as lines, tempdb.explained(_WHAT):
+            for line in lines:
+                cell, first_cell = json.loads(line)
+                self._database.execute("INSERT INTO again VALUES (?, ?)", (cell, first_cell))
+                self._database.execute("INSERT OR IGNORE INTO value (cell) VALUES (?)", (first_cell,))
 
     def words(self) -> Iterator[str]:
         """Yield warnings about cells that name the LOB of another cell."""

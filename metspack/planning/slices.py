@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -197,7 +198,8 @@ WHOLE = SliceStretch(start=0, stop=None)
 class Slice:
     """A slice while it is written: LOBs and parts in their order, those alike as runs of up to a thousand.
 
-    ``cuts`` are the bytes at which a stretch may end: never between parts of a LOB.
+    ``cuts`` are the bytes at which a stretch may end: never between parts of a LOB. ``digest`` is the SHA-256
+    of what was written.
     """
 
     def __init__(self, place: Path) -> None:
@@ -206,6 +208,12 @@ class Slice:
         self._rows: list[tuple[Any, ...]] = []
         self._files = self._bytes = 0  # since the last cut
         self.cuts: list[int] = []
+        self._hasher = hashlib.sha256()
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the slice, in hexadecimal digits."""
+        return self._hasher.hexdigest()
 
     def add(self, lob: LobRef, part: Part | None = None) -> None:
         """Append a LOB or a part of one; raises ``TargetError``."""
@@ -261,6 +269,7 @@ class Slice:
             self.cuts.append(self._file.size)
             self._files = self._bytes = 0
         self._file.write(line)
+        self._hasher.update(line)
         self._files += files
         self._bytes += size
 

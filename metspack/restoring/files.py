@@ -21,6 +21,7 @@ from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS
 from metspack.errors import LobNotFoundError, MetspackError, SourceError, TargetError
 from metspack.files import reading, writing
+from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.staging import Staging, check_space, check_target, stage
 from metspack.layouts import lobseg
 from metspack.layouts.interface import FolderStyle
@@ -125,7 +126,11 @@ class _RestoreTally:
 
 
 def restore_files(
-    path: Path, target: Path, options: RestoreOptions | None = None, progress: Progress | None = None
+    path: Path,
+    target: Path,
+    options: RestoreOptions | None = None,
+    progress: Progress | None = None,
+    terms: StagingTerms = USUAL,
 ) -> Restored:
     """Write the LOBs of the package at ``path`` as whole files into a new folder; returns the result.
 
@@ -140,16 +145,17 @@ def restore_files(
     with processes.keeping():
         if not options.only:
             processes.prepare(_place, options.jobs, files=_likely_files(path))
-        return _restore(path, target, options, progress)
+        return _restore(path, target, options, progress, terms)
 
 
-def _restore(path: Path, target: Path, options: RestoreOptions, progress: Progress) -> Restored:
+def _restore(
+    path: Path, target: Path, options: RestoreOptions, progress: Progress, terms: StagingTerms
+) -> Restored:
     with (
         packages_source.opened(path, options.budgets, options.only, archive=options.archive) as source,
         Sharing() as sharing,
-        stage(target) as staging,
+        stage(target, RunFacts(command="restore", can_go_on=False), terms) as staging,
     ):
-        staging.journal.record(event="begin", source=str(path), only=list(options.only))
         tally = _RestoreTally()
         found = _RestoreSlices(source, staging, options, progress, tally)
         tasks = found.tasks(_find_lobs(source, sharing, progress, tally))

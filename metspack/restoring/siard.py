@@ -22,6 +22,7 @@ from metspack.containers.ipwriter import Folder
 from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError
+from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import lobseg, siard22
 from metspack.layouts.interface import FolderStyle, check_style, folder_use
@@ -88,6 +89,8 @@ def restore_archive(
     into: Into = Into.INSIDE,
     options: RestoreOptions | None = None,
     progress: Progress | None = None,
+    *,
+    terms: StagingTerms = USUAL,
 ) -> Restored:
     """Write the archive of the package at ``path`` with its LOBs; returns the result.
 
@@ -111,9 +114,8 @@ def restore_archive(
             check_style(options.lob_folder_style, source.metadata.version)
         sharing = stack.enter_context(Sharing())
         departures = stack.enter_context(closing(Departures()))
-        staging = stack.enter_context(stage(target))
+        staging = stack.enter_context(stage(target, RunFacts(command="restore", can_go_on=False), terms))
         stack.enter_context(processes.keeping())
-        staging.journal.record(event="begin", source=str(path), into=into.value)
         work = _RestoreWork(source, sharing, departures, staging, progress, jobs=options.jobs)
         if into is Into.INSIDE and is_archive_name(target):
             written = work.write_inside(target.name)

@@ -136,6 +136,7 @@ class Archive(Closable):
         self.lacking: dict[str, str] = {}
         self._valued: dict[str, str] = {}
         self._said: tuple[str, ...] | None = None
+        self._held: Holdings | None = None
         self._own = len(opened.own)
         self._unread = ""
         try:
@@ -472,8 +473,35 @@ class Archive(Closable):
         yield from self.miscounted.values()
         yield from self._valued.values()
 
+    def entries_of(self, found: LobRun | LobRef) -> list[str]:
+        """Return the names of the archive's entries that LOBs are, by their extents alone."""
+        if not isinstance(found, LobRun):
+            return [name for each in found.extents if (name := self._entry(each))]
+        shared, names = found.shared, found.extents[0]
+        if shared.folders is None:
+            return [] if shared.holding else [name[len(self.prefix) :] for name in names]
+        if self.container is not None or shared.holding != self._own:
+            return []
+        return ["/".join((*shared.folders, name))[len(self.prefix) :] for name in names]
+
+    def findings(self) -> dict[str, Any]:
+        """Return what was found beside LOBs by a complete run of ``lobs``, for ``recall``."""
+        return {
+            "said": list(self.conventions()),
+            "miscounted": dict(self.miscounted),
+            "holdings": self.holdings().document(),
+        }
+
+    def recall(self, findings: Mapping[str, Any]) -> None:
+        """Remember what another run found, of the same archive: it is not looked for again."""
+        self._said = tuple(findings["said"])
+        self.miscounted = dict(findings["miscounted"])
+        self._held = Holdings.restored(findings["holdings"])
+
     def holdings(self) -> Holdings:
         """Return the files and folders that the LOBs found so far are read from."""
+        if self._held is not None:
+            return self._held
         own = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
         return Holdings(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
 

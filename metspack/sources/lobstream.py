@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from metspack.containers import zipreader
 from metspack.digests import OCTETS, Hashers, digest_function
@@ -34,6 +35,21 @@ class Holdings:
 
     archives: tuple[HeldMedium, ...]
     roots: tuple[Path, ...]
+
+    def document(self) -> dict[str, Any]:
+        """Return the object for JSON that ``restored`` reads."""
+        return {
+            "archives": [each.document() for each in self.archives],
+            "roots": [str(each.absolute()) for each in self.roots],
+        }
+
+    @classmethod
+    def restored(cls, document: Mapping[str, Any]) -> Holdings:
+        """Return the holdings that ``document`` gave."""
+        return cls(
+            archives=tuple(HeldMedium.restored(each) for each in document["archives"]),
+            roots=tuple(map(Path, document["roots"])),
+        )
 
 
 class OpenHoldings(Closable):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import astuple, dataclass, replace
+from datetime import UTC, datetime
 from enum import Enum, unique
 from pathlib import Path
 from typing import Any
 
 from metspack.digests import ReplacedDigest
 from metspack.errors import ConfigError, SourceError
+from metspack.files.byteranges import Stamp
 from metspack.files.reading import Closable, StrPath, as_path
 from metspack.model import Budgets, Digest, LobRef, LobRun, one_by_one
 from metspack.progress import Progress
@@ -35,6 +40,7 @@ class LooseLobs(Closable):
         self.size = 0
         self.metadata_document = b""
         self._folder = path if base is None else base
+        self._held: Holdings | None = None
         self._listing = None if base is None else LobList(path, base)
 
     def lobs(self) -> Iterator[LobRef]:
@@ -52,7 +58,19 @@ class LooseLobs(Closable):
 
     def holdings(self) -> Holdings:
         """Return the holdings that the LOBs are read from."""
-        return Holdings(archives=(), roots=(self._folder,))
+        return self._held or Holdings(archives=(), roots=(self._folder,))
+
+    def entries_of(self, _found: LobRun | LobRef) -> list[str]:
+        """Return nothing: there is no archive that a LOB could be an entry of."""
+        return []
+
+    def findings(self) -> dict[str, Any]:
+        """Return what was found beside LOBs by a complete run of ``lobs``, for ``recall``."""
+        return {"holdings": self.holdings().document()}
+
+    def recall(self, findings: Mapping[str, Any]) -> None:
+        """Remember what another run found, of the same source: it is not looked for again."""
+        self._held = Holdings.restored(findings["holdings"])
 
     def check_unchanged(self) -> None:
         """Raise nothing: each file is compared with what was found when it is read."""
@@ -69,6 +87,41 @@ def is_lob_folder(path: Path) -> bool:
 
 
 Source = Archive | LooseLobs
+
+
+def identity(source: Source) -> str:
+    """Return what betrays another source, or a change of it, as words: path, size, time of change, inode.
+
+    Of an unpacked archive and a folder of LOBs that is said of the folder and of what it is read by; each
+    LOB that is a file is compared with what was found when it is read.
+    """
+    path = source.path.resolve()
+    while not os.path.lexists(path):  # an archive that is packed in another file
+        path = path.parent
+    told = hashlib.sha256(source.metadata_document)
+    for each in _rests_on(source, path):
+        with suppress(OSError):
+            stamp = Stamp.of_status(os.stat(each))
+            told.update(repr((str(each), astuple(stamp))).encode(errors="surrogateescape"))
+    found = os.stat(path)
+    when = datetime.fromtimestamp(found.st_mtime, UTC).isoformat(timespec="microseconds")
+    return (
+        f"{path}, {source.size or found.st_size:,} bytes, changed {when}, inode {found.st_ino}, "
+        f"state {told.hexdigest()[:16]}"
+    )
+
+
+def _rests_on(source: Source, path: Path) -> Iterator[Path]:
+    """Yield the files and folders that a plan rests on, besides LOBs."""
+    yield path
+    if isinstance(source, Archive):
+        if source.container is not None:
+            yield from (Path(str(each)) for each in source.container.medium.paths)
+            yield from sorted(path.parent.glob("mapping.txt"))
+        else:
+            yield from (path / source.prefix / table.path for table in source.tables)
+    elif path.is_dir():
+        yield from sorted(path.glob("content")) or sorted(path.glob("schema*"))
 
 
 def opened(

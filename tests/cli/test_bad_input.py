@@ -604,7 +604,7 @@ def test_a_source_that_changes_during_the_build(
             touched()
             return ()
 
-        monkeypatch.setattr("metspack.building.selfcheck.check_made", checked)
+        monkeypatch.setattr("metspack.building.build.check_made", checked)
     outcome = metspack("build", source, "-o", place / "out", "-j", "1")
     assert outcome.code == 3
     assert "was changed while it was read" in outcome.err

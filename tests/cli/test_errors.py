@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from metspack import cli, errors
+from metspack.files.journal import sealed
 from tests.cli.conftest import Commands
 from tests.conftest import CHECKOUT
 
@@ -34,7 +35,8 @@ def test_every_kind_of_error_is_on_the_page_with_its_exit_code() -> None:
     ("arguments", "code", "name"),
     [
         (("build", "{source}", "-o", "{made}", "--json"), 5, "target-exists"),
-        (("build", "{source}", "-o", "{begun}", "--json"), 5, "target-unfinished"),
+        (("build", "{source}", "-o", "{begun}", "--json"), 5, "target-exists"),
+        (("check", "{stopped}", "--json"), 6, "source-unfinished"),
         (("build", "{source}", "-o", "{folder}/no/out", "--json"), 4, "target"),
         (("build", "{folder}/no.siard", "-o", "{folder}/out", "--json"), 3, "source-not-found"),
         (("inspect", "{folder}/no.siard", "--json"), 3, "source-not-found"),
@@ -52,10 +54,14 @@ def test_an_error_is_a_line_of_json(  # noqa: PLR0917 -- fixtures and a case
     metspack: Commands, northwind: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, name: str
 ) -> None:
     places = {"source": northwind, "folder": tmp_path, "made": tmp_path / "made", "begun": tmp_path / "begun"}
+    places["stopped"] = tmp_path / "stopped"
     places["text"] = tmp_path / "text.siard"
     places["made"].mkdir()
     places["text"].write_text("text")
-    (tmp_path / "begun.partial").mkdir()
+    (tmp_path / "begun.partial" / "mine").mkdir(parents=True)
+    (tmp_path / "stopped.partial").mkdir()
+    run = sealed({"event": "begin", "command": "build", "pid": 1, "started": "2026-05-01T12:00:00Z"})
+    (tmp_path / "stopped.partial" / "journal.jsonl").write_text(f"{run}\n")
     outcome = metspack(*(each.format(**places) for each in arguments))
     found = json.loads(outcome.out)["error"]
     assert (outcome.code, found["id"]) == (code, name)

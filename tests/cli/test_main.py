@@ -268,7 +268,8 @@ def test_signals_interrupt_whatever_runs(
             time.sleep(0.01)
 
     monkeypatch.setattr(build, "build", interrupted)
-    assert metspack("build", "x", "-o", "y") == Outcome(code=130, out="", err=INTERRUPTED)
+    code = 143 if number == signal.SIGTERM else 130
+    assert metspack("build", "x", "-o", "y") == Outcome(code=code, out="", err=INTERRUPTED)
 
 
 def test_a_hang_up_is_ignored_where_the_caller_ignored_it(
@@ -346,7 +347,7 @@ class Case:
     ),
     ids=str,
 )
-def test_an_interrupted_build_leaves_nothing_behind(
+def test_an_interrupted_build_goes_on_or_leaves_nothing_behind(
     program: Program, large: Path, tmp_path: Path, case: Case
 ) -> None:
     run = program.start("build", large, "-o", "out", "--max-files", "4", "-j", str(case.jobs), cwd=tmp_path)
@@ -355,9 +356,28 @@ def test_an_interrupted_build_leaves_nothing_behind(
     # Ctrl-C reaches every process of the terminal; a service manager may tell the first one alone.
     (os.killpg if case.everybody else os.kill)(run.pid, case.number)
     out, err = run.communicate(timeout=30)
-    assert (run.returncode, out, err) == (130, "", INTERRUPTED)
-    assert names(tmp_path) == set()
+    assert (run.returncode, out) == (143 if case.number == signal.SIGTERM else 130, "")
+    if names(tmp_path):
+        assert names(tmp_path) == {"out.partial"}
+        assert "out.partial keeps what is done: the plan, and " in err
+        assert "hint: To go on, run the same command again: metspack build " in err
+        again = program("build", large, "-o", "out", "--max-files", "4", "-q", cwd=tmp_path)
+        assert (again.code, names(tmp_path)) == (0, {"out"})
+    else:
+        assert err == INTERRUPTED
     _until(lambda: _gone(run.pid), 5)
+
+
+def test_nothing_is_kept_of_a_build_when_nobody_wants_it(
+    program: Program, large: Path, tmp_path: Path
+) -> None:
+    words = ("build", large, "-o", "out", "--max-files", "1", "--discard-on-interrupt", "-j", "1")
+    run = program.start(*words, cwd=tmp_path)
+    _until(lambda: _begun(tmp_path))
+    os.kill(run.pid, signal.SIGTERM)
+    out, err = run.communicate(timeout=30)
+    assert (run.returncode, out, err) == (143, "", INTERRUPTED)
+    assert names(tmp_path) == set()
 
 
 def test_a_worker_that_is_killed_ends_the_build_with_an_error(
@@ -371,7 +391,7 @@ def test_a_worker_that_is_killed_ends_the_build_with_an_error(
     out, err = run.communicate(timeout=30)
     assert (run.returncode, out) == (4, "")
     assert err.startswith("error: a worker process was killed\nhint: ")
-    assert names(tmp_path) == set()
+    assert names(tmp_path) <= {"out.partial"}
     _until(lambda: _gone(run.pid), 5)
 
 
@@ -420,8 +440,10 @@ def test_workers_end_with_their_parent(program: Program, large: Path, tmp_path: 
     _until(lambda: _gone(run.pid), 10)
     assert names(tmp_path) == {"out.partial"}  # a kill cannot be cleaned up after, and nothing is published
     again = program("build", large, "-o", "out", cwd=tmp_path)
-    assert again.code == 5
-    assert "out.partial exists already: an earlier build was stopped" in again.err
+    assert again.code == 6
+    assert "not the same: limits: 1 files, 4,000,000,000 bytes then" in again.err
+    assert program("build", large, "-o", "out", "--max-files", "1", "-q", cwd=tmp_path).code == 0
+    assert names(tmp_path) == {"out"}
 
 
 @pytest.mark.parametrize("everybody", [True, False])

@@ -13,6 +13,7 @@ import pytest
 from metspack.building import build, convert, inplace
 from metspack.errors import TargetError
 from metspack.files import writing
+from metspack.files.journal import RunFacts
 from metspack.files.staging import Partial, Staging, check_vacant
 from metspack.merging.merge import merge_ips
 from metspack.restoring.files import restore_files
@@ -24,6 +25,7 @@ from tests.laws import spread
 from tests.trees import names, put_in_the_way
 
 Command = Callable[[], object]
+RUN = RunFacts(command="build")
 
 
 CONTENTS = tuple(bytes([number]) * (number * 40 % 260) for number in range(24))
@@ -146,7 +148,7 @@ def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", noted)
-    staging = Staging(tmp_path / "out")
+    staging = Staging(tmp_path / "out", RUN)
     (staging.package / "mets.xml").write_bytes(b"<mets/>")
     (staging.work / "slice").write_bytes(b"")
     staging.journal.record(event="begin")
@@ -161,10 +163,9 @@ def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
 
 
 def test_what_is_discarded_leaves_nothing(tmp_path: Path) -> None:
-    staging = Staging(tmp_path / "out")
+    staging = Staging(tmp_path / "out", RUN)
     (staging.package / "folder").mkdir()
     (staging.package / "folder" / "file").write_bytes(b"")
-    staging.discard()
     staging.discard()
     assert list(tmp_path.iterdir()) == []
 
@@ -175,7 +176,7 @@ def test_nothing_may_be_in_the_way(tmp_path: Path, name: str, in_the_way: str) -
     path = tmp_path / name
     put_in_the_way(path, in_the_way)
     with pytest.raises(TargetError, match=f"{path} exists already") as caught:
-        Staging(tmp_path / "out")
+        Staging(tmp_path / "out", RUN)
     assert caught.value.hint
     assert [each.name for each in tmp_path.iterdir()] == [name]
     assert in_the_way != "file" or path.read_bytes() == b"mine"
@@ -188,7 +189,7 @@ def test_a_target_that_names_a_folder_there_is_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     with pytest.raises(TargetError, match="exists already"):
-        Staging(Path(target))
+        Staging(Path(target), RUN)
 
 
 @pytest.mark.parametrize("above", ["none", "file"])
@@ -197,7 +198,7 @@ def test_the_folder_for_the_target_must_be_there(tmp_path: Path, above: str) -> 
     with pytest.raises(
         TargetError, match=f"{tmp_path / above} is not a folder, so out cannot be created in it"
     ) as caught:
-        Staging(tmp_path / above / "out")
+        Staging(tmp_path / above / "out", RUN)
     assert caught.value.hint == "Create the folder first."
 
 
@@ -207,14 +208,14 @@ def test_a_target_is_made_where_a_link_above_it_leads(
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     monkeypatch.chdir(tmp_path)
-    staging = Staging(Path("link/out"))
+    staging = Staging(Path("link/out"), RUN)
     staging.publish()
     assert (tmp_path / "real" / "out").is_dir()
     assert staging.target == tmp_path.resolve() / "real" / "out"
 
 
 def test_a_target_that_came_to_exist_meanwhile_is_not_replaced(tmp_path: Path) -> None:
-    staging = Staging(tmp_path / "out")
+    staging = Staging(tmp_path / "out", RUN)
     (tmp_path / "out").mkdir()
     with pytest.raises(TargetError, match="File exists"):
         staging.publish()
@@ -233,7 +234,7 @@ def test_staging_that_is_interrupted_as_it_begins_leaves_nothing(
 
     monkeypatch.setattr(os, "mkdir", mkdir)
     with pytest.raises(KeyboardInterrupt):
-        Staging(tmp_path / "out")
+        Staging(tmp_path / "out", RUN)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -248,7 +249,7 @@ def test_staging_that_another_began_meanwhile_is_left_to_it(
 
     monkeypatch.setattr(os, "mkdir", mkdir)
     with pytest.raises(TargetError, match="File exists"):
-        Staging(tmp_path / "out")
+        Staging(tmp_path / "out", RUN)
     assert (tmp_path / "out.partial").is_dir()
 
 
@@ -256,9 +257,9 @@ def test_staging_that_fails_to_begin_leaves_nothing(tmp_path: Path, monkeypatch:
     def failing(_: Path) -> None:
         raise TargetError("no journal")
 
-    monkeypatch.setattr(writing, "Journal", failing)
+    monkeypatch.setattr(writing, "RunJournal", failing)
     with pytest.raises(TargetError, match="no journal"):
-        Staging(tmp_path / "out")
+        Staging(tmp_path / "out", RUN)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,6 +49,7 @@ def build(
     building: options.BuildGroup,
     jobs: options.Jobs = None,
     if_exists: common.IfExists = "fail",
+    stopped: common.StagingGroup,
     description: options.DescriptionGroup,
     dialect: DialectGroup,
     keep_segments: Annotated[
@@ -74,7 +76,8 @@ def build(
 
     OUT holds the archive without its LOBs, a folder with METS for every segment, the parent's METS, and
     manifests for md5sum -c and sha256sum -c. Every LOB is compared with the digest and length in its cell
-    while it is copied. The source is only read. OUT appears complete or not at all.
+    while it is copied. The source is only read. OUT appears complete or not at all; until then all is made in
+    OUT.partial, where the same command goes on after a stop (metspack status OUT.partial).
 
     `metspack build Northwind.siard -o out --max-files 4 --max-bytes 45000`
     """
@@ -83,7 +86,7 @@ def build(
     from metspack.building.draft import objid_of  # noqa: PLC0415
 
     if _is_in_place(keep_segments=keep_segments, in_place=in_place):
-        given = [each for group in (division, building, dialect) for each in group.given()]
+        given = [each for group in (division, building, dialect, stopped) for each in group.given()]
         given += [
             name for name, value in (("-o", output), ("--plan", plan), ("--base", locations.base)) if value
         ]
@@ -107,7 +110,7 @@ def build(
         check_existing(output, objid_of(source, made), made.budgets, json_output=json_output, quiet=quiet)
         return
     with console.progress("build", quiet=quiet) as progress:
-        built = built_by(source, output, made, progress)
+        built = built_by(source, output, replace(made, terms=stopped.terms()), progress)
     tell(built, output, verify=made.verify, json_output=json_output, quiet=quiet)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,7 @@ def convert(
     building: options.BuildGroup,
     jobs: options.Jobs = None,
     if_exists: common.IfExists = "fail",
+    stopped: common.StagingGroup,
     locations: LocationGroup,
     description: options.DescriptionGroup,
     dialect: DialectGroup,
@@ -61,5 +63,7 @@ def convert(
         check_existing(output, objid, settings.budgets, json_output=json_output, quiet=quiet)
         return
     with console.progress("convert", quiet=quiet) as progress:
-        built = building_convert.convert_package(package, output, settings, progress)
+        built = building_convert.convert_package(
+            package, output, replace(settings, terms=stopped.terms()), progress
+        )
     tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

@@ -49,6 +49,7 @@ def merge(
     verify: common.Verify = False,
     jobs: options.Jobs = None,
     if_exists: common.IfExists = "fail",
+    stopped: common.StagingGroup,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -79,7 +80,7 @@ def merge(
         check_existing(output, objid or "", settings.budgets, json_output=json_output, quiet=quiet)
         return
     with console.progress("merge", quiet=quiet) as progress:
-        made = merging.merge_ips(containers, output, settings, progress, jobs=jobs)
+        made = merging.merge_ips(containers, output, settings, progress, jobs=jobs, terms=stopped.terms())
     _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
 
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 _ARCHIVE = "An archive"
 
 
-def restore(  # noqa: PLR0917 -- a command's options
+def restore(
     package: common.Package,
+    *,
     output: Annotated[
         Path,
         option(
@@ -78,6 +79,7 @@ def restore(  # noqa: PLR0917 -- a command's options
         ),
     ] = None,
     accept: common.Accept = None,
+    stopped: common.StagingGroup,
     jobs: Jobs = None,
     budget: common.Budget = None,
     json_output: common.Json = False,
@@ -115,9 +117,11 @@ def restore(  # noqa: PLR0917 -- a command's options
     _check(output, siard=siard, into=into, only=only, accept=accept)
     with console.progress("restore siard" if siard else "restore", quiet=quiet) as progress:
         if siard:
-            restored = archives.restore_archive(package, output, where, settings, progress)
+            restored = archives.restore_archive(
+                package, output, where, settings, progress, terms=stopped.terms()
+            )
         else:
-            restored = files.restore_files(package, output, settings, progress)
+            restored = files.restore_files(package, output, settings, progress, stopped.terms())
     for each in restored.warnings:
         console.warning(each)
     document = _document(restored, output, into=where.value if siard else None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -17,12 +19,14 @@ from metspack.mets import is_mets_name
 from metspack.model import Budgets, Limits
 
 if TYPE_CHECKING:
+    from metspack.files.journal import StagingTerms
     from metspack.sources.archive import Grants
 
 METS = Heading("METS", rare=True)
 SAFETY = Heading("Safety", rare=True)
 PACKAGE = "Package"
 _LOCATIONS = "Location of LOBs"
+_STOPPED = Heading("Stopped runs", rare=True)
 _CONFIGURATION = Heading("Configuration", rare=True)
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """What commands call the arguments that say what is read."""
@@ -280,6 +284,42 @@ class SourceGroup(LocationGroup):
         Path | None,
         option("--base DIR", "Folder in which the paths of a list (.csv) begin.", _LOCATIONS, rare=True),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagingGroup(Group):
+    """What becomes of the work of a run that was stopped."""
+
+    restart: Annotated[
+        bool,
+        option(
+            "--restart",
+            "Start over: remove what an earlier run of a command, which was stopped, left beside the target. "
+            "Without it the same command goes on there.",
+            _STOPPED,
+            to=None,
+        ),
+    ] = False
+    discard_on_interrupt: Annotated[
+        bool,
+        option(
+            "--discard-on-interrupt",
+            "Leave nothing when interrupted, instead of keeping what is done to go on with.",
+            _STOPPED,
+            to=None,
+        ),
+    ] = False
+
+    def terms(self) -> StagingTerms:
+        """Return how the command treats what was left, and what it leaves."""
+        from metspack.files.journal import StagingTerms  # noqa: PLC0415 -- commands load what they need
+
+        words = [each for each in sys.argv[1:] if each != "--restart"]
+        return StagingTerms(
+            restart=self.restart,
+            discards=self.discard_on_interrupt,
+            command=shlex.join(["metspack", *words]),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -194,8 +194,7 @@ def _twice(own: str, dbptk: str) -> ConfigError:
 
 
 if TYPE_CHECKING:
-    from metspack.building.build import BuildOptions
-    from metspack.building.options import PackageOptions
+    from metspack.building.options import BuildOptions, PackageOptions
 
 Agent = Annotated[
     list[str] | None,
@@ -362,14 +361,16 @@ def package_options(*groups: Group, **others: Any) -> PackageOptions:
     """Return the options of a package that is described now; raises ``ConfigError``."""
     from metspack.building.options import PackageOptions  # noqa: PLC0415 -- commands load what they need
 
-    return PackageOptions(created=clock.now(os.environ), **values(*groups), **others)
+    is_dated = "SOURCE_DATE_EPOCH" in os.environ
+    return PackageOptions(created=clock.now(os.environ), is_dated=is_dated, **values(*groups), **others)
 
 
 def build_options(*groups: Group, **others: Any) -> BuildOptions:
     """Return the options of a package that is built now; raises ``ConfigError``."""
-    from metspack.building.build import BuildOptions  # noqa: PLC0415 -- commands load what they need
+    from metspack.building.options import BuildOptions  # noqa: PLC0415 -- commands load what they need
 
-    return BuildOptions(created=clock.now(os.environ), **values(*groups), **others)
+    is_dated = "SOURCE_DATE_EPOCH" in os.environ
+    return BuildOptions(created=clock.now(os.environ), is_dated=is_dated, **values(*groups), **others)
 
 
 _DIVIDING = {each.name for each in fields(DivisionGroup)}

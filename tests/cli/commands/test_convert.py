@@ -131,11 +131,11 @@ def test_a_damaged_part_is_named_and_nothing_left(
     assert names(tmp_path) == {"out"}
 
 
-def test_an_interruption_leaves_nothing(
+def test_an_interruption_leaves_what_is_planned(
     metspack: Commands, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Passage, "end", lambda _: os.kill(os.getpid(), signal.SIGINT))
     before = tree(out)
     assert metspack("convert", out, "-o", tmp_path / "new", "-j", "1").code == 130
-    assert names(tmp_path) == {"out"}
+    assert names(tmp_path) == {"out", "new.partial"}
     assert tree(out) == before

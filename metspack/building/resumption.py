@@ -1,0 +1,189 @@
+"""Builds that go on: the plan, segments and archive that an earlier run made, read from its journal."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metspack.building.options import hashed
+from metspack.building.segments import SegmentDone
+from metspack.digests import Hashers
+from metspack.errors import TargetUnfinishedError
+from metspack.files import journal, reading, writing
+from metspack.files.staging import Partial, Staging
+from metspack.model import LobRun
+from metspack.planning import slices
+from metspack.planning.assignment import Course
+from metspack.planning.slices import SliceStretch
+from metspack.sources.opening import Source
+from metspack.sources.repacking import Departures
+
+COMPARED = "compared"
+"""The messageDigest was compared: ``made_of`` are the facts of the source."""
+
+ARCHIVE = "archive"
+"""The archive is written: its size, digests and words."""
+
+_SHARED = "shared.jsonl"
+_OF_PLAN = re.compile(r"slice-[0-9]+\.jsonl|known-[0-9]+\.jsonl|shared\.jsonl")
+_OF_TASKS = re.compile(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
+
+
+class EarlierRun:
+    """What an earlier run of a build left; nothing where there was none.
+
+    ``journal`` is where segments are recorded, None where nothing goes on with them. ``planned`` is what
+    ``save_plan`` recorded, ``compared`` and ``archive`` the events of these names; None for what was not.
+    """
+
+    def __init__(self, staging: Partial) -> None:
+        events = staging.events if isinstance(staging, Staging) else ()
+        self.is_there = isinstance(staging, Staging) and staging.is_resumed
+        self.journal = journal.journal_of(staging.root) if isinstance(staging, Staging) else None
+        self._staging = staging
+        last = {each["event"]: each for each in events}
+        self.planned: Mapping[str, Any] | None = last.get(journal.PLANNED)
+        self.compared: Mapping[str, Any] | None = last.get(COMPARED)
+        self.archive: Mapping[str, Any] | None = last.get(ARCHIVE)
+        done = [SegmentDone.restored(each) for each in events if each["event"] in _DONE]
+        self._done = {(each.number, each.stretch): each for each in done}
+        self._cut = {each.number for each in done if each.stretch != slices.WHOLE}
+
+    def begun(self, number: int) -> bool | None:
+        """Return whether a segment was placed in stretches, None for one of which nothing was."""
+        if (number, slices.WHOLE) in self._done:
+            return False
+        return True if number in self._cut else None
+
+    def finished(
+        self, course: Course, numbers: Sequence[int], stretch: SliceStretch
+    ) -> tuple[SegmentDone, ...]:
+        """Return those of some segments, from the first on, or the stretch, that need not be placed."""
+        found = []
+        for number in numbers:
+            done = self._done.get((number, stretch))
+            if done is None or done.digest != course.digests[number] or not self._is_there(done):
+                break
+            found.append(done)
+        return tuple(found)
+
+    def done(self, course: Course) -> tuple[int, int]:
+        """Return the number of LOBs and parts that need not be placed, and their bytes."""
+        found = [
+            each
+            for (number, stretch), each in self._done.items()
+            if stretch == slices.WHOLE and number < len(course.segments)
+        ]
+        files = sum(each.child.files for each in found if each.child is not None)
+        return files, sum(each.bytes for each in found)
+
+    def _is_there(self, done: SegmentDone) -> bool:
+        """Return whether what was recorded is there, by name and size; the closing check sees the rest."""
+        child = done.child
+        if child is None:
+            return True
+        packed = self._staging.package / child.path
+        try:
+            return packed.is_file() or os.lstat(self._staging.package / child.mets).st_size == child.size
+        except OSError:
+            return False
+
+    def prepare(self, kept: Iterable[str], parent: Path, archive: str) -> None:
+        """Remove what is to be made anew besides segments: ``kept`` are their paths in the package.
+
+        ``parent`` is the folder in which the parent is written, ``archive`` the path of the archive there.
+        """
+        if not self.is_there:
+            return
+        package, work = self._staging.package, self._staging.work
+        is_planned = self.planned is not None
+        own = {archive} if self.archive is not None else set()
+        for each in os.scandir(work):
+            is_plan = is_planned and _OF_PLAN.fullmatch(each.name) is not None
+            if not is_plan and not _OF_TASKS.fullmatch(each.name) and Path(each) != parent:
+                writing.remove(Path(each))
+        if not is_planned:
+            return
+        _clear(package, {*kept, *(own if parent == package else ())})
+        if parent != package and os.path.lexists(parent):
+            _clear(parent, own)
+
+    def save_plan(self, course: Course, source: Source, said: Mapping[str, Any]) -> None:
+        """Record the plan, which is on disk then, and ``said``, what else came of planning."""
+        writing.sync_directory(self._staging.work)
+        self._staging.journal.record(
+            event=journal.PLANNED,
+            segments=len(course.segments),
+            lobs=course.lobs,
+            bytes=course.bytes,
+            course=course.document(),
+            found=source.findings(),
+            **said,
+        )
+
+    def recall_plan(self, source: Source, departures: Departures, planned: Mapping[str, Any]) -> Course:
+        """Return the plan that was recorded; ``departures`` get the entries that leave the archive.
+
+        Raises ``TargetUnfinishedError`` where it is not as it was written.
+        """
+        course = Course.restored(planned["course"])
+        source.recall(planned["found"])
+        for number in range(len(course.segments)):
+            place = slices.path(self._staging.work, number)
+            try:
+                with reading.opening(place) as descriptor:
+                    is_same = hashed(descriptor) == course.digests[number]
+            except OSError:
+                is_same = False
+            if not is_same:
+                raise TargetUnfinishedError(
+                    f"{place}, a part of the plan, is not as it was written",
+                    hint="What that run had done cannot be relied on: --restart starts over.",
+                )
+            for each in slices.runs(place):
+                departures.add_all(source.entries_of(each if isinstance(each, LobRun) else each[0]))
+        return course
+
+    def shared(self) -> Path:
+        """Return the path of the list of cells that share files."""
+        return self._staging.work / _SHARED
+
+    def record_archive(self, written: Hashers, left_out: Sequence[str], *, is_corrected: bool) -> None:
+        """Record that the archive is written."""
+        if self.journal is not None:
+            self._staging.journal.record(
+                event=ARCHIVE,
+                size=written.size,
+                digests=written.digests(),
+                left_out=list(left_out),
+                is_corrected=is_corrected,
+            )
+
+    def written_archive(self, target: Path) -> tuple[Hashers, list[str]] | None:
+        """Return digests and words of the archive that was written at a path, None when it is not there."""
+        said = self.archive
+        try:
+            if said is None or os.lstat(target).st_size != said["size"]:
+                return None
+        except OSError:
+            return None
+        hashers = Hashers(said["digests"], said["digests"])
+        hashers.size = said["size"]
+        return hashers, list(said["left_out"])
+
+
+_DONE = {journal.SEGMENT, journal.STRETCH}
+
+
+def _clear(folder: Path, kept: set[str], below: str = "") -> None:
+    """Remove all below a folder but what lies at some paths."""
+    above = {path[:at] for path in kept for at, letter in enumerate(path) if letter == "/"}
+    for each in list(os.scandir(folder / below)):
+        path = f"{below}{each.name}"
+        if path in above:
+            _clear(folder, kept, f"{path}/")
+        elif path not in kept:
+            writing.remove(Path(each))

@@ -1,0 +1,353 @@
+"""A build that was stopped goes on with the same command: the bytes are those of one that was not."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+import metspack
+from metspack import BuildOptions, Limits, processes
+from metspack.building import build
+from metspack.building.convert import convert_package
+from metspack.errors import Interrupted, TargetError, TargetExistsError, TargetUnfinishedError
+from metspack.files import journal, writing
+from metspack.files.journal import StagingTerms
+from metspack.planning import assignment, slices
+from tests.laws import spread
+from tests.trees import tree
+
+OPTIONS = BuildOptions(created="2026-05-01T12:00:00Z", limits=Limits(files=12, bytes=20_000))
+CALLS = ("write", "open", "mkdir", "rename", "unlink", "rmdir", "link", "ftruncate")
+FORMS = {
+    "recommendation": OPTIONS,
+    "csip": replace(OPTIONS, dialect="csip"),
+    "zip": replace(OPTIONS, pack="zip"),
+    "csip tar": replace(OPTIONS, dialect="csip", pack="tar"),
+    "siard22": replace(OPTIONS, layout="siard22", add_digests=True),
+    "two processes": replace(OPTIONS, jobs=2),
+}
+
+
+class Killing:
+    """Kills this process, as far as a test can, at one of its calls of the file system."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+        self.count = 0
+        self._at = at
+        for name in CALLS:
+            monkeypatch.setattr(os, name, self._counting(getattr(os, name)))
+
+    def _counting(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*given: Any, **named: Any) -> Any:
+            self.count += 1
+            if self.count == self._at:
+                os._exit(9)
+            return call(*given, **named)
+
+        return counted
+
+
+def killed(work: Callable[[], object], at: int) -> bool:
+    """Do some work in a process that is killed at a call; return whether it came so far."""
+    child = os.fork()
+    if not child:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            Killing(monkeypatch, at)
+            with suppress(BaseException):
+                work()
+                os._exit(0)
+        os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) in {0, 9}
+    return os.waitstatus_to_exitcode(status) == 9
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Return the number of calls that some work makes."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        killing = Killing(monkeypatch, -1)
+        work()
+    return killing.count
+
+
+def partial_of(folder: Path) -> Path:
+    return folder / "out.partial"
+
+
+def events(folder: Path) -> list[dict[str, Any]]:
+    """Return the events in the journal of a stopped run."""
+    lines = journal.journal_of(partial_of(folder)).read_bytes().splitlines()
+    return [event for line in lines if (event := journal.unsealed(line)) is not None]
+
+
+@pytest.fixture
+def stopped(northwind_full: Path, tmp_path: Path) -> Path:
+    """A folder with a build that was stopped when it had placed two segments."""
+    stop_after(2, lambda: build.build(northwind_full, tmp_path / "out", OPTIONS))
+    return tmp_path
+
+
+def stop_after(segments: int, work: Callable[[], object], how: Callable[[], NoReturn] | None = None) -> None:
+    """Do some work that is interrupted, or ends by an error, once so many segments are recorded."""
+    real, left = writing.record_event, [segments]
+
+    def recording(path: Path, event: Any) -> None:
+        real(path, event)
+        left[0] -= 1
+        if not left[0]:
+            if how is not None:
+                how()
+            raise Interrupted(15)
+
+    with pytest.MonkeyPatch.context() as monkeypatch, suppress(Interrupted, TargetError):
+        monkeypatch.setattr(writing, "record_event", recording)
+        work()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_build_killed_at_any_call_goes_on(form: str, northwind_full: Path, tmp_path: Path) -> None:
+    options = replace(FORMS[form], jobs=1)
+    gold = tmp_path / "gold"
+    count = calls_of(lambda: build.build(northwind_full, gold, options))
+    expected = tree(gold)
+    points = spread(list(range(1, count)), max(1, count // 6))
+    for at in points:
+        (folder := tmp_path / str(at)).mkdir()
+        target = folder / "out"
+        assert killed(partial(build.build, northwind_full, target, options), at)
+        if not target.exists():
+            build.build(northwind_full, target, FORMS[form])
+        else:
+            with pytest.raises(TargetExistsError):
+                build.build(northwind_full, target, options)
+        assert tree(target) == expected, at
+        assert os.listdir(folder) == ["out"], at
+        shutil.rmtree(folder)
+
+
+def test_a_build_stopped_again_and_again_goes_on(northwind_full: Path, tmp_path: Path) -> None:
+    build.build(northwind_full, tmp_path / "gold", OPTIONS)
+    made = tmp_path / "out"
+    while not made.exists():
+        stop_after(1, lambda: build.build(northwind_full, made, OPTIONS))
+    assert tree(made) == tree(tmp_path / "gold")
+
+
+@pytest.mark.parametrize("stretches", [1, 2, 5])
+def test_a_segment_placed_in_stretches_goes_on(
+    northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stretches: int
+) -> None:
+    options = replace(OPTIONS, limits=Limits(files=30), add_digests=True)
+    build.build(northwind_full, tmp_path / "gold", options)
+    monkeypatch.setattr(slices, "STRETCH_FILES", 3)
+    monkeypatch.setattr(processes.Workers, "begin", _begun_here)
+    stop_after(stretches, lambda: build.build(northwind_full, tmp_path / "out", replace(options, jobs=2)))
+    assert {each["event"] for each in events(tmp_path)} >= {journal.STRETCH}
+    build.build(northwind_full, tmp_path / "out", replace(options, jobs=1))
+    assert tree(tmp_path / "out") == tree(tmp_path / "gold")
+
+
+def _begun_here(
+    workers: processes.Workers, work: Any, tasks: Any, moved: Any, *, is_growing: bool = False
+) -> processes.Underway[Any, Any]:
+    """Begin work of several processes, and do it in this one."""
+    assert not is_growing
+    return processes.Underway(workers, None, work, iter(tasks), moved)
+
+
+def test_nothing_is_planned_or_placed_twice(
+    stopped: Path, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assignment, "assign", lambda *_, **__: pytest.fail("planned again"))
+    before = {each["number"] for each in events(stopped) if each["event"] == journal.SEGMENT}
+    assert len(before) == 2
+    package = partial_of(stopped) / "package"
+    files = {path: path.stat().st_ino for path in package.rglob("*") if path.is_file()}
+    built = metspack.build(northwind_full, stopped / "out", OPTIONS)
+    assert built.segments > 2
+    moved = {stopped / "out" / path.relative_to(package): files[path] for path in files}
+    assert {path: path.stat().st_ino for path in moved} == moved
+
+
+def test_the_parts_of_a_large_lob_are_kept(northwind_full: Path, tmp_path: Path) -> None:
+    options = replace(OPTIONS, limits=Limits(files=100, bytes=3_000))
+    build.build(northwind_full, tmp_path / "gold", options)
+    for segments in range(1, 12, 2):
+        target = tmp_path / str(segments) / "out"
+        target.parent.mkdir()
+        stop_after(segments, partial(build.build, northwind_full, target, options))
+        kept = {each["number"] for each in events(target.parent) if each["event"] == journal.SEGMENT}
+        assert len(kept) == segments
+        build.build(northwind_full, target, options)
+        assert tree(target) == tree(tmp_path / "gold")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            replace(OPTIONS, limits=Limits(files=5, bytes=20_000)),
+            "limits: 12 files, 20,000 bytes then, 5 files",
+        ),
+        (replace(OPTIONS, dialect="csip"), "dialect: recommendation then, csip now"),
+        (
+            replace(OPTIONS, created="2027-05-01T12:00:00Z"),
+            "time (SOURCE_DATE_EPOCH): 2026-05-01T12:00:00Z then",
+        ),
+        (replace(OPTIONS, name="Other"), "name: none then, Other now"),
+    ],
+)
+def test_other_options_are_refused_with_what_differs(
+    stopped: Path, northwind_full: Path, options: BuildOptions, words: str
+) -> None:
+    before = tree(stopped)
+    with pytest.raises(TargetUnfinishedError) as caught:
+        metspack.build(northwind_full, stopped / "out", options)
+    assert words in caught.value.message
+    assert "--restart" in caught.value.hint
+    assert tree(stopped) == before
+    metspack.build(northwind_full, stopped / "out", options, restart=True)
+    assert os.listdir(stopped) == ["out"]
+
+
+def test_another_source_and_version_are_refused(
+    stopped: Path, northwind: Path, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(TargetUnfinishedError, match=r"not the same: source: "):
+        metspack.build(northwind, stopped / "out", OPTIONS)
+    monkeypatch.setattr(journal, "__version__", "99")
+    with pytest.raises(TargetUnfinishedError, match=r"version of metspack: .* then, 99 now"):
+        metspack.build(northwind_full, stopped / "out", OPTIONS)
+
+
+def test_the_clock_of_the_first_run_is_kept(northwind_full: Path, tmp_path: Path) -> None:
+    options = replace(OPTIONS, created="")
+    first, later = (replace(options, created=f"2026-05-0{day}T12:00:00Z") for day in (1, 2))
+    build.build(northwind_full, tmp_path / "gold", first)
+    stop_after(1, lambda: build.build(northwind_full, tmp_path / "out", first))
+    build.build(northwind_full, tmp_path / "out", later)
+    assert tree(tmp_path / "out") == tree(tmp_path / "gold")
+
+
+@pytest.mark.parametrize("how", ["torn", "cut", "forged", "damaged"])
+def test_a_torn_last_line_is_ignored_and_a_damaged_one_refused(
+    stopped: Path, northwind_full: Path, how: str
+) -> None:
+    path = journal.journal_of(partial_of(stopped))
+    lines = path.read_bytes().splitlines(keepends=True)
+    if how == "torn":
+        path.write_bytes(b"".join(lines) + lines[-1][:20])
+    elif how == "cut":
+        path.write_bytes(b"".join(lines)[:-5])
+    else:
+        at = next(number for number, each in enumerate(lines) if b'"segment"' in each)
+        event = json.loads(lines[at])
+        event["bytes"] += 1
+        forged = (json.dumps(event, sort_keys=True) + "\n").encode()
+        lines[at] = forged if how == "forged" else b"\0" * 9 + b"\n"
+        path.write_bytes(b"".join(lines))
+        with pytest.raises(TargetUnfinishedError, match=rf"line {at + 1} is damaged") as caught:
+            metspack.build(northwind_full, stopped / "out", OPTIONS)
+        assert "--restart" in caught.value.hint
+        metspack.build(northwind_full, stopped / "out", OPTIONS, restart=True)
+    if how in {"torn", "cut"}:
+        metspack.build(northwind_full, stopped / "out", OPTIONS)
+    build.build(northwind_full, stopped / "gold", OPTIONS)
+    assert tree(stopped / "out") == tree(stopped / "gold")
+
+
+def test_a_damaged_plan_is_refused(stopped: Path, northwind_full: Path) -> None:
+    with open(partial_of(stopped) / "work" / "slice-3.jsonl", "ab") as file:
+        file.write(b"\n")
+    with pytest.raises(TargetUnfinishedError, match=r"slice-3.jsonl, a part of the plan"):
+        metspack.build(northwind_full, stopped / "out", OPTIONS)
+    assert partial_of(stopped).exists()
+
+
+def test_a_segment_whose_mets_is_gone_is_placed_again(stopped: Path, northwind_full: Path) -> None:
+    build.build(northwind_full, stopped / "gold", OPTIONS)
+    mets = min((partial_of(stopped) / "package").glob("*/mets.xml"))
+    mets.unlink()
+    metspack.build(northwind_full, stopped / "out", OPTIONS)
+    assert tree(stopped / "out") == tree(stopped / "gold")
+
+
+def test_two_runs_at_once_do_not_meet(stopped: Path, northwind_full: Path) -> None:
+    held = writing.RunJournal(journal.journal_of(partial_of(stopped)))
+    for restart in (False, True):
+        with pytest.raises(TargetError, match=rf"another run .*process {os.getpid()}") as caught:
+            metspack.build(northwind_full, stopped / "out", OPTIONS, restart=restart)
+        assert not isinstance(caught.value, TargetExistsError)
+    found = metspack.status(stopped / "out")
+    assert (found.state, found.pid) == ("running", os.getpid())
+    held.close()
+    assert metspack.status(stopped / "out").state == "stopped"
+
+
+def test_what_nobody_made_is_left_alone(northwind: Path, tmp_path: Path) -> None:
+    partial_of(tmp_path).mkdir()
+    (partial_of(tmp_path) / "mine").write_bytes(b"mine")
+    for restart in (False, True):
+        with pytest.raises(TargetExistsError, match="its origin is unknown"):
+            metspack.build(northwind, tmp_path / "out", OPTIONS, restart=restart)
+    assert tree(partial_of(tmp_path)) == {"mine": b"mine"}
+
+
+def test_an_interruption_says_what_is_kept(northwind_full: Path, tmp_path: Path) -> None:
+    terms = StagingTerms(command="metspack build A -o out")
+    real = writing.record_event
+
+    def recording(path: Path, event: Any) -> None:
+        real(path, event)
+        raise Interrupted(15)
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(writing, "record_event", recording)
+        with pytest.raises(Interrupted) as caught:
+            build.build(northwind_full, tmp_path / "out", replace(OPTIONS, terms=terms))
+    assert "out.partial keeps what is done: the plan, and 1 of " in caught.value.kept
+    assert "run the same command again: metspack build A -o out" in caught.value.hint
+    found = metspack.status(tmp_path / "out.partial")
+    assert (found.state, found.command, found.segments_done) == ("stopped", "build", 1)
+    assert found.resume == "metspack build A -o out"
+    assert found.bytes is not None
+    assert 0 < found.bytes_done < found.bytes
+
+
+def test_nothing_is_kept_when_nobody_wants_it(northwind_full: Path, tmp_path: Path) -> None:
+    terms = StagingTerms(discards=True)
+    stop_after(2, lambda: build.build(northwind_full, tmp_path / "out", replace(OPTIONS, terms=terms)))
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_full_disk_keeps_what_is_done(northwind_full: Path, tmp_path: Path) -> None:
+    def full() -> NoReturn:
+        with writing.explained(tmp_path / "out"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        raise AssertionError
+
+    stop_after(2, lambda: build.build(northwind_full, tmp_path / "out", OPTIONS), full)
+    assert metspack.status(tmp_path / "out").segments_done == 2
+    build.build(northwind_full, tmp_path / "out", OPTIONS)
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_conversion_goes_on(northwind_full: Path, tmp_path: Path) -> None:
+    build.build(northwind_full, tmp_path / "made", OPTIONS)
+    other = replace(OPTIONS, limits=Limits(files=7, bytes=9_000), dialect="csip")
+    convert_package(tmp_path / "made", tmp_path / "gold", other)
+    stop_after(2, lambda: convert_package(tmp_path / "made", tmp_path / "out", other))
+    with pytest.raises(TargetUnfinishedError, match="command: metspack convert then, metspack build now"):
+        build.build(northwind_full, tmp_path / "out", other)
+    convert_package(tmp_path / "made", tmp_path / "out", other)
+    assert tree(tmp_path / "out") == tree(tmp_path / "gold")

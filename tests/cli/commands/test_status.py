@@ -1,0 +1,63 @@
+"""How far a run is, and how to go on with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack.errors import Interrupted
+from metspack.files import writing
+from tests.cli.conftest import Commands
+from tests.cli.test_schemas import valid
+
+LIMITS = ("--max-files", "12", "-j", "1")
+
+
+@pytest.fixture
+def stopped(metspack: Commands, northwind_full: Path, tmp_path: Path) -> Path:
+    """The target of a build that was stopped by SIGTERM after two segments."""
+    real, left = writing.record_event, [2]
+
+    def recording(path: Path, event: Any) -> None:
+        real(path, event)
+        left[0] -= 1
+        if not left[0]:
+            raise Interrupted(15)
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(writing, "record_event", recording)
+        outcome = metspack("build", northwind_full, "-o", tmp_path / "out", *LIMITS)
+    assert outcome.code == 143
+    assert "out.partial keeps what is done: the plan, and 2 of 4 segments" in outcome.err
+    assert "hint: To go on, run the same command again: " in outcome.err
+    return tmp_path / "out"
+
+
+def test_a_stopped_run_is_shown_and_goes_on(metspack: Commands, stopped: Path, northwind_full: Path) -> None:
+    for path in (stopped, stopped.with_name("out.partial")):
+        outcome = metspack("status", path)
+        assert outcome.code == 6
+        assert "metspack build, stopped\nstage: placing LOBs\nsegments: 2 of 4\nbytes: " in outcome.out
+        assert "to go on: metspack " in outcome.out
+    for command in (("check", stopped), ("restore", stopped, "-o", "lobs"), ("list", stopped)):
+        outcome = metspack(*command, "--json")
+        assert outcome.code == 6
+        assert json.loads(outcome.out)["error"]["id"] == "source-unfinished"
+    assert metspack("build", northwind_full, "-o", stopped, "--max-files", "9").code == 6
+    metspack.fine("build", northwind_full, "-o", stopped, *LIMITS)
+    assert metspack("status", stopped).out == f"{stopped}: complete\n"
+
+
+def test_it_is_json_by_its_schema(metspack: Commands, stopped: Path) -> None:
+    found = json.loads(metspack("status", stopped, "--json").out)
+    assert (found["state"], found["command"], found["segments_done"]) == ("stopped", "build", 2)
+
+
+def test_what_is_not_there_is_an_error(metspack: Commands, tmp_path: Path) -> None:
+    assert metspack("status", tmp_path / "none").code == 3
+    (tmp_path / "out.partial").mkdir()
+    assert metspack("status", tmp_path / "out").code == 3
+    assert valid is not None
