@@ -16,6 +16,7 @@ from metspack.errors import (
     SourceError,
     TargetError,
     TargetExistsError,
+    of_system,
 )
 
 EXIT_USAGE = 2
@@ -108,9 +109,12 @@ def _exit_code() -> int:
     except cli_console.ReaderLeft:
         cli_console.forget_output()
         return EXIT_PIPE
-    except Exception:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
-        cli_console.fault()
-        return EXIT_FAULT
+    except Exception as error:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
+        if (told := of_system(error)) is None:
+            cli_console.fault()
+            return EXIT_FAULT
+        cli_console.end_with_error(told.id, told.message, told.hint)
+        return EXIT_TARGET
     return code
 
 

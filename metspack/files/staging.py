@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from metspack.errors import SourceNotFoundError, TargetError, TargetExistsError, TargetUnfinishedError
@@ -61,7 +61,8 @@ class Partial:
             self.journal = writing.Journal(self.root / "journal.jsonl")
         except BaseException as error:  # also an interruption at the moment in which the folder was made
             if not isinstance(error.__cause__, FileExistsError):
-                self.discard()
+                with suppress(TargetError):  # the error is the one to tell
+                    self.discard()
             raise
 
     def keep_room(self) -> None:
@@ -133,10 +134,11 @@ def stage(target: Path) -> Iterator[Staging]:
     """
     staging = Staging(target)
     try:
-        with tempdb.unexplained():
+        with tempdb.unexplained(target):
             yield staging
     except BaseException:
-        staging.discard()
+        with suppress(TargetError):  # the error is the one to tell
+            staging.discard()
         raise
 
 

@@ -133,7 +133,7 @@ class ShardFolder:
         for path in candidates:
             if len(path) > 1:
                 try:
-                    os.close(reading.opened_folder(self._root, path[:1]))
+                    reading.release(reading.opened_folder(self._root, path[:1]))
                 except OSError:
                     continue
                 return path[0]

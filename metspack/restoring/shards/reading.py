@@ -6,7 +6,6 @@ Where the files are, ``places`` finds: below the granted root and nowhere else.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -114,7 +113,7 @@ def concatenated(shard: FoundShard) -> Iterator[bytes]:
                 left -= len(block)
                 yield block
         finally:
-            os.close(descriptor)
+            reading.release(descriptor)
         if left:
             raise SourceError(
                 f"{'/'.join(each.path)} ended {left:,} bytes early: it was cut while it was read",
