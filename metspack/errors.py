@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -95,3 +96,60 @@ class Interrupted(BaseException):
         self.signal = signal
         self.kept = ""
         self.hint = ""
+
+
+_FULL = (
+    "The disk or quota is full, or the file system cannot hold a file this large. "
+    "Free space or choose another target."
+)
+_REFUSED = "Choose a target in a folder you may write to."
+_FAILING = (
+    "The disk or the connection to it may be failing: the system's log says more. "
+    "Work on another disk, or run the same command again."
+)
+_TOO_MANY = "Too many files are open: close other programs, or raise the limit (ulimit -n)."
+_HINTS = {
+    errno.EMFILE: _TOO_MANY,
+    errno.ENFILE: _TOO_MANY,
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EEXIST: "Nothing is overwritten: choose another name, or move that file away.",
+    errno.EPIPE: "Whoever read it went away: start the reader again, or name a file.",
+    errno.ENXIO: "Nobody reads that pipe: start the reader first, or name a file.",
+    errno.ENOENT: "Create the folder first.",
+    errno.EXDEV: "It lies on another file system than the folder above it: work where all of it is on one.",
+    errno.ENAMETOOLONG: "The file system does not take names this long: choose a shorter one.",
+    errno.EACCES: _REFUSED,
+    errno.EPERM: _REFUSED,
+    errno.EROFS: _REFUSED,
+}
+
+
+def hint_of(error: OSError) -> str:
+    """Return what to do about an error of the system."""
+    return _HINTS.get(error.errno or 0, _FAILING)
+
+
+_OURS = frozenset({errno.EBADF, errno.EFAULT, errno.EINVAL, None})
+_OF_SQLITE, _MISTAKEN = frozenset({"OperationalError", "DatabaseError"}), 1  # a statement that is wrong
+
+
+def of_system(error: Exception, path: object = None) -> TargetError | None:
+    """Return what to tell of an error of the system that nothing nearer has explained; None for one of ours.
+
+    ``path`` is what was worked on, for one that names no file.
+    """
+    if isinstance(error, OSError) and error.errno not in _OURS:
+        where = path if isinstance(error.filename, int) else error.filename or path  # a number: a descriptor
+        return TargetError(
+            f"cannot read or write {where or 'a file'}: {error.strerror or error}", hint=hint_of(error)
+        )
+    # Known by name, for SQLite need not have been loaded.
+    is_sqlite = type(error).__module__ == "sqlite3" and type(error).__name__ in _OF_SQLITE
+    if is_sqlite and getattr(error, "sqlite_errorcode", None) != _MISTAKEN:
+        return TargetError(
+            f"a temporary database failed: {error}{f' (working on {path})' if path else ''}",
+            hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
+        )
+    return None

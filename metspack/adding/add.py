@@ -217,7 +217,7 @@ def add_archive(
                     hint="metspack build makes a package of them.",
                 )
             archive.check_complete(options.accepted)
-            with Sharing() as sharing, tempdb.unexplained():
+            with Sharing() as sharing, tempdb.unexplained(root):
                 work = _AddWork(archive, sharing, settings, progress, found)
                 built = replace(work.make(staging), target=folder)
                 archive.check_unchanged()

@@ -25,6 +25,7 @@ _TOLD = {
 OF_SOURCE = {Code.ROWS_DIFFER.id, Code.NO_TABLE.id}
 """Errors that an archive may have had in the source already."""
 _CONVENTIONS = "P1"
+_UNREADABLE = Code.UNREADABLE.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,13 @@ def check_made(
     found = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
     if wrong := found.errors:
         first = wrong[0]
+        again = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
+        if again.errors != wrong or any(each.code == _UNREADABLE for each in wrong):
+            raise TargetError(
+                f"cannot read back {package / first.path}: {first.message}; nothing was published",
+                hint="The disk or the connection to it may be failing: the system's log says more. "
+                "Work on another disk, or run the same command again.",
+            )
         raise TargetError(
             f"the new package failed its own check: {first.path}: {first.code} {first.message} "
             f"({counted(len(wrong), 'finding')}); nothing was published",

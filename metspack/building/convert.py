@@ -129,7 +129,7 @@ def _check_never_had_mets(folder: Path) -> None:
 
 def _mets_in(manifest: Path) -> str:
     """Return the first METS that a manifest lists, "" when there is none."""
-    with open(reading.opened(manifest), "rb", closefd=True) as lines:
+    with reading.buffered(manifest) as lines:
         for line in lines:
             path = line.rstrip(b"\r\n").decode(errors="replace").partition(" ")[2].lstrip(" *")
             if is_mets_name(path):

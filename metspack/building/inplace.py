@@ -72,7 +72,7 @@ def describe_in_place(folder: Path, options: PackageOptions, progress: Progress 
         )
     root = folder.resolve()
     recover(root, IN_PLACE)
-    with Transaction(root, IN_PLACE) as staging, tempdb.unexplained(), SegmentedFolder(root) as found:
+    with tempdb.unexplained(root), Transaction(root, IN_PLACE) as staging, SegmentedFolder(root) as found:
         return _InPlaceWork(found, staging, options, progress or Silent()).make()
 
 

@@ -62,7 +62,7 @@ def write_grown(
     entries = _sorted(segments, files)
     for algorithm, manifest in NAMES.items():
         with (
-            open(reading.opened(root, (manifest,)), "rb", closefd=True) as before,
+            reading.buffered(root, (manifest,)) as before,
             writing.NewFile(package / manifest) as target,
         ):
             old = (line for line in before if _path(line).decode() not in files)
@@ -88,7 +88,7 @@ def _content(
         if not isinstance(hashers, int):
             yield placing.manifest_line(hashers.digest(algorithm).value, path)
             continue
-        with open(reading.opened(placing.fragment(work, hashers, algorithm)), "rb", closefd=True) as fragment:
+        with reading.buffered(placing.fragment(work, hashers, algorithm)) as fragment:
             yield from read(fragment)
 
 
@@ -167,7 +167,7 @@ def placed(name: str, hashers: Hashers, checksum: str) -> PlacedFile:
 def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iterator[bytes]:
     """Yield the lines of a segment's LOB files: digest, a space, ``*`` for binary, path beside the .siard."""
     fragment = placing.fragment(work, spot.number, algorithm)
-    with open(reading.opened(fragment), encoding="utf-8", newline="\n") as lines:
+    with reading.text(fragment) as lines:
         for line in lines:
             digest, _, path = line.rstrip("\n").partition("  ")
             if path.startswith(f"{spot.content}/") and path != f"{spot.ip}/{mets}":
@@ -270,7 +270,7 @@ class ChecksumLists(tempdb.Scratch):
     def _read(self, path: Path) -> None:
         base = os.fsencode(path.parent.resolve())
         try:
-            with open(reading.opened(path), "rb", closefd=True) as file:
+            with reading.buffered(path) as file:
                 is_mets = file.read(_LONGEST).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
                 file.seek(0)
                 if is_mets:
@@ -553,7 +553,7 @@ def known_path(work: Path, number: int) -> Path:
 
 def known(work: Path, number: int) -> Iterator[KnownDigests]:
     """Yield what is known of the LOBs of each run of a segment's slice, and of each that goes by itself."""
-    with open(reading.opened(known_path(work, number)), encoding="utf-8", closefd=True) as lines:
+    with reading.text(known_path(work, number)) as lines:
         for line in lines:
             values, compared = json.loads(line)
             yield KnownDigests(values=values, compared=frozenset(compared))

@@ -220,7 +220,7 @@ def split_parts(work: Path, tasks: Iterable[int]) -> Iterator[SplitPart]:
 
 def json_lines(path: Path) -> Iterator[Any]:
     """Yield the values of a file of JSON lines that a task wrote."""
-    with open(reading.opened(path), encoding="utf-8", closefd=True) as lines:
+    with reading.text(path) as lines:
         for line in lines:
             yield json.loads(line)
 
@@ -460,7 +460,7 @@ def _describe_together(task: SegmentTask, stretches: Sequence[TaskPlaced]) -> Ta
     labels = [_label(task.number, each.stretch) for each in stretches]
     with closing(Placements()) as placements:
         for label in labels:
-            with open(reading.opened(placed_path(task.work, label)), "rb", closefd=True) as lines:
+            with reading.buffered(placed_path(task.work, label)) as lines:
                 for line in lines:
                     placements.add(filetable.placed_of(line.decode()))
         child = _describe_again(placements, spot, task) if task.clears else describe(placements, spot, task)

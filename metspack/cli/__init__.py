@@ -18,6 +18,7 @@ from metspack.errors import (
     TargetError,
     TargetExistsError,
     TargetUnfinishedError,
+    of_system,
 )
 
 EXIT_USAGE = 2
@@ -114,9 +115,12 @@ def _exit_code() -> int:
     except cli_console.ReaderLeft:
         cli_console.forget_output()
         return EXIT_PIPE
-    except Exception:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
-        cli_console.fault()
-        return EXIT_FAULT
+    except Exception as error:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
+        if (told := of_system(error)) is None:
+            cli_console.fault()
+            return EXIT_FAULT
+        cli_console.end_with_error(told.id, told.message, told.hint)
+        return EXIT_TARGET
     return code
 
 

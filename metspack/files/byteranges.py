@@ -173,7 +173,7 @@ class Medium(Closable):
     def close(self) -> None:
         """Close the files."""
         while self._descriptors:
-            os.close(self._descriptors.pop())
+            reading.release(self._descriptors.pop())
 
 
 _BLOCK = 1 << 18

@@ -172,7 +172,7 @@ def recovery(descriptor: int) -> Recovery | None:
 
 
 def _events(descriptor: int) -> Iterator[dict[str, Any]]:
-    with open(reading.opened(descriptor), "rb", closefd=True) as file:
+    with reading.buffered(descriptor) as file:
         while line := file.readline(_LINE):
             if not line.endswith(b"\n"):
                 return

@@ -8,6 +8,7 @@ looks, leads out of the root it was granted under.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from abc import ABC, abstractmethod
@@ -75,6 +76,20 @@ class Closable(ABC):
         self.close()
 
 
+def release(descriptor: int) -> None:
+    """Close a descriptor whose bytes were read or are on disk, whatever the system says to that.
+
+    A negative number is that of a file which is closed already.
+    """
+    if descriptor < 0:
+        return
+    try:
+        os.close(descriptor)
+    except OSError as error:
+        if error.errno == errno.EBADF:  # a fault of ours: the number may be another file's by now
+            raise
+
+
 def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
     """Return a descriptor of the regular file at ``segments`` below ``root``, read-only.
 
@@ -92,14 +107,18 @@ def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
         try:
             for segment in segments[:-1]:
                 below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
-                os.close(folder)
+                release(folder)
                 folder = below
             descriptor = os.open(segments[-1], _READ | os.O_NOFOLLOW, dir_fd=folder)
         finally:
-            os.close(folder)
-    mode = os.fstat(descriptor).st_mode
+            release(folder)
+    try:
+        mode = os.fstat(descriptor).st_mode
+    except OSError:
+        release(descriptor)
+        raise
     if not stat.S_ISREG(mode):
-        os.close(descriptor)
+        release(descriptor)
         what = "/".join(segments) or str(root)
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
@@ -129,19 +148,43 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
         try:
             below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
         finally:
-            os.close(folder)
+            release(folder)
         folder = below
     return folder
 
 
 @contextmanager
 def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
-    """Give the descriptor of ``opened`` for the length of a block."""
+    """Give the descriptor of ``opened`` for the length of a block.
+
+    An OSError of the block that names no file is about this one, and leaves with its name.
+    """
     descriptor = opened(root, segments)
     try:
         yield descriptor
+    except OSError as error:
+        if error.filename is None and isinstance(root, Path):
+            error.filename = str(root.joinpath(*segments))
+        raise
     finally:
-        os.close(descriptor)
+        release(descriptor)
+
+
+@contextmanager
+def buffered(root: Path | int, segments: Sequence[str] = ()) -> Iterator[io.BufferedReader]:
+    """Give the file of ``opening`` with a buffer, to read lines of it."""
+    with opening(root, segments) as descriptor, open(descriptor, "rb", closefd=False) as file:
+        yield file
+
+
+@contextmanager
+def text(path: Path) -> Iterator[io.TextIOWrapper]:
+    """Give the file of ``opening`` as text in UTF-8, whose lines end with a line feed alone."""
+    with (
+        opening(path) as descriptor,
+        open(descriptor, encoding="utf-8", newline="\n", closefd=False) as file,
+    ):
+        yield file
 
 
 Status = tuple[int, int, int, int]
@@ -178,7 +221,7 @@ def small_files(
             except OSError:
                 yield None
     finally:
-        os.close(folder)
+        release(folder)
 
 
 def _small(
@@ -205,7 +248,7 @@ def _small(
             seen(descriptor)
         return buffer[:size] if is_same else None
     finally:
-        os.close(descriptor)
+        release(descriptor)
 
 
 def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[Status | None]:
@@ -224,7 +267,7 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
             else:
                 found.append(_status(status) if stat.S_ISREG(status.st_mode) else None)
     finally:
-        os.close(folder)
+        release(folder)
     return found
 
 
@@ -241,7 +284,7 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
         is_there = partial(os.access, mode=os.F_OK, follow_symlinks=False) if is_answered else _is_there
         return [name for name in names if is_there(name, dir_fd=folder)]
     finally:
-        os.close(folder)
+        release(folder)
 
 
 def _is_there(name: str, *, dir_fd: int) -> bool:

@@ -79,7 +79,8 @@ class Partial:
             self.journal = writing.Journal(journal.journal_of(self.root))
         except BaseException as error:  # also an interruption at the moment in which the folder was made
             if not isinstance(error.__cause__, FileExistsError):
-                self.discard()
+                with suppress(TargetError):  # the error is the one to tell
+                    self.discard()
             raise
 
     def give_up(self) -> None:
@@ -317,10 +318,11 @@ def stage(target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> Iterator[
     """
     staging = Staging(target, run, terms)
     try:
-        with tempdb.unexplained():
+        with tempdb.unexplained(target):
             yield staging
     except BaseException as error:
-        staging.leave(error)
+        with suppress(TargetError):  # the error is the one to tell
+            staging.leave(error)
         raise
 
 

@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from metspack.errors import TargetError
+from metspack.errors import TargetError, of_system
 from metspack.files.reading import Closable
 
 _SETTINGS = (
@@ -84,12 +85,14 @@ def explained(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def unexplained() -> Iterator[None]:
-    """Turn an error of SQLite that nothing nearer has explained into a ``TargetError``."""
+def unexplained(path: Path) -> Iterator[None]:
+    """Turn an error of the system or of SQLite that nothing nearer has explained into a ``TargetError``.
+
+    ``path`` is what is worked on.
+    """
     try:
         yield
-    except sqlite3.OperationalError as error:
-        raise TargetError(
-            f"a temporary database failed: {error}",
-            hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",
-        ) from error
+    except (OSError, sqlite3.Error) as error:
+        if (told := of_system(error, path)) is None:
+            raise
+        raise told from error

@@ -48,7 +48,8 @@ class Transaction(Partial):
         try:
             self.journal.record(event=journal.BEGUN, command=command, job=job, source=source)
         except BaseException:
-            self.discard()
+            with suppress(TargetError):  # the error is the one to tell
+                self.discard()
             raise
 
     def new(self, replaces: Sequence[str]) -> tuple[str, ...]:
@@ -81,6 +82,7 @@ class Transaction(Partial):
             replaces=tuple(replaces),
         )
         writing.sync_tree(self.root)
+        writing.sync_directory(self.root.parent)  # else the changes may outlive the journal of them
         steps = _Steps(self.target, self.root, changes)
         self._is_needed = True
         try:
@@ -101,8 +103,11 @@ class Transaction(Partial):
         """Remove the ``.partial`` folder, unless it is needed to finish or take back the changes."""
         if self._is_needed:
             self.journal.close()
-        else:
+        elif kind is None:
             self.discard()
+        else:
+            with suppress(TargetError):  # the error is the one to tell
+                self.discard()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +219,8 @@ def _end(
             steps.do(log.record, check)
         except BaseException:
             steps.take_back(log.record)
-            writing.remove(partial)
+            with suppress(TargetError):  # the error is the one to tell
+                writing.remove(partial)
             raise
     return found.made
 

@@ -78,7 +78,12 @@ def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> I
         yield Lot(folder=folder, fault=error)
         return
     try:
-        with os.scandir(descriptor) as entries:
+        try:
+            entries = os.scandir(descriptor)
+        except OSError as error:
+            yield Lot(folder=folder, fault=error)
+            return
+        with entries:
             lot, count = _lot(folder, islice(entries, _MOST), sizes=sizes)
             yield lot
             while count == _MOST:
@@ -86,7 +91,7 @@ def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> I
                 if count or lot.fault:
                     yield lot
     finally:
-        os.close(descriptor)
+        reading.release(descriptor)
 
 
 def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> tuple[Lot, int]:
@@ -223,7 +228,7 @@ def _listed(root: Path, folder: tuple[str, ...], *, are_stamped: bool) -> Iterat
                 while some := list(islice(found, _MOST)):
                     yield _listing(root, folder, some, are_stamped=are_stamped)
         finally:
-            os.close(descriptor)
+            reading.release(descriptor)
     except OSError as error:
         raise SourceError(f"{where} cannot be read: {error.strerror or error}", hint=_AGAIN) from error
 

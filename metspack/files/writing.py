@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -22,9 +23,9 @@ from types import TracebackType
 from typing import Self
 
 from metspack import processes
-from metspack.errors import TargetError
+from metspack.errors import TargetError, hint_of
 from metspack.files import journal
-from metspack.files.reading import Closable
+from metspack.files.reading import Closable, release
 from metspack.processes import BlockThread
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -38,40 +39,19 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise TargetError(
-            f"cannot write {path}: {error.strerror or error}", hint=_HINTS.get(error.errno or 0, "")
-        ) from error
+        raise TargetError(f"cannot write {path}: {error.strerror or error}", hint=hint_of(error)) from error
 
 
 def check_folder(target: Path) -> None:
     """Raise ``TargetError`` when the folder that a target is to be made in does not exist."""
     folder = Path(os.path.abspath(target)).parent
-    if not folder.is_dir():
+    with explained(target):
+        is_folder = folder.is_dir()
+    if not is_folder:
         raise TargetError(
             f"{folder} is not a folder, so {target.name} cannot be created in it",
             hint="Create the folder first.",
         )
-
-
-_FULL = (
-    "The disk or quota is full, or the file system cannot hold a file this large. "
-    "Free space or choose another target."
-)
-_REFUSED = "Choose a target in a folder you may write to."
-_HINTS = {
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
-    errno.EFBIG: _FULL,
-    errno.EEXIST: "Nothing is overwritten: choose another name, or move that file away.",
-    errno.EPIPE: "Whoever read it went away: start the reader again, or name a file.",
-    errno.ENXIO: "Nobody reads that pipe: start the reader first, or name a file.",
-    errno.ENOENT: "Create the folder first.",
-    errno.EXDEV: "It lies on another file system than the folder above it: work where all of it is on one.",
-    errno.ENAMETOOLONG: "The file system does not take names this long: choose a shorter one.",
-    errno.EACCES: _REFUSED,
-    errno.EPERM: _REFUSED,
-    errno.EROFS: _REFUSED,
-}
 
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
@@ -174,9 +154,7 @@ class NewFile:
         """Close without keeping anything: for a file that will be removed. Once closed, it stays closed."""
         # The number may be another file's by the time of a second call.
         descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            with suppress(OSError):
-                os.close(descriptor)
+        release(descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -213,7 +191,7 @@ def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
                     raise OSError(errno.EIO, f"ends at byte {file.size:,}; expected {size:,}")
                 file.write(block)
         finally:
-            os.close(before)
+            release(before)
     return file
 
 
@@ -240,7 +218,9 @@ class SharedFile(Closable):
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
+        # A signal may be raised once it is closed, and the number be another file's by a second call.
+        descriptor, self._descriptor = self._descriptor, -1
+        release(descriptor)
 
 
 class OpenFolder(Closable):
@@ -272,7 +252,7 @@ class OpenFolder(Closable):
                     os.unlink(name, dir_fd=self._descriptor)
                 raise
             finally:
-                os.close(descriptor)
+                release(descriptor)
         except OSError as error:
             with explained(self.path / name):
                 raise error from None
@@ -289,7 +269,7 @@ class OpenFolder(Closable):
         except OSError as error:
             raise TargetError(
                 f"cannot make {self.path / name} a hard link: {error.strerror or error}",
-                hint=_NOT_LINKED if error.errno in _NOT_LINKABLE else _HINTS.get(error.errno or 0, ""),
+                hint=_NOT_LINKED if error.errno in _NOT_LINKABLE else hint_of(error),
             ) from error
         return True
 
@@ -300,7 +280,8 @@ class OpenFolder(Closable):
 
     def close(self) -> None:
         """Close the folder."""
-        os.close(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, -1
+        release(descriptor)
 
 
 def make_directory(path: Path) -> None:
@@ -322,39 +303,55 @@ def sync_directory(path: Path) -> None:
         try:
             os.fsync(descriptor)
         finally:
-            os.close(descriptor)
+            release(descriptor)
 
 
 def sync_tree(path: Path) -> None:
-    """Put the entries of a directory and of all below it on disk, the deepest first."""
-    for folder in _directories(path):
-        sync_directory(Path(folder))
+    """Put the entries of a directory and all below it on disk, the deepest first. Raises ``TargetError``."""
+    with explained(path):
+        for folder in _directories(path):
+            sync_directory(Path(folder))
 
 
 def _directories(path: str | Path) -> Iterator[str | Path]:
-    """Yield a directory and all below it that can be read, the deepest first, whose files may be millions."""
-    try:
-        with os.scandir(path) as found:
-            below = [each.path for each in found if each.is_dir(follow_symlinks=False)]
-    except OSError:
-        return
+    """Yield a directory and all below it, the deepest first, whose files may be millions. Raises OSError."""
+    with os.scandir(path) as found:
+        below = [each.path for each in found if each.is_dir(follow_symlinks=False)]
     for each in below:
         yield from _directories(each)
     yield path
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a whole directory that this run made; what is already gone is fine."""
-    # The path itself may be a link, which would be followed.
-    for folder in () if path.is_symlink() else _directories(path):
+    """Remove a file or a whole directory that this run made; what is already gone is fine.
+
+    Raises ``TargetError``.
+    """
+    try:
+        try:
+            _remove(path)
+        except OSError:  # some file systems refuse once what they do when they are asked again
+            _remove(path)
+    except OSError as error:
+        raise TargetError(
+            f"cannot remove {error.filename or path}: {error.strerror or error}",
+            hint=f"Nothing more is needed of {path}: remove it yourself.",
+        ) from error
+
+
+def _remove(path: Path) -> None:
+    try:
+        is_folder = stat.S_ISDIR(os.lstat(path).st_mode)  # a link is not followed
+    except FileNotFoundError:
+        return
+    if not is_folder:
+        os.unlink(path)
+        return
+    for folder in _directories(path):
         while some := _some_entries(folder):
             for each in some:
                 (os.rmdir if each.is_dir(follow_symlinks=False) else os.unlink)(each.path)
-    with suppress(FileNotFoundError):
-        if path.is_dir() and not path.is_symlink():
-            path.rmdir()
-        else:
-            path.unlink()
+    os.rmdir(path)
 
 
 def _some_entries(folder: str | Path) -> list[os.DirEntry[str]]:
@@ -419,7 +416,7 @@ class SyncedTogether(Closable):
 
     def close(self) -> None:
         """Close the folder, and unlock it."""
-        os.close(self._descriptor)
+        release(self._descriptor)
 
 
 def wait_for_others(folder: Path) -> bool:
@@ -433,7 +430,7 @@ def wait_for_others(folder: Path) -> bool:
                 return False
             time.sleep(0.02)
     finally:
-        os.close(descriptor)
+        release(descriptor)
     return True
 
 
@@ -549,7 +546,8 @@ class Journal:
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, -1
+        release(descriptor)
 
 
 class RunJournal:
@@ -586,7 +584,7 @@ class RunJournal:
         """Close the file, once."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
-            os.close(descriptor)
+            release(descriptor)
 
 
 def record_event(path: Path, event: Mapping[str, object]) -> None:
@@ -596,7 +594,7 @@ def record_event(path: Path, event: Mapping[str, object]) -> None:
         try:
             _append_whole(descriptor, path, journal.sealed(event))
         finally:
-            os.close(descriptor)
+            release(descriptor)
 
 
 class Log:
@@ -617,7 +615,8 @@ class Log:
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, -1
+        release(descriptor)
 
 
 class EventLog:
@@ -645,7 +644,8 @@ class EventLog:
 
     def close(self) -> None:
         """Close it."""
-        os.close(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, -1
+        release(descriptor)
 
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")

@@ -293,7 +293,7 @@ class Granted:
         try:
             yield folder
         finally:
-            os.close(folder)
+            reading.release(folder)
 
     def _listed(self, root: int, path: tuple[str, ...]) -> list[str]:
         """Return the names in a folder (some of a very large one), none when it cannot be listed."""

@@ -6,7 +6,6 @@ SIARD 2.2 L_7.1-1 packs ``seg_0/`` as ``seg_0.zip`` in its place, recommendation
 
 from __future__ import annotations
 
-import os
 import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -174,7 +173,7 @@ class Packed:
             own = mode_of(name, folder)
             beside = [(suffix, mode_of(name + suffix, folder)) for suffix in (_ZIP, _TAR)]
         finally:
-            os.close(folder)
+            reading.release(folder)
         found = [_candidate((*above, name), len(path), stem, own)] if stem else []
         found += [_candidate((*above, name + suffix), len(path), name, mode) for suffix, mode in beside]
         return _FolderLevel(

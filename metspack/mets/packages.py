@@ -166,7 +166,7 @@ def _top(folders: list[str], document: Document, budgets: Budgets) -> str | None
 
 def _is_file(root: Path, folder: str) -> bool:
     with suppress(OSError, MetspackError):
-        os.close(reading.opened(root, (folder, CSIP_METS)))
+        reading.release(reading.opened(root, (folder, CSIP_METS)))
         return True
     return False
 

@@ -63,7 +63,7 @@ def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, Stretc
         return place, at if isinstance(at, Stretch) else None
     try:
         # No link is followed below the package's root; the archive opens its files by their path.
-        os.close((reading.opened_folder if place.is_dir() else reading.opened)(package.root, path))
+        reading.release((reading.opened_folder if place.is_dir() else reading.opened)(package.root, path))
     except OSError as error:
         raise SourceError(
             f"{'/'.join(path)} cannot be opened: {error.strerror}",

@@ -343,7 +343,7 @@ class PackageFiles(MountedTree):
 
     def _is_pack(self, file: Below) -> bool:
         with suppress(OSError):
-            os.close(reading.opened(file.root, file.segments))
+            reading.release(reading.opened(file.root, file.segments))
             try:
                 self._packs.opened(file)
             except PackedError as error:

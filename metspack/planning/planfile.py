@@ -134,20 +134,19 @@ class PlanFile:
 
     def _numbered(self) -> Iterator[tuple[int, dict[str, object]]]:
         try:
-            descriptor = reading.opened(self._path)
+            with reading.buffered(self._path) as file:
+                for number, line in enumerate(file, start=1):
+                    try:
+                        value = json.loads(line.decode())
+                    except (ValueError, RecursionError):
+                        raise self._damaged(number) from None
+                    if not isinstance(value, dict):
+                        raise self._damaged(number)
+                    yield number, value
         except OSError as error:
             raise PlanError(
                 f"the plan {self._path} cannot be read: {error.strerror}", hint="Check its path."
             ) from None
-        with open(descriptor, "rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    value = json.loads(line.decode())
-                except (ValueError, RecursionError):
-                    raise self._damaged(number) from None
-                if not isinstance(value, dict):
-                    raise self._damaged(number)
-                yield number, value
 
     def _damaged(self, number: int) -> PlanError:
         return PlanError(

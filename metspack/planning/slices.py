@@ -305,7 +305,7 @@ class Slice:
 
 def runs(place: Path, stretch: SliceStretch = WHOLE) -> Iterator[LobRun | Entry]:
     """Yield the runs of a slice or of a stretch of it, and what goes by itself, in their order."""
-    with open(reading.opened(place), "rb", closefd=True) as lines:
+    with reading.buffered(place) as lines:
         at = lines.seek(stretch.start)
         for line in lines:
             if at == stretch.stop:

@@ -388,8 +388,8 @@ def _lines(paths: _Fragment) -> Generator[tuple[bytes, bytes, bytes], None, None
     """Yield path, and its line in each manifest, of a fragment."""
     start = 2 * OCTETS["MD5"] + 2
     with (
-        open(reading.opened(paths[0]), "rb", closefd=True) as md5,
-        open(reading.opened(paths[1]), "rb", closefd=True) as sha256,
+        reading.buffered(paths[0]) as md5,
+        reading.buffered(paths[1]) as sha256,
     ):
         for line, other in zip(md5, sha256, strict=True):
             yield line[start:-1], line, other

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -94,7 +93,7 @@ class LobList(Closable):
 
 def _granted(base: Path) -> Granted:
     try:
-        os.close(reading.opened_folder(base))
+        reading.release(reading.opened_folder(base))
     except OSError as error:
         raise SourceError(
             f"{base}: cannot be read as a folder: {error.strerror or error}",
@@ -112,8 +111,7 @@ class _CsvRow:
 
 def _rows(csv_file: Path) -> Iterator[_CsvRow]:
     try:
-        descriptor = reading.opened(csv_file)
-        with open(descriptor, "rb") as file:
+        with reading.buffered(csv_file) as file:
             yield from _parsed(_CsvLines(csv_file, file))
     except OSError as error:
         raise SourceError(

@@ -7,7 +7,6 @@ recommendation for external LOBs (0.28, 5.1) and of the archives that SIARD prog
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 from array import array
@@ -485,7 +484,7 @@ def _plain_files(files: Sequence[tuple[str, int, int, int, int]]) -> dict[str, _
 
 def _has_content(folder: Path) -> bool:
     with suppress(OSError):
-        os.close(reading.opened_folder(folder, (_CONTENT,)))
+        reading.release(reading.opened_folder(folder, (_CONTENT,)))
         return True
     return False
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -136,7 +135,7 @@ class OpenHoldings(Closable):
         try:
             yield descriptor
         finally:
-            os.close(descriptor)
+            reading.release(descriptor)
 
     def _medium(self, number: int) -> Medium:
         medium = self._media.get(number)

@@ -237,14 +237,14 @@ def test_a_disk_that_fails_at_last_is_an_error_and_leaves_the_file_closed(
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(errno.EACCES, "may write to"), (errno.EROFS, "may write to"), (errno.EIO, "")]
+    ("number", "words"),
+    [(errno.EACCES, "may write to"), (errno.EROFS, "may write to"), (errno.EIO, "may be failing")],
 )
 def test_hints_follow_the_error(tmp_path: Path, number: int, words: str) -> None:
     with pytest.raises(TargetError) as caught, writing.explained(tmp_path):
         raise OSError(number, "said")
     assert caught.value.message == f"cannot write {tmp_path}: said"
     assert words in caught.value.hint
-    assert bool(words) == bool(caught.value.hint)
 
 
 def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path: Path) -> None:

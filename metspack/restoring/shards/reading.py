@@ -139,7 +139,7 @@ class ShardFolder:
         for path in candidates:
             if len(path) > 1:
                 try:
-                    os.close(reading.opened_folder(self._root, path[:1]))
+                    reading.release(reading.opened_folder(self._root, path[:1]))
                 except OSError:
                     continue
                 return path[0]
@@ -317,7 +317,7 @@ def concatenated(shard: FoundShard) -> Iterator[bytes]:
                 left -= len(block)
                 yield block
         finally:
-            os.close(descriptor)
+            reading.release(descriptor)
         if left:
             raise SourceError(
                 f"{'/'.join(each.path)} ended {left:,} bytes early: it was cut while it was read",
