@@ -1,0 +1,63 @@
+"""A build killed at random moments and gone on with: bytes as undisturbed, copied hardly more than once.
+
+``python -m bench.resuming ARCHIVE FOLDER [KILLS]`` needs an archive of many LOBs (``bench.data``); it ends with
+1 where what is promised is not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+_MOST = 1.2  # of the bytes, that all runs may place together
+_LIMITS = ("--max-files", "1000", "-q")
+
+
+def digest(folder: Path) -> str:
+    """Return one digest of all names and bytes below a folder."""
+    told = hashlib.sha256()
+    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        told.update(str(path.relative_to(folder)).encode() + b"\0")
+        told.update(hashlib.sha256(path.read_bytes()).digest())
+    return told.hexdigest()
+
+
+def main(archive: Path, folder: Path, kills: int) -> int:
+    """Kill and resume; print what came of it, and return the exit code."""
+    command = [sys.executable, "-m", "metspack", "build", str(archive.resolve()), *_LIMITS]
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1777636800"}
+    gold, out = folder / "gold", folder / "out"
+    began = time.monotonic()
+    subprocess.run([*command, "-o", str(gold)], env=environment, check=True)
+    seconds = time.monotonic() - began
+    dice = random.Random(20)
+    placed = planned = whole = stopped = 0
+    for _ in range(kills):
+        run = subprocess.Popen([*command, "-o", str(out)], env=environment)
+        time.sleep(dice.uniform(0.2, 1.0) * seconds / (1 if stopped < kills // 2 else 2))
+        run.kill()
+        run.wait()
+        stopped += 1
+        if not out.with_name("out.partial").exists():
+            break
+        lines = (out.with_name("out.partial") / "journal.jsonl").read_text().splitlines()
+        events = [json.loads(each) for each in lines if each.endswith("}")]
+        planned = sum(each["event"] == "planned" for each in events)
+        whole = next((each["bytes"] for each in events if each["event"] == "planned"), whole)
+        before, placed = placed, sum(each["bytes"] for each in events if each["event"] == "segment")
+        print(f"kill {stopped}: {planned} plan, {placed:,} of {whole:,} bytes, {placed - before:,} new")
+    if not out.exists():
+        subprocess.run([*command, "-o", str(out)], env=environment, check=True)
+    is_same = digest(out) == digest(gold)
+    print(f"{stopped} kills, {planned} plan; bytes {'the same' if is_same else 'DIFFERENT'}")
+    return 0 if is_same and planned <= 1 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 10))
