@@ -98,3 +98,7 @@ interop:
 # Packages with one change each, all digests put right: what check does not tell, no command refuses.
 mutate seed="0" count="500":
     {{uv}} python -m tests.mutants --seed {{seed}} --count {{count}}
+
+# Let calls of every command fail, kill it, cut the power: no law is broken. Writes the table of docs/reliability.md.
+crash every="12" states="60":
+    {{uv}} python -m tests.crash --every {{every}} --states {{states}} --write

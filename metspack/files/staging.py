@@ -51,11 +51,13 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
 
 def _sweep(partial: Path) -> None:
     """Remove a ``.partial`` whose run was killed when its target was in its place; raises nothing."""
-    with suppress(OSError, SourceError, TargetError), reading.opening(journal.journal_of(partial)) as file:
-        events = journal.run_events(file).events
-        is_over = bool(events) and events[-1].get("event") == journal.PUBLISHING
-        if is_over and not os.path.lexists(partial / "package") and writing.take_lock(file):
-            writing.remove(partial)
+    with suppress(OSError, SourceError, TargetError):
+        with suppress(OSError), reading.opening(journal.journal_of(partial)) as file:
+            events = journal.run_events(file).events
+            is_over = bool(events) and events[-1].get("event") == journal.PUBLISHING
+            if is_over and not os.path.lexists(partial / "package") and writing.take_lock(file):
+                writing.remove(partial)
+        writing.remove_empty(partial)  # the journal was the last that was in it
 
 
 class Partial:

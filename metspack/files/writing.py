@@ -339,6 +339,12 @@ def remove(path: Path) -> None:
         ) from error
 
 
+def remove_empty(folder: Path) -> None:
+    """Remove a directory if nothing is in it; raises nothing."""
+    with suppress(OSError):
+        os.rmdir(folder)
+
+
 def _remove(path: Path) -> None:
     try:
         is_folder = stat.S_ISDIR(os.lstat(path).st_mode)  # a link is not followed

@@ -1,0 +1,362 @@
+"""Run a command in a fork of this warm process, disturb one of its calls, and judge what became of it.
+
+The process is started with the shim preloaded (``__main__``). Laws of every disturbed run: the target is
+absent or complete, what is only read is as it was, there is no traceback, no hang, no process left, nothing
+beside the target but what is documented, and a message that names a path and what to do; then the same
+command gives the bytes that an undisturbed one gives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tests.crash.commands import Command, Place
+from tests.crash.control import FAIL_FROM_NOW, UNDISTURBED, Control, Fault
+from tests.crash.power import Drop, Recording
+
+RESUMES = False
+"""Whether the same command goes on by itself where an earlier one was stopped."""
+
+_TIMEOUT = 20.0
+_GRACE = 3.0  # seconds for workers to end after their parent
+_FINE, _FINDINGS, _TARGET, _EXISTS, _STOPPED = 0, 1, 4, 5, 6
+_SUBREAPER = 36  # prctl: orphans become children of this process
+_PATH = re.compile(r"/|\w\.(?:xml|siard|txt|json|html|bin)\b")
+_LEFT = re.compile(r".*\.partial")
+
+Tree = Mapping[str, str]
+"""The files and folders below a folder, and the digest of each file."""
+
+
+def tree(root: Path) -> dict[str, str]:
+    """Return what is below a folder."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        for name in folders:
+            found[os.path.relpath(os.path.join(folder, name), root)] = ""
+        for name in files:
+            path = Path(folder, name)
+            found[os.path.relpath(path, root)] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def seen(found: Tree) -> dict[str, str]:
+    """Return what is there under names of its own: what is unfinished lies beside it, and says so."""
+    return {name: what for name, what in found.items() if not _LEFT.fullmatch(name.split("/")[0])}
+
+
+def stamps(root: Path) -> list[tuple[str, int, int, int]]:
+    """Return what changes when anything is written below a folder."""
+    return sorted(
+        (str(path), found.st_ino, found.st_size, found.st_mtime_ns)
+        for path in (root, *root.rglob("*"))
+        for found in (path.lstat(),)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended: its exit code, negative for a signal; None for one that had to be killed."""
+
+    code: int | None
+    out: str
+    err: str
+    is_alone: bool
+
+
+class Bench:
+    """A folder in which one command is run again and again from the same state."""
+
+    def __init__(self, folder: Path, command: Command) -> None:
+        self.folder = folder
+        self.command = command
+        self.place = Place(folder / "place")
+        for each in (self.place.given, self.place.made, self.place.temporary):
+            each.mkdir(parents=True)
+        self.control = Control.mapped(Path(os.environ["CRASH_CONTROL"]), self.place.root)
+        self._environment = {
+            "HOME": str(folder),
+            "NO_COLOR": "1",
+            "PATH": os.environ["PATH"],
+            "SOURCE_DATE_EPOCH": "1700000000",
+            "SQLITE_TMPDIR": str(self.place.temporary),
+            "TMPDIR": str(self.place.temporary),
+            "XDG_CONFIG_HOME": str(self.place.root / "config"),
+        }
+        command.give(self.place, self._run_fine)
+        shutil.copytree(self.place.made, folder / "before")
+        self.stamps = stamps(self.place.given)
+        self.before = tree(self.place.made)
+
+    def _run_fine(self, arguments: Sequence[str | Path]) -> None:
+        ended = self.run(arguments, UNDISTURBED, 0)
+        assert ended.code == 0, f"{arguments}: {ended}"
+
+    def reset(self) -> None:
+        """Make all as it was before the command was run."""
+        for each in (self.place.made, self.place.temporary):
+            shutil.rmtree(each)
+        shutil.copytree(self.folder / "before", self.place.made)
+        self.place.temporary.mkdir()
+
+    @cached_property
+    def golden(self) -> tuple[Tree, str]:
+        """What an undisturbed run makes and prints."""
+        self.reset()
+        ended = self.run_command()
+        assert ended.code == 0, ended
+        return tree(self.place.made), ended.out
+
+    def run_command(self, fault: Fault = UNDISTURBED, at: int = 0, **told: Path) -> Ended:
+        """Run the command, and disturb one of its calls."""
+        return self.run(self.command.arguments(self.place), fault, at, **told)
+
+    def run(self, arguments: Sequence[str | Path], fault: Fault, at: int, **told: Path) -> Ended:
+        """Run metspack in a fork; a ``log`` records its calls, ``modules`` what it imported."""
+        self.control.arm(fault, at)
+        sys.stdout.flush()
+        child = os.fork()
+        if not child:
+            self._become(arguments, told)
+        self.control.leader = child
+        code = _waited(child, _TIMEOUT)
+        is_alone = _is_alone()
+        out, err = (
+            (self.folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")
+        )
+        return Ended(code=code, out=out, err=err, is_alone=is_alone)
+
+    def _become(self, arguments: Sequence[str | Path], told: Mapping[str, Path]) -> None:
+        """Be the command: this process ends as the program does, with all that Python does at its end."""
+        os.setsid()
+        self.control.leader = os.getpid()
+        kept = {name: os.environ[name] for name in ("LD_PRELOAD", "CRASH_CONTROL")}
+        told_to = {f"CRASH_{name.upper()}": str(path) for name, path in told.items()}
+        os.environ.clear()
+        os.environ.update(self._environment, **kept, **told_to, CRASH_ACTIVE="1", PYTHONWARNINGS="error")
+        os.chdir(self.place.temporary.parent)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for number, name in enumerate(("out", "err"), start=1):
+            os.dup2(os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.argv = ["metspack", *map(str, arguments)]
+        ctypes.CDLL(None).crash_begin()
+        raise Forked
+
+
+class Forked(BaseException):
+    """This is the fork: let go of everything, and run the command line."""
+
+
+def be_reaper() -> None:
+    """Let processes whose parent has ended become children of this one."""
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+
+
+def _waited(child: int, seconds: float) -> int | None:
+    """Return the exit code of a child, negative for a signal; None when it was killed for its time."""
+    waited, pause = 0.0, 0.001  # not the clock's: this process and the child may be stopped together
+    while True:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        if waited > seconds:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return None
+        time.sleep(pause)
+        waited += pause
+        pause = min(0.01, pause * 1.2)
+
+
+def _is_alone() -> bool:
+    """Return whether no process is left of a run; those that are left are killed."""
+    waited = 0.0
+    while True:
+        try:
+            found, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if not found:
+            if waited > _GRACE:
+                for each in _children():
+                    with suppress(ProcessLookupError):
+                        os.kill(each, signal.SIGKILL)
+                return False
+            time.sleep(0.005)
+            waited += 0.005
+
+
+def _children() -> list[int]:
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+        return [int(each) for each in file.read().split()]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One disturbed run, and which laws it broke."""
+
+    command: str
+    fault: str
+    at: int
+    operation: str
+    path: str
+    code: int | None
+    err: str
+    violations: tuple[str, ...]
+
+
+def tried(bench: Bench, fault: Fault, at: int) -> Trial:
+    """Disturb one call of a command, and judge."""
+    golden, golden_out = bench.golden
+    bench.reset()
+    ended = bench.run_command(fault, at)
+    control = bench.control
+    operation, path, has_fired = control.operation.decode(), control.path.decode(), bool(control.fired)
+    path = path.removeprefix(f"{bench.place.root}/")
+    is_worker = control.process != control.leader
+    after = tree(bench.place.made)
+    broken = [
+        *_of_process(ended, fault),
+        *_of_words(ended, fault, is_worker=is_worker),
+        *_of_files(bench, fault, after),
+    ]
+    if ended.code == _FINE and (seen(after) != golden or ended.out != golden_out):
+        broken.append(f"exit 0, but not as undisturbed: {_difference(golden, after) or ended.out}")
+    if after != bench.before and (bench.command.changes or seen(after) != golden):
+        broken += again(bench)
+    if not has_fired:
+        broken = []
+    return Trial(
+        command=bench.command.name,
+        fault=fault.name,
+        at=at,
+        operation=operation,
+        path=path,
+        code=ended.code,
+        err=ended.err,
+        violations=tuple(broken),
+    )
+
+
+def again(bench: Bench) -> Iterator[str]:
+    """Run the same command once more, undisturbed: it makes what it would have made at once."""
+    golden, _ = bench.golden
+    ended = bench.run_command()
+    if ended.code in {_EXISTS, _STOPPED} and not RESUMES and not bench.command.changes:
+        for left in bench.place.made.glob("*.partial"):
+            shutil.rmtree(left)
+        ended = bench.run_command()
+    found = tree(bench.place.made)
+    if bench.command.changes and found == golden:
+        return  # it was complete before, and says so
+    found = {name: digest for name, digest in found.items() if not name.startswith(".")}
+    if ended.code != _FINE or found != golden:
+        what = _difference(golden, found)
+        yield f"the same command does not give the same bytes: exit {ended.code}: {ended.err.strip()}: {what}"
+
+
+def _difference(golden: Tree, found: Tree) -> str:
+    return ", ".join(sorted(name for name, _ in set(golden.items()) ^ set(found.items())))[:300]
+
+
+def _of_process(ended: Ended, fault: Fault) -> Iterator[str]:
+    if ended.code is None:
+        yield "hangs"
+    if not ended.is_alone:
+        yield "a process is left"
+    expected = {_FINE, _FINDINGS, 2, 3, _TARGET, _STOPPED}
+    if fault.is_kill:
+        expected |= {-signal.SIGKILL}
+    elif fault.is_stop:
+        expected |= {128 + fault.number} if RESUMES else {130}
+    if ended.code is not None and ended.code not in expected:
+        yield f"exit code {ended.code}"
+
+
+def _of_words(ended: Ended, fault: Fault, *, is_worker: bool) -> Iterator[str]:
+    if _is_traceback(ended.err):
+        yield "a traceback"
+    if "fault of metspack" in ended.err + ended.out:
+        yield "metspack is blamed"
+    if ended.code is None or ended.code < 0 or ended.code in {_FINE, _FINDINGS}:
+        return
+    if "error: " not in ended.err:
+        yield "no message"
+    if not fault.is_stop and "hint: " not in ended.err:
+        yield "no hint"
+    if not fault.is_stop and not is_worker and not _PATH.search(ended.err):
+        yield "no path"
+
+
+def _is_traceback(err: str) -> bool:
+    """Return whether a traceback was printed, other than that of a worker which Python cannot begin or end.
+
+    Nothing of ours runs in it yet, or any more; what it means for the command is told as everything is.
+    """
+    _, *found = err.split("Traceback (most recent call last):")
+    return "Exception ignored" in err or any("multiprocessing" not in each for each in found)
+
+
+def _of_files(bench: Bench, fault: Fault, after: Tree) -> Iterator[str]:
+    if stamps(bench.place.given) != bench.stamps:
+        yield "what is only read was changed"
+    cannot_clean_up = fault.is_kill or fault.kind == FAIL_FROM_NOW
+    if not cannot_clean_up and (left := os.listdir(bench.place.temporary)):
+        yield f"left in the temporary folder: {left}"
+    yield from _of_target(bench, after, may_be_in_between=cannot_clean_up)
+
+
+def _of_target(bench: Bench, after: Tree, *, may_be_in_between: bool) -> Iterator[str]:
+    golden, _ = bench.golden
+    visible = seen(after)
+    if visible in (golden, bench.before):
+        return
+    if bench.command.changes and may_be_in_between and any(map(_LEFT.fullmatch, after)):
+        return  # the journal beside it is known to check, and the same command goes on
+    if bench.command.makes_reports and all(_is_report(bench.place.made / name) for name in visible):
+        return  # each of them is there whole or not at all; they tell of what could not be read
+    yield f"neither absent nor complete: {_difference(golden, visible)}"
+
+
+def _is_report(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8").rstrip()
+    return text.endswith(("</html>", "}"))
+
+
+def lost(bench: Bench, recording: Recording, name: str, until: int, drop: Drop) -> Trial:
+    """Make what a loss of power may leave, and judge what becomes of it."""
+    golden, _ = bench.golden
+    for each in (bench.place.made, bench.place.temporary):
+        shutil.rmtree(each)
+    state = bench.folder / "state"
+    shutil.rmtree(state, ignore_errors=True)
+    state.mkdir()
+    recording.write(until, drop, state)
+    (state / "made").rename(bench.place.made)  # a copy would lose which names are of one file
+    bench.place.temporary.mkdir()
+    after = tree(bench.place.made)
+    broken = list(_of_target(bench, after, may_be_in_between=True))
+    if after != bench.before and (bench.command.changes or seen(after) != golden):
+        broken += again(bench)
+    return Trial(
+        command=bench.command.name,
+        fault=f"power lost, {name}",
+        at=until,
+        operation="",
+        path="",
+        code=None,
+        err="",
+        violations=tuple(broken),
+    )

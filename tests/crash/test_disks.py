@@ -1,0 +1,132 @@
+"""Whole programs killed at random, and disks that are full, small or read-only."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests import siards
+from tests.conftest import CHECKOUT
+from tests.crash.runner import RESUMES, tree
+from tests.mutants.test_mutants import seed
+
+_KILLS = 50
+_ENVIRONMENT = {
+    **{name: os.environ[name] for name in ("PATH", "HOME", "VIRTUAL_ENV") if name in os.environ},
+    "SOURCE_DATE_EPOCH": "1700000000",
+    "XDG_CONFIG_HOME": "/nowhere",
+}
+
+
+def started(arguments: Sequence[str | Path], *before: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*before, sys.executable, "-m", "metspack", *map(str, arguments)],
+        cwd=CHECKOUT,
+        env=_ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ran(arguments: Sequence[str | Path], *before: str) -> tuple[int, str]:
+    with started(arguments, *before) as process:
+        _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+def build(archive: Path, target: Path) -> list[str | Path]:
+    return ["build", archive, "-o", target, "--max-files", "2", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("archive")
+    return siards.packed(folder / "First.siard", siards.parts(siards.lobs(*(bytes([n]) for n in range(9)))))
+
+
+def test_whenever_it_is_killed_the_target_is_absent_or_complete(archive: Path, tmp_path: Path) -> None:
+    whole, target = tmp_path / "whole", tmp_path / "out"
+    before = archive.read_bytes()
+    assert ran(build(archive, whole))[0] == 0
+    golden = tree(whole)
+    chance = random.Random(seed())  # noqa: S311 -- a sample
+    for _ in range(_KILLS):
+        with started(build(archive, target)) as process:
+            try:
+                process.communicate(timeout=chance.uniform(0.0, 0.6))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+        if target.exists():
+            assert tree(target) == golden
+            shutil.rmtree(target)
+        if not RESUMES:
+            shutil.rmtree(tmp_path / "out.partial", ignore_errors=True)
+    assert archive.read_bytes() == before
+    shutil.rmtree(tmp_path / "out.partial", ignore_errors=True)
+    assert ran(build(archive, target)) == (0, "")
+    assert tree(target) == golden
+
+
+@pytest.fixture
+def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", request.param, "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs to be root, to mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def refused(said: tuple[int, str], folder: Path, words: str) -> None:
+    code, err = said
+    assert code == 4
+    assert words in err
+    assert str(folder) in err
+    assert "hint: " in err
+    assert "Traceback" not in err
+    assert "fault of metspack" not in err
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("disk", ["size=64k"], indirect=True)
+def test_a_disk_without_room(disk: Path, archive: Path) -> None:
+    refused(ran(build(archive, disk / "out")), disk, "free space")
+
+
+@pytest.mark.parametrize("disk", ["size=8m,nr_inodes=12"], indirect=True)
+def test_a_disk_without_inodes(disk: Path, archive: Path) -> None:
+    refused(ran(build(archive, disk / "out")), disk, "inodes")
+
+
+@pytest.mark.parametrize("disk", ["size=8m"], indirect=True)
+def test_a_disk_that_is_full_already(disk: Path, archive: Path) -> None:
+    with (disk / "other").open("wb", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)):
+                pass
+        except OSError:
+            pass
+    refused(ran(build(archive, disk / "out")), disk, "space")
+
+
+@pytest.mark.parametrize("disk", ["size=8m"], indirect=True)
+def test_a_disk_that_is_read_only(disk: Path, archive: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    refused(ran(build(archive, disk / "out")), disk, "Read-only file system")
+
+
+def test_files_that_may_not_grow(tmp_path: Path, archive: Path) -> None:
+    limited = ("sh", "-c", 'ulimit -f 1; exec "$@"', "sh")
+    refused(ran(build(archive, tmp_path / "out"), *limited), tmp_path, "File too large")
+    assert not (tmp_path / "out.partial").exists() or RESUMES
