@@ -98,3 +98,11 @@ interop:
 # Packages with one change each, all digests put right: what check does not tell, no command refuses.
 mutate seed="0" count="500":
     {{uv}} python -m tests.mutants --seed {{seed}} --count {{count}}
+
+# Feed what reads data from elsewhere with what atheris makes up, each target for so many seconds.
+fuzz seconds="60" *options:
+    uv run --locked --group fuzz python -m tests.fuzz --seconds {{seconds}} {{options}}
+
+# Hostile input at full size: time, memory and growth of each against the bounds; `just hostile --list`.
+hostile *options:
+    {{uv}} python -m bench.hostile {{options}}
