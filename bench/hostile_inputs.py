@@ -96,6 +96,27 @@ def same_mptr(folder: Path, size: int) -> Path:
     return _mets(folder, pointers=repeat(pointer, size))
 
 
+def listed_mptr(folder: Path, size: int) -> Path:
+    """Write a parent that names one child, which is there, again and again."""
+    child = f'<mets xmlns="{METS}" xmlns:xlink="{XLINK}" OBJID="ID_x_lobseg_0_mets"/>'
+    _write(folder / "x_lobseg_0" / "mets.xml", (child,))
+    listed = _file(0, name="ID_x_lobseg_{}_mets", href="x_lobseg_{}/mets.xml")
+    pointer = '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" xlink:href="ID_x_lobseg_0_mets"/></div>\n'
+    return _mets(folder, files=(listed,), pointers=repeat(pointer, size))
+
+
+def mapped_mptr(folder: Path, size: int) -> Path:
+    """Write a parent that names one child in one structMap after the other."""
+    listed_mptr(folder, 1)
+    pointers = (
+        f'</div></structMap><structMap TYPE="t{number}"><div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" '
+        f'xlink:href="ID_x_lobseg_0_mets"/>\n'
+        for number in range(size)
+    )
+    listed = _file(0, name="ID_x_lobseg_{}_mets", href="x_lobseg_{}/mets.xml")
+    return _mets(folder, files=(listed,), pointers=pointers)
+
+
 def located_mptr(folder: Path, size: int) -> Path:
     pointers = (
         f'<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_{number}/mets.xml"/></div>\n'
@@ -472,6 +493,8 @@ _WHITE = 300 * _MB
 INPUTS = (
     Hostile(name="mptr", title="mptr in a METS", size=_MILLION, make=mptr, commands=(_CHECK, "links {}")),
     Hostile(name="same-mptr", title="mptr to one child", size=_MILLION, make=same_mptr),
+    Hostile(name="listed-mptr", title="mptr to one child that is there", size=_MILLION, make=listed_mptr),
+    Hostile(name="mapped-mptr", title="structMap with an mptr to one child", size=_MILLION, make=mapped_mptr),
     Hostile(name="located-mptr", title="mptr by location", size=_MILLION, make=located_mptr),
     Hostile(name="fptr", title="fptr to one file", size=_MILLION, make=fptr),
     Hostile(name="dangling", title="FILEIDs that no file has", size=_MILLION, make=dangling),
