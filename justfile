@@ -102,3 +102,11 @@ mutate seed="0" count="500":
 # Let calls of every command fail, kill it, cut the power: no law is broken. Writes the table of docs/reliability.md.
 crash every="12" states="60":
     {{uv}} python -m tests.crash --every {{every}} --states {{states}} --write
+
+# Feed what reads data from elsewhere with what atheris makes up, each target for so many seconds.
+fuzz seconds="60" *options:
+    uv run --locked --group fuzz python -m tests.fuzz --seconds {{seconds}} {{options}}
+
+# Hostile input at full size: time, memory and growth of each against the bounds; `just hostile --list`.
+hostile *options:
+    {{uv}} python -m bench.hostile {{options}}

@@ -26,6 +26,7 @@ CREATE TABLE mets (
     leads INTEGER DEFAULT 0, package_type TEXT, package BLOB
 );
 CREATE INDEX mets_parent ON mets (parent, key);
+CREATE INDEX mets_objid ON mets (objid) WHERE objid IS NOT NULL;
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp TEXT, line INTEGER,
     size INTEGER, algorithm TEXT, digest TEXT, seq TEXT, href TEXT, path BLOB, pseudo INTEGER
@@ -36,6 +37,8 @@ CREATE TABLE mptr (
     place TEXT, child TEXT
 );
 CREATE INDEX mptr_href ON mptr (mets, href);
+CREATE INDEX mptr_whole ON mptr (mets, href) WHERE part IS NULL;
+CREATE INDEX mptr_map ON mptr (mets, href, map) WHERE part IS NULL;
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
 CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
 CREATE INDEX mptr_div ON mptr (mets, div);
@@ -49,6 +52,7 @@ CREATE TABLE edge (
 CREATE INDEX edge_parent ON edge (parent, child);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
+CREATE INDEX edge_href ON edge (parent, href) WHERE child IS NOT NULL;
 CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
 CREATE INDEX meant_folder ON meant (folder);
 CREATE TABLE above (key TEXT, found TEXT);

@@ -176,7 +176,7 @@ def _events(descriptor: int) -> Iterator[dict[str, Any]]:
         while line := file.readline(_LINE):
             if not line.endswith(b"\n"):
                 return
-            with suppress(ValueError):  # the rest of a word that a kill cut off
+            with suppress(ValueError, RecursionError):  # the rest of a word that a kill cut off
                 event = json.loads(line)
                 if isinstance(event, dict):
                     yield event

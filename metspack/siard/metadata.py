@@ -151,12 +151,18 @@ class Metadata:
     schemas: int = 0
 
 
-def read(data: bytes, *, depth: int = 100) -> Metadata:
-    """Return the contents of a metadata.xml.
+def read(data: bytes, *, depth: int = 100, elements: int | None = None) -> Metadata:
+    """Return the contents of a metadata.xml, which may have so many ``elements``.
 
     Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, a
-    version that is not known, a schema or table without a folder of its own).
+    version that is not known, a schema or table without a folder of its own, too many elements).
     """
+    count = data.count(b"<") - data.count(b"</")
+    if elements is not None and count > elements:
+        raise SourceError(
+            f"{NAME} has {count:,} elements, expected at most {elements:,}",
+            hint="If that is what it should be, raise the budget: --budget elements=N.",
+        )
     return of(offsets.document(data, skipped=NOT_NEEDED, depth=depth, what=NAME))
 
 

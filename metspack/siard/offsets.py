@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
 from metspack import safexml
 from metspack.errors import SourceError
 
 _DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+_NONE: Mapping[str, str] = MappingProxyType({})
 _ASCII = bytes(range(128))
 
 
@@ -77,14 +79,14 @@ class Element:
 
     name: str
     prefix: str
-    attributes: dict[str, str]
+    attributes: Mapping[str, str]
     line: int
     start: int
     inner: int
     inner_stop: int = 0
     stop: int = 0
     text: str = ""
-    children: list[Element] = field(default_factory=list)
+    children: Sequence[Element] = ()
 
     def child(self, name: str) -> Element | None:
         """Return the first child of that name."""
@@ -103,6 +105,13 @@ class Element:
         """Return the stripped text of the first child of that name, None when there is none."""
         found = self.child(name)
         return None if found is None else found.text.strip()
+
+
+def _appendable(element: Element) -> list[Element]:
+    """Return an element's children to be added to; most elements have none, and no list for them."""
+    if not isinstance(element.children, list):
+        element.children = []
+    return element.children
 
 
 def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
@@ -155,12 +164,13 @@ def document(
         element = Element(
             name=name,
             prefix=prefix,
-            attributes=attributes,
+            attributes=attributes or _NONE,
             line=parser.CurrentLineNumber,
             start=at,
             inner=tag_end(data, at, encoding),
         )
-        (stack[-1].children if stack else roots).append(element)
+        below = _appendable(stack[-1]) if stack else roots
+        below.append(element)
         stack.append(element)
         texts.append([])
 

@@ -209,7 +209,9 @@ class Archive(Closable):
 
     def _metadata(self) -> Metadata:
         try:
-            return metadata.read(self.metadata_document, depth=self.budgets.depth)
+            return metadata.read(
+                self.metadata_document, depth=self.budgets.depth, elements=self.budgets.elements
+            )
         except safexml.XmlError as error:
             raise SourceError(
                 f"{self.path}: {metadata.NAME} line {error.line}, column {error.column}: {error.message}",

@@ -26,7 +26,7 @@ from tests.crash.commands import Command, Place
 from tests.crash.control import FAIL_FROM_NOW, UNDISTURBED, Control, Fault
 from tests.crash.power import Drop, Recording
 
-RESUMES = False
+RESUMES = True
 """Whether the same command goes on by itself where an earlier one was stopped."""
 
 _TIMEOUT = 20.0

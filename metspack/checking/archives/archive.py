@@ -453,7 +453,8 @@ class _ArchiveCheck:
             yield Code.NO_METADATA.at(self._name, 0, siard_metadata.NAME, **facts)
             return None
         if extent.size > self._budgets.metadata:
-            reason = f"{siard_metadata.NAME} has {extent.size:,} bytes, more than {self._budgets.metadata:,}"
+            most = f"{self._budgets.metadata:,} (--budget metadata=N)"
+            reason = f"{siard_metadata.NAME} has {extent.size:,} bytes, more than {most}"
             yield Code.METADATA.at(self._name, 0, siard_metadata.NAME, reason=reason)
             return None
         try:
@@ -462,7 +463,7 @@ class _ArchiveCheck:
             yield self._damaged(extent, error)
             return None
         try:
-            metadata = siard_metadata.read(data)
+            metadata = siard_metadata.read(data, elements=self._budgets.elements)
             self._odd = list(schemas.faults(data, metadata.version))
         except safexml.XmlError as error:
             reason = f"line {error.line}: {error.message}"

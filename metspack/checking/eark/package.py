@@ -460,7 +460,8 @@ class _DatabaseCheck:
                 extent = container.extent(metadata.NAME)
                 if extent is None or extent.size > self._budgets.metadata:
                     return None
-                return metadata.read(b"".join(container.contents(extent))).version
+                document = b"".join(container.contents(extent))
+                return metadata.read(document, elements=self._budgets.elements).version
         except (SourceError, safexml.XmlError, OSError):
             return None  # what is wrong with it has been told
 

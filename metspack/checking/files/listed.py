@@ -115,9 +115,10 @@ SELECT 1 FROM listed JOIN manifest ON manifest.id = listed.manifest WHERE listed
 _LISTED_BELOW = "SELECT 1 FROM entry WHERE path > ? AND path < ?"
 _TWICE = """
 SELECT m.path, e.line, e.xml_id, e.path, o.line, n.path
-FROM entry e JOIN mets m ON m.id = e.mets
-JOIN entry o ON o.id = (SELECT min(id) FROM entry WHERE path = e.path) JOIN mets n ON n.id = o.mets
-WHERE o.id < e.id AND e.element <> 'FLocat' AND o.element <> 'FLocat'
+FROM (SELECT path, min(id) AS first FROM entry WHERE path IS NOT NULL GROUP BY path HAVING count(*) > 1) t
+JOIN entry e ON e.path = t.path AND e.id > t.first JOIN mets m ON m.id = e.mets
+JOIN entry o ON o.id = t.first JOIN mets n ON n.id = o.mets
+WHERE e.element <> 'FLocat' AND o.element <> 'FLocat'
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path
     AND (o.mets <> e.mets OR EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)))
 ORDER BY e.id
@@ -152,13 +153,19 @@ _ANY_PATH_TWICE = """
 SELECT EXISTS (SELECT 1 FROM entry WHERE path IS NOT NULL GROUP BY path HAVING count(*) > 1)
 """
 _IDS_TWICE = """
-SELECT m.path, e.line, e.xml_id, e.element,
-    (SELECT min(line) FROM entry WHERE mets = e.mets AND xml_id = e.xml_id)
-FROM entry e JOIN mets m ON m.id = e.mets
-WHERE EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.xml_id = e.xml_id AND o.id < e.id)
+WITH twice AS MATERIALIZED (
+    SELECT mets, xml_id, min(line) AS line, min(id) AS first FROM entry WHERE xml_id IS NOT NULL
+    GROUP BY mets, xml_id HAVING count(*) > 1
+)
+SELECT * FROM (
+    SELECT m.path, e.line, e.xml_id, e.element, t.line FROM twice t
+    JOIN entry e ON e.mets = t.mets AND e.xml_id = t.xml_id AND e.id > t.first JOIN mets m ON m.id = e.mets
+    ORDER BY e.id
+)
 UNION ALL
 SELECT m.path, i.line, i.xml_id, i.element, coalesce(
-    (SELECT min(line) FROM entry WHERE mets = i.mets AND xml_id = i.xml_id),
+    (SELECT line FROM twice WHERE mets = i.mets AND xml_id = i.xml_id),
+    (SELECT line FROM entry WHERE mets = i.mets AND xml_id = i.xml_id LIMIT 1),
     (SELECT line FROM ident WHERE mets = i.mets AND xml_id = i.xml_id AND id < i.id ORDER BY id LIMIT 1)
 ) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
 """

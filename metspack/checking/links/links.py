@@ -30,8 +30,11 @@ _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess rea
 
 _DOWN = """
 SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, e.id, e.path, m.part IS NOT NULL OR (
-    SELECT count(*) AND NOT coalesce(sum(o.map = m.map), 0) FROM mptr o
-    WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id AND o.part IS NULL
+    EXISTS (
+        SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id AND o.part IS NULL)
+    AND NOT EXISTS (
+        SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.map = m.map
+        AND o.id < m.id AND o.part IS NULL)
 ) FROM mptr m
 LEFT JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = m.mets AND xml_id = m.href)
 WHERE m.mets = ? AND NOT m.up ORDER BY m.id
@@ -105,7 +108,7 @@ SELECT m.path, m.line, m.objid, (SELECT o.path FROM mets o WHERE o.objid = m.obj
     AND o.package IS m.package
     AND (o.parent IS m.parent OR o.id = m.parent OR o.parent IS NULL OR m.parent IS NULL)
     ORDER BY o.id LIMIT 1) AS other
-FROM mets m WHERE other IS NOT NULL ORDER BY m.id
+FROM mets m WHERE m.objid IS NOT NULL AND other IS NOT NULL ORDER BY m.id
 """
 _ALREADY = """
 SELECT 1 FROM edge e JOIN mptr p ON p.id = e.mptr
@@ -180,6 +183,7 @@ class LinkCheck:
         self._mounting = Mounting(catalogue, places, roots, own, whole=looking.level > Level.LINKS)
         self._upward = Upward(catalogue, places, self._mounting, roots)
         self._guesses = 0
+        self._of_both = 0, "", False
         self._edits = KnownEdits()
 
     def findings(self, path: bytes) -> Iterator[Finding]:
@@ -314,9 +318,16 @@ class LinkCheck:
             return
         yield from self._down(mets, pointer, child, called, fault=fault)
         is_alone = called is None and self._beside(mets, pointer, By.FILE) is None
-        if is_alone and pointer.childward and self._catalogue.row(_BY_BOTH, mets.id, pointer.map) is not None:
+        if is_alone and pointer.childward and self._is_by_both(mets.id, pointer.map):
             facts = {"found": shown(child), "href": pointer.href}
             yield Code.CHILD_BY_LOCATION.at(mets.name, pointer.line, **facts)
+
+    def _is_by_both(self, mets: int, structmap: str) -> bool:
+        """Whether a structMap has children by OBJID and location; asked for each mptr, found once for all."""
+        if (mets, structmap) != self._of_both[:2]:
+            found = self._catalogue.row(_BY_BOTH, mets, structmap) is not None
+            self._of_both = mets, structmap, found
+        return self._of_both[2]
 
     def _leaves(self, href: str) -> bool:
         """Whether a location leads out of the package, and is not refused for another reason, told by now."""

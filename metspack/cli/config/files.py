@@ -98,7 +98,7 @@ class ConfigFile:
 
         try:
             return tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # a number may be too long for Python, too
             raise ConfigError(
                 f"{self.path}: not TOML: {error}", hint="metspack config example prints a correct one."
             ) from None

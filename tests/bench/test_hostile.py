@@ -1,0 +1,49 @@
+"""The measuring of hostile input, at the smallest sizes: each input is made, and met with an exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import hostile
+from bench.hostile_inputs import INPUTS, Hostile
+from bench.store import CHECKOUT
+from tests.laws import spread
+
+_BYTES = 10_000_000
+EXPECTED = {
+    "check": {0, 1, 3},
+    "links": {1},
+    "list": {0, 1},
+    "shards": {1},
+    "inspect": {0, 1, 3},
+    "build": {0, 3, 4},
+}
+
+
+@pytest.mark.parametrize("each", spread(INPUTS, 4), ids=lambda each: each.name)
+def test_each_input_is_met_with_an_exit_code_in_little_memory(tmp_path: Path, each: Hostile) -> None:
+    size = 200 if each.size <= 1_000_000 else _BYTES if each.size < 1 << 40 else 1 << 24
+    met = hostile.met(each, each.commands[0], size, tmp_path)
+    assert met.code in EXPECTED[each.commands[0].split()[0]], met.said
+    assert met.memory < hostile.MEMORY
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_prints_a_table_and_writes_json(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, "-m", "bench.hostile", "--inputs", "fptr", "--scale", "0.0001"]
+    done = subprocess.run(
+        [*command, "--folder", tmp_path, "--json", figures],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "| fptr to one file | 100 | check |" in done.stdout
+    (row,) = json.loads(figures.read_text())["rows"]
+    assert (row["exit"], row["wrong"]) == (0, [])

@@ -1,0 +1,93 @@
+"""The work of check grows with its input and no faster: counted in steps of its databases, not in seconds."""
+
+from __future__ import annotations
+
+import sqlite3
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import metspack
+from bench.hostile_inputs import INPUTS, Hostile
+from metspack import checking, safexml
+from metspack.errors import SourceError
+from metspack.files import tempdb
+from metspack.model import Budgets
+from metspack.siard import metadata
+from metspack.sources.archive import Archive
+
+SIZE = 400
+FOUR = 4
+STEEP = 6.0
+EACH = 1_000
+"""Steps of SQLite's machine between two counts."""
+
+METS = [each for each in INPUTS if each.size == 1_000_000 and each.commands[0].startswith("check")]
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of steps, by the thousand, that temporary databases have taken since it was set to 0."""
+    counted = [0]
+    real = tempdb.create
+
+    def count() -> int:
+        counted[0] += 1
+        return 0
+
+    def create(*arguments: object, **names: object) -> sqlite3.Connection:
+        database = real(*arguments, **names)  # type: ignore[arg-type]
+        database.set_progress_handler(count, EACH)
+        return database
+
+    monkeypatch.setattr(tempdb, "create", create)
+    return counted
+
+
+def findings(folder: Path) -> int:
+    return sum(1 for _ in checking.check(folder, checking.Level.FULL, jobs=1))
+
+
+ARCHIVES = ("columns", "tables", "description", "metadata-white", "metadata-unknown", "users")
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_a_metadata_xml_beyond_the_budgets_is_refused_before_it_is_parsed(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path = each.make(tmp_path / "in", 4_000_000 if each.size > 1_000_000 else 4_000)
+    size = zipfile.ZipFile(path).getinfo(metadata.NAME).file_size
+    with Archive(path, Budgets(metadata=size)) as archive:
+        assert archive.metadata.tables
+    monkeypatch.setattr(safexml, "expat_parser", None)
+    wrong = [Budgets(metadata=size - 1)]
+    if each.size == 1_000_000:
+        wrong.append(Budgets(elements=2_000))
+    for budgets in wrong:
+        with pytest.raises(SourceError, match="expected at most") as caught:
+            Archive(path, budgets)
+        assert "--budget" in caught.value.hint
+
+
+def test_the_elements_of_a_metadata_xml_are_a_budget_of_check_too(tmp_path: Path, northwind: Path) -> None:
+    out = tmp_path / "out"
+    metspack.build(northwind, out)
+    assert not list(checking.check(out, jobs=1))
+    (found,) = checking.check(out, jobs=1, budgets=Budgets(elements=10))
+    assert found.code == "Z004"
+    assert "expected at most 10" in found.message
+
+
+@pytest.mark.parametrize("each", METS, ids=lambda each: each.name)
+def test_four_times_as_much_takes_about_four_times_as_many_steps(
+    tmp_path: Path, each: Hostile, steps: list[int]
+) -> None:
+    counts = []
+    for size in (SIZE, FOUR * SIZE):
+        folder = each.make(tmp_path / str(size), size)
+        steps[0] = 0
+        findings(folder)
+        counts.append(steps[0])
+    assert counts[1] <= STEEP * max(counts[0], 100)
