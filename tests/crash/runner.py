@@ -34,6 +34,7 @@ _GRACE = 3.0  # seconds for workers to end after their parent
 _FINE, _FINDINGS, _TARGET, _EXISTS, _STOPPED = 0, 1, 4, 5, 6
 _SUBREAPER = 36  # prctl: orphans become children of this process
 _PATH = re.compile(r"/|\w\.(?:xml|siard|txt|json|html|bin)\b")
+_OURS = re.compile(r'File "[^"]*/metspack/[a-z_/]*\.py"')
 _LEFT = re.compile(r".*\.partial")
 
 Tree = Mapping[str, str]
@@ -306,7 +307,7 @@ def _is_traceback(err: str) -> bool:
     Nothing of ours runs in it yet, or any more; what it means for the command is told as everything is.
     """
     _, *found = err.split("Traceback (most recent call last):")
-    return "Exception ignored" in err or any("multiprocessing" not in each for each in found)
+    return "Exception ignored" in err or any(map(_OURS.search, found))
 
 
 def _of_files(bench: Bench, fault: Fault, after: Tree) -> Iterator[str]:
