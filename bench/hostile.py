@@ -153,6 +153,22 @@ def table_line(told: dict[str, Any]) -> str:
     )
 
 
+def put_section(page: Path, name: str, text: str) -> None:
+    """Put text between the two comments of a name in a page, in place of what stands there."""
+    before, begun, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
+    _old, ended, after = rest.partition(f"<!-- end of {name} -->")
+    if not (begun and ended):
+        raise SystemExit(f"{page} has no comments <!-- {name} --> and <!-- end of {name} -->")
+    page.write_text(f"{before}{begun}\n{text}\n{ended}{after}", encoding="utf-8")
+
+
+def page_text(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the table of all rows with a sentence on them."""
+    wrong = sum(bool(each["wrong"]) for each in rows)
+    lines = [f"{len(rows)} runs, {wrong} of them beyond a bound.", "", HEAD, *map(table_line, rows)]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     """Measure, print the table, write JSON; 1 when a bound does not hold."""
     parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
@@ -161,10 +177,15 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--folder", type=Path, default=Path("/dev/shm"))  # noqa: S108 -- a fresh folder in it
+    parser.add_argument("--page", type=Path, help="put the table into this page, such as docs/reliability.md")
+    parser.add_argument("--of", type=Path, help="take the figures from this JSON and measure nothing")
     parser.add_argument("--said", action="store_true", help="print what was said, too")
     options = parser.parse_args()
     if options.list:
         print("\n".join(f"{each.name:18} {each.size:>17,} {each.title}" for each in INPUTS))
+        return 0
+    if options.of:
+        put_section(options.page, "hostile input", page_text(json.loads(options.of.read_text())["rows"]))
         return 0
     rows = []
     print(HEAD, flush=True)
@@ -177,6 +198,8 @@ def main() -> int:
                     print(f"    {rows[-1]['said']}", flush=True)
     if options.json:
         options.json.write_text(json.dumps({"rows": rows}, indent=1) + "\n", encoding="utf-8")
+    if options.page:
+        put_section(options.page, "hostile input", page_text(rows))
     return int(any(each["wrong"] for each in rows))
 
 

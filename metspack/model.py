@@ -605,14 +605,15 @@ class Budgets:
     """Upper bounds for reading a source; one that exceeds them is refused as hostile or damaged.
 
     ``ratio`` is size over compressed size of one zip entry (deflate cannot reach 1,100);
-    ``depth`` counts nested XML elements; ``attribute`` and ``metadata`` are bytes, ``elements`` those of
-    metadata.xml, which is held in memory. ``inflated`` is bytes too: of an archive that a zip file holds
-    compressed, which is inflated into a temporary file to be checked.
+    ``depth`` counts nested XML elements, ``links`` the mptr of one METS; ``attribute`` and ``metadata`` are
+    bytes, ``elements`` those of metadata.xml, which is held in memory. ``inflated`` is bytes too: of an
+    archive that a zip file holds compressed, which is inflated into a temporary file to be checked.
     """
 
     entries: int = 200_000_000
     ratio: int = 1_100
     depth: int = 100
+    links: int = 50_000
     attribute: int = 1 << 20
     metadata: int = 24_000_000
     elements: int = 300_000

@@ -238,6 +238,7 @@ class Reader:
         self._structmap: tuple[str | None, str | None] = (None, None)
         self._divs: list[tuple[str | None, str | None, int]] = []
         self._divs_seen = 0
+        self._mptrs_left = budgets.links
         self._starts = {
             f"{_PREFIX}metsHdr": self._header,
             _AMD: self._open_amd,
@@ -495,6 +496,14 @@ class Reader:
         self._divs.append((attributes.get("LABEL"), attributes.get("ORDER"), self._divs_seen))
 
     def _mptr(self, attributes: dict[str, str]) -> None:
+        self._mptrs_left -= 1
+        if self._mptrs_left < 0:
+            raise BudgetExceeded(
+                f"the document has more than {self._budgets.links:,} mptr",
+                hint="If that is what it should be, raise the budget: --budget links=N.",
+                line=self._line,
+                column=self._parser.CurrentColumnNumber + 1,
+            )
         self._found.append(
             Mptr(
                 href=self._href(attributes),

@@ -47,3 +47,12 @@ def test_a_run_prints_a_table_and_writes_json(tmp_path: Path) -> None:
     assert "| fptr to one file | 100 | check |" in done.stdout
     (row,) = json.loads(figures.read_text())["rows"]
     assert (row["exit"], row["wrong"]) == (0, [])
+
+
+def test_figures_are_put_into_a_page_between_their_comments(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- fuzzing -->\nold\n<!-- end of fuzzing -->\nafter\n")
+    hostile.put_section(page, "fuzzing", "| new |\n")
+    assert page.read_text() == "before\n<!-- fuzzing -->\n\n| new |\n\n<!-- end of fuzzing -->\nafter\n"
+    with pytest.raises(SystemExit, match="has no comments"):
+        hostile.put_section(page, "hostile input", "")

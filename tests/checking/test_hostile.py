@@ -13,6 +13,7 @@ from bench.hostile_inputs import INPUTS, Hostile
 from metspack import checking, safexml
 from metspack.errors import SourceError
 from metspack.files import tempdb
+from metspack.mets import fastreader, reader
 from metspack.model import Budgets
 from metspack.siard import metadata
 from metspack.sources.archive import Archive
@@ -91,3 +92,16 @@ def test_four_times_as_much_takes_about_four_times_as_many_steps(
         findings(folder)
         counts.append(steps[0])
     assert counts[1] <= STEEP * max(counts[0], 100)
+
+
+def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
+    (each,) = (each for each in INPUTS if each.name == "mptr")
+    folder = each.make(tmp_path / "in", 20)
+    data = (folder / "mets.xml").read_bytes()
+    for read in (reader.read, fastreader.condensed):
+        assert len(list(read([data], Budgets(links=20)))) >= 20
+        with pytest.raises(reader.BudgetExceeded, match="more than 19 mptr") as caught:
+            list(read([data], Budgets(links=19)))
+        assert caught.value.hint == "If that is what it should be, raise the budget: --budget links=N."
+    found = list(checking.check(folder, jobs=1, budgets=Budgets(links=19)))
+    assert [each.code for each in found if each.severity.value == "error"] == ["X003", *["L001"] * 19]

@@ -14,6 +14,8 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
+from bench.hostile import put_section
+
 _CORPUS = Path(__file__).parent / "corpus"
 _MEMORY_MB = 512
 _SECONDS_AN_INPUT = 5
@@ -68,13 +70,18 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=60, help="of each target")
     parser.add_argument("--targets", default=",".join(sorted(each.name for each in _CORPUS.iterdir())))
     parser.add_argument("--found", type=Path, default=Path(".fuzz"))
+    parser.add_argument("--page", type=Path, help="put the table into this page, such as docs/reliability.md")
     options = parser.parse_args()
+    lines = ["| target | seconds | executions | findings |", "|---|---:|---:|---:|"]
     failed = False
-    print("| target | executions | findings |\n|---|---:|---:|", flush=True)
+    print("\n".join(lines), flush=True)
     for name in options.targets.split(","):
         executions, found = driven(name, options.seconds, options.found.absolute())
         failed |= bool(found)
-        print(f"| {name} | {executions:,} | {len(found)} |", flush=True)
+        lines.append(f"| {name} | {options.seconds} | {executions:,} | {len(found)} |")
+        print(lines[-1], flush=True)
+    if options.page:
+        put_section(options.page, "fuzzing", "\n".join(lines) + "\n")
     return int(failed)
 
 

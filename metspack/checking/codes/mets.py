@@ -308,7 +308,8 @@ class Xml:
         "{reason}",
         "metspack, safety of input",
         "No ordinary document needs this much; a hostile one might.",
-        "If the document is genuine, raise the budget: --budget depth=200 or attribute=4000000.",
+        "If the document is genuine, raise the budget: --budget depth=200, links=200000 or "
+        "attribute=4000000.",
     )  # fmt: skip
     DECLARATION = rule(
         "X004", WARNING, "Unusual XML declaration",
