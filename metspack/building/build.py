@@ -19,7 +19,7 @@ from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_no
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
-from metspack.digests import MANIFEST_ALGORITHMS, Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers, Seal, Sealed
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import writing
 from metspack.files.reading import StrPath, as_path
@@ -39,7 +39,6 @@ from metspack.planning.slices import SliceStretch
 from metspack.processes import Underway
 from metspack.progress import Progress, Silent, begin_lobs
 from metspack.siard.upgrade import Upgrade
-from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
@@ -89,7 +88,7 @@ class BuildOptions(PackageOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class Built(Sealed):
     """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
@@ -115,6 +114,7 @@ class Built:
     trusted: Mapping[str, int] | None = None
     made_of: SourceFacts | None = None
     children: Sequence[ChildMets] = ()
+    sealed: Seal | None = None
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
@@ -216,6 +216,7 @@ class BuildWork:
         self.stays: frozenset[Column] = frozenset()
         self.upgrade: Upgrade | None = None
         self.made_of = SourceFacts(name=source.stem)
+        self.sealed: Seal | None = None
 
     @property
     def layout(self) -> Layout:
@@ -274,7 +275,7 @@ class BuildWork:
                 *remarked,
                 *missed,
                 *checked,
-                *_words_on(links, course),
+                *links.words(course.lobs),
             ),
             readers=self._readers(course),
             unopened=self._unopened(),
@@ -282,6 +283,7 @@ class BuildWork:
             trusted=trusted,
             made_of=self.made_of,
             children=segments.in_order(spots, placed),
+            sealed=self.sealed,
         )
 
     @property
@@ -355,7 +357,8 @@ class BuildWork:
     ) -> tuple[str, ...]:
         """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
         files = self._pack_parent(staging, self._write_parent(staging, siard, spots, placed))
-        manifests.write(staging.package, staging.work, self._fragments(spots), files)
+        fragments = self._fragments(spots)
+        self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.top())
         return selfcheck.check_made(
             staging.package,
             self.progress,
@@ -641,21 +644,16 @@ class BuildWork:
             pack.take(self._make_parent_root(staging), ip, files)
             return {packing.file(ip): pack.finish()}
 
+    def top(self) -> str:
+        """Return the path of the parent's METS, or of the file that it is packed in."""
+        if (ip := self._parent_folder()) and self.packing is not None:
+            return self.packing.file(ip)
+        return f"{self.dialect.parent_folder(self.objid)}/{self.dialect.mets}".removeprefix("/")
+
     def _fragments(self, spots: list[SegmentSpot]) -> Iterator[tuple[str, int]]:
         """Yield what the paths of each segment in the manifests begin with, and its number."""
         for spot in spots:
             yield f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number
-
-
-def _words_on(links: Links, course: Course) -> Iterator[str]:
-    """Yield a warning on what hard links mean, where there are any."""
-    if links.lobs:
-        others = course.lobs - links.lobs
-        copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
-        yield (
-            f"{counted(links.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit of "
-            "such a file is an edit of the package too"
-        )
 
 
 def division(options: BuildOptions, version: str | None) -> Division:

@@ -24,6 +24,7 @@ from metspack.model import LONGEST, FileExtent, KnownDigests, LobPlace, LobRef, 
 from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.processes import ThreadedHashers
+from metspack.sizes import counted
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
 from metspack.sources.pronom import Identifying
 
@@ -36,6 +37,16 @@ class Links:
 
     lobs: int = 0
     bytes: int = 0
+
+    def words(self, lobs: int) -> Iterator[str]:
+        """Yield a warning on what hard links mean, where there are any among so many LOBs."""
+        if self.lobs:
+            others = lobs - self.lobs
+            copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
+            yield (
+                f"{counted(self.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit "
+                "of such a file is an edit of the package too"
+            )
 
 
 def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
