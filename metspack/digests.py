@@ -48,6 +48,81 @@ def is_manifest(name: str) -> bool:
     return _MANIFEST.fullmatch(name) is not None
 
 
+_SEAL_WORD = "seal: "
+_SEAL = re.compile(r"(?:seal:[ \t]*)?(?:sha-?256:)?([0-9a-f]{64})", re.IGNORECASE)
+_SEALED_LINE = re.compile(r"\\?([0-9a-f]{64}) [ *](.+)", re.IGNORECASE)
+_MARKS = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """The seal of a package: one value for the files that prove all others.
+
+    ``lines`` are those of ``sha256sum`` for the manifests and the parent's METS, or the file that the parent
+    is packed in, in this order; none where only the value is known. The value is their SHA-256.
+    """
+
+    value: str
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, files: Iterable[tuple[str, str]]) -> Self:
+        """Return the seal over files: their paths in the package, and their SHA-256."""
+        lines = tuple(_seal_line(path, digest) for path, digest in files)
+        return cls(value=_seal_value(lines), lines=lines)
+
+    @classmethod
+    def parsed(cls, text: str) -> Self | None:
+        """Return the seal that a text is: its value, or a file as ``document`` has it; None for none.
+
+        Raises ValueError for lines of which the value is not the seal.
+        """
+        first, *lines = [line.strip(" \t\r") for line in text.strip().split("\n")]
+        found = _SEAL.fullmatch(first)
+        if found is None or not all(map(_SEALED_LINE.fullmatch, lines)):
+            return None
+        value = f"sha256:{found[1].lower()}"
+        if lines and _seal_value(lines) != value:
+            raise ValueError(value)
+        return cls(value=value, lines=tuple(lines))
+
+    def document(self) -> str:
+        """Return the text of a file of the seal: the value, then the lines."""
+        return "".join(f"{each}\n" for each in (_SEAL_WORD + self.value, *self.lines))
+
+    def differing(self, other: Seal) -> tuple[str, ...]:
+        """Return the files of which the lines differ, as they name them; none where only a value is known."""
+        if not (self.lines and other.lines):
+            return ()
+        odd = {*self.lines} ^ {*other.lines}
+        return tuple(
+            dict.fromkeys(line.partition(" ")[2][1:] for line in (*other.lines, *self.lines) if line in odd)
+        )
+
+
+class Sealed:
+    """A result that has a seal, or none where nothing was made."""
+
+    __slots__ = ()
+
+    sealed: Seal | None
+
+    @property
+    def seal(self) -> str:
+        """The value of the seal, ``sha256:`` and hexadecimal digits."""
+        return "" if self.sealed is None else self.sealed.value
+
+
+def _seal_line(path: str, digest: str) -> str:
+    written = "".join(_MARKS.get(mark, mark) for mark in path)  # as sha256sum escapes names
+    return f"{'' if written == path else _MARKS[chr(92)][0]}{digest}  {written}"
+
+
+def _seal_value(lines: Iterable[str]) -> str:
+    text = "".join(f"{each}\n" for each in lines)
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
+
+
 _REPLACED = re.compile(
     r"messageDigest of the source (?P<stated>\S+ [0-9a-f]+), not (?:compared with|that of) its content"
     r"(?:, (?P<found>\S+ [0-9a-f]+))?; in the package (?P<written>none|\S+ [0-9a-f]+)"

@@ -95,6 +95,7 @@ def test_the_sdist_holds_all_that_is_needed_to_build_and_test(built: Path) -> No
         "README.md",
         "CHANGELOG.md",
         "CONTRIBUTING.md",
+        "SECURITY.md",
         "pyproject.toml",
         "uv.lock",
         "justfile",

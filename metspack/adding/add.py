@@ -20,7 +20,7 @@ from metspack.building import OF_SOURCE, CheckOutcome, build, check_outcome, man
 from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import TaskPlaced
 from metspack.checking.codes import Code
-from metspack.digests import Hashers
+from metspack.digests import Hashers, Seal
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import reading, tempdb
 from metspack.files.journal import ADD
@@ -271,7 +271,9 @@ def _built(made: Mapping[str, Any], folder: Path) -> Built:
     readers = made["readers"] and Readership.restored(made["readers"])
     made_of = made["made_of"] and SourceFacts.restored(made["made_of"])
     lists = {name: tuple(made[name]) for name in ("warnings", "unopened")}
-    return Built(**{**made, "target": folder, **lists, "readers": readers, "made_of": made_of})
+    sealed = made["sealed"] and Seal(value=made["sealed"]["value"], lines=tuple(made["sealed"]["lines"]))
+    facts = {"target": folder, "readers": readers, "made_of": made_of, "sealed": sealed}
+    return Built(**{**made, **lists, **facts})
 
 
 class _Check:
@@ -379,5 +381,6 @@ class _AddWork(build.BuildWork):
         addition = self.dialect.write_addition(self.found, package, content)
         files = addition.files | {content.siard.path: siard}
         segmented = [(f"{spot.ip}/", spot.number) for spot in spots]
-        manifests.write_grown(root, package, staging.work, segmented, files)
+        top = self.top()
+        self.sealed = manifests.write_grown(package, staging.work, segmented, files, top, root=root)
         return addition.warnings

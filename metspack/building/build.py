@@ -15,13 +15,13 @@ from metspack import processes
 from metspack.building import check_made, manifests, segments
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
-from metspack.building.placing import Links, link_words, planned_links
+from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
-from metspack.digests import MANIFEST_ALGORITHMS, Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers, Seal
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal, writing
 from metspack.files.reading import as_path
@@ -175,6 +175,7 @@ class BuildWork:
         self._trusted: dict[str, int] | None = None
         self._remarked: list[str] = []
         self._earlier: EarlierRun
+        self.sealed: Seal | None = None
 
     @property
     def layout(self) -> Layout:
@@ -238,7 +239,7 @@ class BuildWork:
                 *remarked,
                 *missed,
                 *checked,
-                *link_words(links, course.lobs),
+                *links.words(course.lobs),
                 *self._remarked,
             ),
             readers=self._readers(course),
@@ -247,6 +248,7 @@ class BuildWork:
             trusted=trusted,
             made_of=self.made_of,
             children=segments.in_order(spots, placed),
+            sealed=self.sealed,
         )
 
     def _plan_all(self, staging: Partial, departures: Departures) -> Course:
@@ -376,7 +378,8 @@ class BuildWork:
     ) -> tuple[str, ...]:
         """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
         files = self._pack_parent(staging, self._write_parent(staging, siard, spots, placed))
-        manifests.write(staging.package, staging.work, self._fragments(spots), files)
+        fragments = self._fragments(spots)
+        self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.top())
         try:
             return check_made(
                 staging.package,
@@ -684,6 +687,12 @@ class BuildWork:
         with packing.open_pack(staging.package, ip, work, MANIFEST_ALGORITHMS) as pack:
             pack.take(self._make_parent_root(staging), ip, files)
             return {packing.file(ip): pack.finish()}
+
+    def top(self) -> str:
+        """Return the path of the parent's METS, or of the file that it is packed in."""
+        if (ip := self._parent_folder()) and self.packing is not None:
+            return self.packing.file(ip)
+        return f"{self.dialect.parent_folder(self.objid)}/{self.dialect.mets}".removeprefix("/")
 
     def _fragments(self, spots: list[SegmentSpot]) -> Iterator[tuple[str, int]]:
         """Yield what the paths of each segment in the manifests begin with, and its number."""

@@ -17,7 +17,7 @@ from metspack.building.options import PackageOptions
 from metspack.building.segmentedfolder import SegmentedFolder, SegmentFolder
 from metspack.building.segmentedlobs import SegmentedLobs
 from metspack.building.segments import SegmentTask
-from metspack.digests import Hashers
+from metspack.digests import Hashers, Seal, Sealed
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import tempdb, writing
 from metspack.files.journal import IN_PLACE
@@ -37,12 +37,12 @@ _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class Described(Sealed):
     """Result of describing a folder: segments, LOBs in them and their bytes, LOBs inside the archive.
 
     ``unreferenced`` counts the files in segments that no cell names; ``unopened`` are the archives that no
     reader of their version of SIARD opens. ``made_of`` are the facts of the archive, ``children`` the
-    segments as IPs, in the order of the parent.
+    segments as IPs, in the order of the parent; ``sealed`` is the package's seal.
     """
 
     folder: Path
@@ -57,6 +57,7 @@ class Described:
     unopened: tuple[str, ...] = ()
     made_of: SourceFacts | None = None
     children: Sequence[ChildMets] = ()
+    sealed: Seal | None = None
 
 
 def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
@@ -116,7 +117,8 @@ class _InPlaceWork:
             files = self._write_parent(lobs, children, package)
             fragments = [(f"{spot.ip}/", spot.number) for spot in spots.values()]
             fragments += [(f"{name}/", len(spots))] if archive.container is None else []
-            manifests.write(self.staging.package, self.staging.work, fragments, files)
+            work, top = self.staging.work, package.dialect.mets
+            sealed = manifests.write(self.staging.package, work, fragments, files, top)
             self.puts += [*sorted(manifests.NAMES.values()), package.dialect.mets]
             archive.check_unchanged()
             self.folder.check_unchanged()
@@ -136,6 +138,7 @@ class _InPlaceWork:
             unopened=(archive.name,) if archive.metadata.version == "1.0" and counts.lobs else (),
             made_of=made_of,
             children=children,
+            sealed=sealed,
         )
 
     def _refuse_descriptions(self) -> None:

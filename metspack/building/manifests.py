@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from metspack.building import placing
-from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, algorithm_name, is_manifest
+from metspack.digests import (
+    MANIFEST_ALGORITHMS,
+    MANIFESTS,
+    OCTETS,
+    Hashers,
+    Seal,
+    algorithm_name,
+    is_manifest,
+)
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import reading, tempdb, writing
 from metspack.files.reading import StrPath
@@ -38,36 +46,63 @@ NAMES = {algorithm: MANIFESTS[algorithm] for algorithm in MANIFEST_ALGORITHMS}
 
 
 def write(
-    package: Path, work: Path, segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers]
-) -> None:
+    package: Path, work: Path, segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers], top: str
+) -> Seal:
     """Write both manifests from the segments' fragments in ``work`` and the files beside the segments.
 
     ``segments`` are what all their paths begin with, a folder and its slash or a packed segment's path, and
-    their numbers, in any order; no folder lies in another. Raises ``TargetError``.
+    their numbers, in any order; no folder lies in another. ``top`` is the parent's METS, or the file that it
+    is packed in. Returns the package's seal. Raises ``TargetError``.
     """
     entries = _sorted(segments, files)
-    for algorithm, manifest in NAMES.items():
-        with writing.NewFile(package / manifest) as target:
-            for block in _content(entries, work, algorithm, _in_blocks):
-                target.write(block)
+    written = [
+        _write_manifest(package / manifest, _content(entries, work, algorithm, _in_blocks))
+        for algorithm, manifest in NAMES.items()
+    ]
+    return _seal(package, written, files, top)
+
+
+def _write_manifest(path: Path, blocks: Iterable[bytes]) -> tuple[str, str]:
+    """Write a manifest; returns its name and its SHA-256."""
+    digest = hashlib.sha256()
+    with writing.NewFile(path) as target:
+        for block in blocks:
+            digest.update(block)
+            target.write(block)
+    return path.name, digest.hexdigest()
+
+
+def _seal(package: Path, written: list[tuple[str, str]], files: Mapping[str, Hashers], top: str) -> Seal:
+    if top in files:
+        return Seal.of([*written, (top, files[top].digest("SHA-256").value)])
+    hashers = Hashers(("SHA-256",))
+    with reading.opening(package, top.split("/")) as descriptor:
+        for block in reading.chunks(descriptor):
+            hashers.update(block)
+    return Seal.of([*written, (top, hashers.digest("SHA-256").value)])
 
 
 def write_grown(
-    root: Path, package: Path, work: Path, segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers]
-) -> None:
+    package: Path,
+    work: Path,
+    segments: Iterable[tuple[str, int]],
+    files: Mapping[str, Hashers],
+    top: str,
+    *,
+    root: Path,
+) -> Seal:
     """Write the manifests of the package in ``root`` anew as ``write`` does, with what is added to it.
 
     A file of ``files`` may be in them already. Raises ``TargetError``, and OSError when one is not there.
     """
     entries = _sorted(segments, files)
+    written = []
     for algorithm, manifest in NAMES.items():
-        with (
-            reading.buffered(root, (manifest,)) as before,
-            writing.NewFile(package / manifest) as target,
-        ):
+        with reading.buffered(root, (manifest,)) as before:
             old = (line for line in before if _path(line).decode() not in files)
-            for line in heapq.merge(old, _content(entries, work, algorithm, iter), key=_path):
-                target.write(line)
+            lines = heapq.merge(old, _content(entries, work, algorithm, iter), key=_path)
+            written.append(_write_manifest(package / manifest, lines))
+    return _seal(package, written, files, top)
 
 
 def _sorted(

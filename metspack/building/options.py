@@ -10,7 +10,7 @@ from typing import Any
 
 from metspack import layouts
 from metspack.containers.zipreader import ZipContainer
-from metspack.digests import Hashers, ReplacedDigest
+from metspack.digests import Hashers, ReplacedDigest, Seal, Sealed
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
@@ -121,7 +121,7 @@ class BuildOptions(PackageOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class Built(Sealed):
     """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
@@ -147,6 +147,7 @@ class Built:
     trusted: Mapping[str, int] | None = None
     made_of: SourceFacts | None = None
     children: Sequence[ChildMets] = ()
+    sealed: Seal | None = None
 
 
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:

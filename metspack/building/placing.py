@@ -38,6 +38,16 @@ class Links:
     lobs: int = 0
     bytes: int = 0
 
+    def words(self, lobs: int) -> Iterator[str]:
+        """Yield a warning on what hard links mean, where there are any among so many LOBs."""
+        if self.lobs:
+            others = lobs - self.lobs
+            copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
+            yield (
+                f"{counted(self.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit "
+                "of such a file is an edit of the package too"
+            )
+
 
 def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
     """Return the LOBs of some segments that can be hard-linked: those that are whole files.
@@ -63,17 +73,6 @@ def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
                 lobs += 1
                 size += extent.size
     return Links(lobs=lobs, bytes=size)
-
-
-def link_words(links: Links, lobs: int) -> Iterator[str]:
-    """Yield a warning on what hard links of some of so many LOBs mean, where there are any."""
-    if links.lobs:
-        others = lobs - links.lobs
-        copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
-        yield (
-            f"{counted(links.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit of "
-            "such a file is an edit of the package too"
-        )
 
 
 def _is_elsewhere(lob: LobRef) -> TargetError:

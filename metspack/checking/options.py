@@ -20,6 +20,7 @@ from metspack.checking.eark.profiles import Profile
 from metspack.checking.mets import grammar, schema
 from metspack.checking.mets.grammar import Grammar
 from metspack.checking.similarity import likeness, nearest
+from metspack.digests import Seal
 from metspack.errors import ConfigError, MetspackError
 from metspack.files import reading
 from metspack.files.reading import StrPath, as_path
@@ -326,6 +327,52 @@ def _place(pointer: Mptr) -> str:
         return ""
 
 
+# --- The seal of the package --------------------------------------------------------------------------------
+
+_SEAL_BYTES = 1 << 16
+_FORM_OF_SEAL = (
+    "Give sha256: and 64 hexadecimal digits, or the file that --seal wrote when the package was made."
+)
+
+
+def sealed(given: str) -> Seal:
+    """Return the seal that a person gives, its value or a file; raises ``ConfigError`` for what is none."""
+    if not os.path.lexists(given) and (found := _seal(given, given)) is not None:
+        return found
+    try:
+        with reading.opening(Path(given)) as descriptor:
+            data = b"".join(reading.chunks(descriptor, 0, _SEAL_BYTES + 1))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"--seal {given}: neither the value of a seal nor a file", hint=_FORM_OF_SEAL
+        ) from None
+    except (OSError, MetspackError) as error:
+        why = error.message if isinstance(error, MetspackError) else error.strerror
+        raise ConfigError(f"--seal {given}: cannot be read: {why}", hint="Check the path.") from None
+    text = data.decode("utf-8", "surrogateescape").removeprefix(_MARK)
+    if len(data) <= _SEAL_BYTES and (found := _seal(given, text)) is not None:
+        return found
+    raise ConfigError(f"--seal {given}: the file holds no seal", hint=_FORM_OF_SEAL)
+
+
+def _seal(given: str, text: str) -> Seal | None:
+    try:
+        return Seal.parsed(text)
+    except ValueError as error:
+        raise ConfigError(
+            f"--seal {given}: the file was changed: its lines give another seal than {error}, which it names",
+            hint="Take the file from where it was kept, or give the value of the seal itself.",
+        ) from None
+
+
+def check_alone(looking: Looking, packages: int) -> None:
+    """Raise ``ConfigError`` for a seal where there are several packages."""
+    if looking.seal is not None and packages > 1:
+        raise ConfigError(
+            f"--seal is that of one package, and there are {packages}", hint="Check the package by itself."
+        )
+
+
 @unique
 @total_ordering
 class Level(Enum):
@@ -371,7 +418,8 @@ class Looking:
     are held against. ``jobs`` processes hash files, None for as many as are of use; with more than one the
     files of a large package are listed in a process of its own while its METS are read. What is found is the
     same. ``is_for_listing`` leaves the files alone, once all of them are known. ``expected`` are the packages
-    that are announced. Raises ``ConfigError`` for a sample at a level that hashes no files.
+    that are announced, ``seal`` is that of the only package. Raises ``ConfigError`` for a sample at a level
+    that hashes no files.
     """
 
     level: Level = Level.FULL
@@ -383,6 +431,7 @@ class Looking:
     profile: Profile = Profile.AUTO
     is_for_listing: bool = False
     expected: ExpectedPackages | None = None
+    seal: Seal | None = None
 
     @property
     def is_of_every_file(self) -> bool:
@@ -407,7 +456,7 @@ class CheckOptions:
     schemas in ``schema_dir`` if given, and by xmlschema too with ``strict_schema``. ``profile`` is which of
     the E-ARK standards each is held against, by itself those that it says it follows (docs/rules.md).
     ``jobs`` processes hash files; with more than one the calling module must be importable. ``expect`` is a
-    file that announces the packages.
+    file that announces the packages; ``seal`` is the value of the package's seal, or a file with it.
     """
 
     level: Level = Level.FULL
@@ -420,6 +469,7 @@ class CheckOptions:
     profile: Profile = Profile.AUTO
     budgets: Budgets = field(default_factory=Budgets)
     expect: StrPath | None = None
+    seal: StrPath | None = None
 
     def looking(self) -> Looking:
         """Return the parsed options; raises ``ConfigError`` if one of them is not valid."""
@@ -435,4 +485,5 @@ class CheckOptions:
             jobs=self.jobs,
             profile=self.profile,
             expected=None if self.expect is None else expected(as_path(self.expect), self.budgets),
+            seal=None if self.seal is None else sealed(os.fspath(self.seal)),
         )

@@ -263,6 +263,7 @@ class Checking(Iterator[Finding]):
             found = opened(self._paths, granted, packs, budgets)
             packages = [each for each in found if isinstance(each, PackageToCheck)]
             self._is_one, several = len(found) == 1, len(packages) > 1
+            options.check_alone(self._looking, len(found))
             for each in found:
                 self._found[each.shown] = (
                     each.identity(budgets) if isinstance(each, PackageToCheck) else Identity(kind=each.kind)
@@ -419,6 +420,7 @@ class Checking(Iterator[Finding]):
                 yield Code.ADDING.at(each.mets or PLAIN_METS, found=found, source=between.source)
                 return  # METS and manifests are old or new: either says of some files what is not so
             yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=found)
+        yield from _against_seal(places, each, looking)
         yield from inventory.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
             catalogue.settle()
@@ -565,6 +567,13 @@ def _of_copy(each: PackageToCheck, roots: Roots, first: dict[str, str]) -> Itera
         if other != each.shown:
             path = f"{each.shown}/{each.mets}"
             yield Code.PACKAGES_ALIKE.at(path, found=found.objid, other=other)
+
+
+def _against_seal(places: CheckedTree, each: PackageToCheck, looking: Looking) -> Iterator[Finding]:
+    """Yield that the package has not the seal that it must have, if there is one."""
+    if looking.seal is not None:
+        path = os.fsencode(each.mets or PLAIN_METS) if each.top is None else each.top.pack
+        yield from manifests.against_seal(places, path, looking.seal)
 
 
 def _root_of(each: PackageToCheck) -> PackageRoot:

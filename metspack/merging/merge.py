@@ -20,7 +20,7 @@ from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
 from metspack.containers.ipreader import OpenPacks
 from metspack.containers.ipwriter import Folder
-from metspack.digests import OCTETS, Hashers, digest_function
+from metspack.digests import OCTETS, Hashers, Seal, Sealed, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
@@ -41,8 +41,8 @@ _BYTES_AT_ONCE = 64_000_000  # for one process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """Result of a merge: the package, its OBJID, numbers of IPs, of data files and their bytes, warnings."""
+class Merged(Sealed):
+    """Result of a merge: the package, its OBJID, numbers of IPs, data files and bytes, warnings, seal."""
 
     target: Path
     objid: str
@@ -50,6 +50,7 @@ class Merged:
     files: int
     bytes: int
     warnings: tuple[str, ...]
+    sealed: Seal | None = None
 
 
 def merge_ips(
@@ -231,7 +232,9 @@ class _MergeWork:
             writing.make_directories((staging.package / folder).parent)
             writing.move(self.data, staging.package / folder)
             placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
-        manifests.write(staging.package, staging.work, [(dialect.parent_folder(self.objid), 0)], {})
+        top = dialect.parent_folder(self.objid)
+        path = f"{top}/{dialect.mets}"
+        sealed = manifests.write(staging.package, staging.work, [(top, 0)], {}, path)
         self._workers.close()
         checked = check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
         return Merged(
@@ -241,6 +244,7 @@ class _MergeWork:
             files=files,
             bytes=size,
             warnings=(*_words_on(self.found.unproven), *self.warnings, *self._left_out(), *checked),
+            sealed=sealed,
         )
 
     def _copy_ahead(self, jobs: int | None) -> None:

@@ -21,6 +21,7 @@ import metspack
 from metspack import api
 from metspack.adding.add import add_archive
 from metspack.building import build, convert, manifests
+from metspack.digests import Seal
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.layouts import LAYOUTS
 from metspack.mets import ids, links
@@ -671,10 +672,11 @@ def test_where_one_may_not_write(out: Path, source: Path, monkeypatch: pytest.Mo
 def test_what_does_not_check_is_taken_back(out: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = manifests.write_grown
 
-    def wrong(root: Path, package: Path, *more: Any) -> None:
-        write(root, package, *more)
+    def wrong(package: Path, *more: Any, root: Path) -> Seal:
+        seal = write(package, *more, root=root)
         path = package / "manifest-md5.txt"
         path.write_bytes(path.read_bytes().replace(b"0", b"1"))
+        return seal
 
     monkeypatch.setattr(manifests, "write_grown", wrong)
     refused(out, source, TargetError, "would have errors; nothing was added: manifest-md5.txt: F0")

@@ -234,6 +234,15 @@ class FixityCodes:
         "A bag may leave files of its payload elsewhere; until they are fetched nothing is known of them.",
         "Fetch the files from where fetch.txt says they are, and check the bag again.",
     )  # fmt: skip
+    SEAL_DIFFERS = rule(
+        "F046", ERROR, "Seal differs",
+        "the seal is {found}, expected {expected}: {reason}",
+        "metspack check --seal",
+        "A manifest or the parent's METS is another than when the seal was made, even if all their digests "
+        "agree with the files.",
+        "Compare with a copy that has the seal. Unless the package was changed on purpose (metspack add), "
+        "trust nothing in it; after such a change the seal is the one that the command printed.",
+    )  # fmt: skip
 
 
 class Segments:

@@ -7,6 +7,7 @@ into the catalogue beside them and compared as they are.
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -22,7 +23,7 @@ from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import AgreedSegment, ManifestStretch, Unsettled
 from metspack.containers.ipreader import Content
-from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, algorithm_name
+from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal, algorithm_name
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
@@ -124,6 +125,33 @@ def read(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
         except (OSError, MetspackError) as error:
             if kind[0] in {"f", "d"}:
                 yield of_opening(path, error)
+
+
+def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Finding]:
+    """Yield that the package has another seal; ``top`` is its METS, or the file that this is packed in."""
+    missing: list[str] = []
+    files: list[tuple[str, str]] = []
+    for path in (*(os.fsencode(MANIFESTS[each]) for each in MANIFEST_ALGORITHMS), top):
+        hashers = Hashers(("SHA-256",))
+        try:
+            with places.content(path) as content:
+                for block in content.chunks():
+                    hashers.update(block)
+        except (OSError, MetspackError) as error:
+            if not isinstance(error, FileNotFoundError):
+                yield of_opening(path, error)
+            missing.append(shown(path))
+            continue
+        files.append((os.fsdecode(path), hashers.digest("SHA-256").value))
+    found = Seal.of(files)
+    if found.value != expected.value:
+        others = [each for each in found.differing(expected) if each not in missing]
+        reason = "; ".join(
+            [f"{each} cannot be read" for each in missing]
+            + [f"{each} is another file" for each in others]
+            + ([] if expected.lines or missing else ["only a seal's file tells which file differs"])
+        )
+        yield Code.SEAL_DIFFERS.at(shown(top), found=found.value, expected=expected.value, reason=reason)
 
 
 class _Manifest:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from metspack.cli import console
-from metspack.cli.commands.build import tell
+from metspack.cli.commands.build import SealFile, check_seal_file, tell, write_seal
 from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import LocationGroup
@@ -44,6 +44,7 @@ def add(
         ),
     ] = None,
     proof: options.ProofGroup,
+    seal_file: SealFile = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
 ) -> None:
@@ -61,6 +62,8 @@ def add(
 
     settings = options.build_options(division, archive, locations, naming, proof, jobs=jobs)
     common.warn_of_limits(settings.limits)
+    check_seal_file(seal_file, package, source)
     with console.progress("add", quiet=quiet) as progress:
         built = add_archive(package, source, settings, representation, progress)
+    write_seal(seal_file, built)
     tell(built, package, verify=settings.verify, json_output=json_output, quiet=quiet, added=True)

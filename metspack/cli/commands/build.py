@@ -21,9 +21,20 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from metspack.building.build import Built
     from metspack.building.inplace import Described
+    from metspack.digests import Sealed
     from metspack.layouts.readers import Readership
 
 _DIVIDED = Heading("Folder of existing segments", rare=True)
+
+SealFile = Annotated[
+    Path | None,
+    option(
+        "--seal FILE",
+        "Also write the seal of the package to a new file outside it: the value that is printed, and the "
+        "lines of sha256sum that it is computed from (for metspack check --seal).",
+        to="seal_file",
+    ),
+]
 
 
 def build(
@@ -50,6 +61,7 @@ def build(
     jobs: options.Jobs = None,
     if_exists: common.IfExists = "fail",
     stopped: common.StagingGroup,
+    seal_file: SealFile = None,
     description: options.DescriptionGroup,
     dialect: DialectGroup,
     keep_segments: Annotated[
@@ -93,8 +105,10 @@ def build(
         given += ["--if-exists"] if if_exists != "fail" else []
         _refuse("--in-place", given, "It leaves segments and archive as they are")
         settings = options.package_options(description, locations)
+        check_seal_file(seal_file, source)
         with console.progress("in place", quiet=quiet) as progress:
             described = inplace.describe_in_place(source, settings, progress)
+        write_seal(seal_file, described)
         _tell_in_place(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
         return
     if output is None:
@@ -109,9 +123,39 @@ def build(
 
         check_existing(output, objid_of(source, made), made.budgets, json_output=json_output, quiet=quiet)
         return
+    check_seal_file(seal_file, output, source)
     with console.progress("build", quiet=quiet) as progress:
         built = built_by(source, output, replace(made, terms=stopped.terms()), progress)
+    write_seal(seal_file, built)
     tell(built, output, verify=made.verify, json_output=json_output, quiet=quiet)
+
+
+def check_seal_file(file: Path | None, *outside: Path) -> None:
+    """Raise an error before anything is done when the seal cannot be written into ``file`` afterwards.
+
+    ``outside`` are the folders that it must not lie in.
+    """
+    if file is None:
+        return
+    for folder in outside:
+        if file.resolve().is_relative_to(folder.resolve()):
+            raise ConfigError(
+                f"--seal {file} lies inside {folder}",
+                hint="Keep the seal apart from the package: whoever can change one must not reach the other.",
+            )
+    from metspack.files.staging import check_vacant  # noqa: PLC0415 -- only where a seal is written
+
+    check_vacant(file)
+
+
+def write_seal(file: Path | None, made: Sealed) -> None:
+    """Write the seal of what was made into a new file, where one is named; raises ``TargetError``."""
+    from metspack.files import writing  # noqa: PLC0415 -- only where a seal is written
+
+    if file is not None and made.sealed is not None:
+        with writing.NewFile(file) as target:
+            target.write(made.sealed.document().encode("utf-8", "surrogateescape"))
+        writing.sync_directory(file.absolute().parent)
 
 
 def _is_in_place(*, keep_segments: bool, in_place: bool) -> bool:
@@ -204,6 +248,7 @@ def _tell(
         "bytes": made.bytes,
         "source": None if made.made_of is None else made.made_of.document(),
         "checked": "full" if verify else "structure",
+        "seal": made.seal,
     }
     console.tell("result", **document)
     if json_output:
@@ -222,5 +267,6 @@ def _tell(
             console.out(f"{readers.sentence()}.")
         if made.made_of is not None and (said := made.made_of.words()):
             console.out(said)
+        console.out(f"seal: {made.seal}")
         check = f"metspack check {shlex.quote(str(target))}"
         console.out(f"{done}; {common.proof(verify=verify)}: {check}")

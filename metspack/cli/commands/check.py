@@ -90,6 +90,14 @@ class LookGroup(Group):
             rare=True,
         ),
     ] = None
+    seal: Annotated[
+        str | None,
+        option(
+            "--seal VALUE|FILE",
+            "Seal that the package must have: sha256:..., as build printed it, or the file that its --seal "
+            "wrote, which tells which file differs (F046).",
+        ),
+    ] = None
     strict_schema: Annotated[
         bool,
         option(

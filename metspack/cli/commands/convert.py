@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from metspack.cli import console
-from metspack.cli.commands.build import tell
+from metspack.cli.commands.build import SealFile, check_seal_file, tell, write_seal
 from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import LocationGroup
@@ -35,6 +35,7 @@ def convert(
     jobs: options.Jobs = None,
     if_exists: common.IfExists = "fail",
     stopped: common.StagingGroup,
+    seal_file: SealFile = None,
     locations: LocationGroup,
     description: options.DescriptionGroup,
     dialect: DialectGroup,
@@ -62,8 +63,10 @@ def convert(
         objid = building_convert.objid_of(package, settings)
         check_existing(output, objid, settings.budgets, json_output=json_output, quiet=quiet)
         return
+    check_seal_file(seal_file, output, package)
     with console.progress("convert", quiet=quiet) as progress:
         built = building_convert.convert_package(
             package, output, replace(settings, terms=stopped.terms()), progress
         )
+    write_seal(seal_file, built)
     tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

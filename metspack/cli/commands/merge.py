@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from metspack.cli import console
+from metspack.cli.commands.build import SealFile, check_seal_file, write_seal
 from metspack.cli.options import choices, common
 from metspack.cli.options import package as options
 from metspack.cli.options.csip import TermGroup
@@ -50,6 +51,7 @@ def merge(
     jobs: options.Jobs = None,
     if_exists: common.IfExists = "fail",
     stopped: common.StagingGroup,
+    seal_file: SealFile = None,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -79,8 +81,10 @@ def merge(
 
         check_existing(output, objid or "", settings.budgets, json_output=json_output, quiet=quiet)
         return
+    check_seal_file(seal_file, output, *containers)
     with console.progress("merge", quiet=quiet) as progress:
         made = merging.merge_ips(containers, output, settings, progress, jobs=jobs, terms=stopped.terms())
+    write_seal(seal_file, made)
     _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
 
 
@@ -97,6 +101,7 @@ def _tell(made: Merged, output: Path, *, verify: bool, json_output: bool, quiet:
             "files": made.files,
             "bytes": made.bytes,
             "checked": "full" if verify else "structure",
+            "seal": made.seal,
             "warnings": list(made.warnings),
         }
         console.document(document)
@@ -107,5 +112,6 @@ def _tell(made: Merged, output: Path, *, verify: bool, json_output: bool, quiet:
             counted(made.bytes, "byte"),
         )
         console.out(", ".join(words))
+        console.out(f"seal: {made.seal}")
         check = f"metspack check {shlex.quote(str(output))}"
         console.out(f"Package written to {output}; {common.proof(verify=verify)}: {check}")

@@ -101,6 +101,7 @@ def test_northwind_gives_the_segments_of_the_recommendations_example(
         rf"{re.escape(FOUND_BY)}\n"
         rf"Made from Northwind\.siard: {northwind.stat().st_size:,} bytes, "
         rf"SHA-256 {hashlib.sha256(northwind.read_bytes()).hexdigest()}; messageDigest \(MD5\) right\.\n"
+        rf"seal: sha256:[0-9a-f]{{64}}\n"
         rf"Package written to {re.escape(str(out))}; structure check passed\. "
         rf"For a full check: metspack check {re.escape(str(out))}\n",
         said,
@@ -394,6 +395,7 @@ def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: 
     said = json.loads(metspack.fine("build", northwind, "-o", out, *SMALL, "--json", "--id", "X"))
     assert [each["reader"] for each in said.pop("readers") if each["finds"]] == ["metspack"]
     assert said.pop("source") == made_of(northwind)
+    assert re.fullmatch(r"sha256:[0-9a-f]{64}", said.pop("seal"))
     assert [(each["files"], each["bytes"]) for each in said["children"]] == [
         (len(lobs), sum(path.stat().st_size for path in lobs))
         for number in range(3)

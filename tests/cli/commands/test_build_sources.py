@@ -277,7 +277,8 @@ def test_a_folder_in_segments_becomes_a_package_where_it_stands(
     said = metspack.fine("build", folder, "--keep-segments", "--in-place", "--id", "ID.In.Place").splitlines()
     assert said[0] == f"{folder}: parent IP ID.In.Place with 3 child IPs, 8 LOBs, 91,839 bytes"
     assert said[1].startswith("Made from Northwind.siard: ")
-    assert said[2].startswith("METS files and manifests added, nothing else changed; structure check passed")
+    assert said[2].startswith("seal: sha256:")
+    assert said[3].startswith("METS files and manifests added, nothing else changed; structure check passed")
     for path, before in states.items():
         after = path.stat()
         assert (after.st_ino, after.st_mtime_ns, after.st_nlink) == (
@@ -305,6 +306,7 @@ def test_a_folder_in_segments_is_described_in_json(
     assert [each["path"] for each in children] == [f"Northwind_lobseg_{number}" for number in range(3)]
     assert sum(each["bytes"] for each in children) == said["bytes"]
     assert said.pop("source") == made_of(folder / "Northwind.siard")
+    assert said.pop("seal").startswith("sha256:")
     assert said == HEAD | {
         "target": str(folder),
         "objid": "X",

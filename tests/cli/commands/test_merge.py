@@ -21,6 +21,7 @@ def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
 def test_containers_are_put_together(metspack: Commands, out: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     said = metspack.fine("merge", out, "-o", whole).splitlines()
+    assert said.pop(1).startswith("seal: sha256:")
     assert said == [
         f"{whole}: NW, merged from 4 packages, 9 data files, 175,928 bytes",
         f"Package written to {whole}; structure check passed. For a full check: metspack check {whole}",
