@@ -47,6 +47,7 @@ class Transaction(Partial):
         self._is_needed = False
         try:
             self.journal.record(event=journal.BEGUN, command=command, job=job, source=source)
+            writing.sync_directory(self.root)  # what is made here next does not outlive the journal's name
         except BaseException:
             with suppress(TargetError):  # the error is the one to tell
                 self.discard()
