@@ -75,6 +75,15 @@ bench *options:
 profile row *options:
     {{uv}} python -m bench.profiling {{row}} {{options}}
 
+# Kill a build of many LOBs at random moments, go on each time, and compare the bytes.
+resuming lobs="100000" kills="10":
+    #!/usr/bin/env bash
+    set -eu
+    folder=$(mktemp -d)
+    trap 'rm -rf -- "$folder"' EXIT
+    {{uv}} python -m bench.data stored "$folder/many.siard" {{lobs}} 300
+    {{uv}} python -m bench.resuming "$folder/many.siard" "$folder" {{kills}}
+
 # Write docs/performance.md and the README's ratio anew from figures: `just bench --json FILE`, then `just performance FILE`.
 performance file="bench/figures.json":
     {{uv}} python -m bench.page {{file}}

@@ -15,7 +15,6 @@ import sys
 import time
 from pathlib import Path
 
-_MOST = 1.2  # of the bytes, that all runs may place together
 _LIMITS = ("--max-files", "1000", "-q")
 
 
@@ -36,11 +35,11 @@ def main(archive: Path, folder: Path, kills: int) -> int:
     began = time.monotonic()
     subprocess.run([*command, "-o", str(gold)], env=environment, check=True)
     seconds = time.monotonic() - began
-    dice = random.Random(20)  # noqa: S311 -- the same moments each time
+    dice = random.Random(20)  # noqa: S311 -- moments, no secrets
     placed = planned = whole = stopped = 0
     for _ in range(kills):
         run = subprocess.Popen([*command, "-o", str(out)], env=environment)
-        time.sleep(dice.uniform(0.2, 1.0) * seconds / (1 if stopped < kills // 2 else 2))
+        time.sleep(dice.uniform(0.5, 2.0) * seconds / kills)
         run.kill()
         run.wait()
         stopped += 1
@@ -60,4 +59,4 @@ def main(archive: Path, folder: Path, kills: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 10))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), int((*sys.argv, "10")[3])))

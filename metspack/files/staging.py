@@ -161,12 +161,17 @@ class Staging(Partial):
     def _open(self) -> None:
         """Open the journal, its folder made if need be; raises ``TargetError`` unless it is free to use."""
         while True:
-            if os.path.lexists(self.root):
-                self._check_ours()
-            else:
-                writing.make_directory(self.root)
-                self._is_new = True
-            self.journal = writing.RunJournal(journal.journal_of(self.root))
+            try:
+                if os.path.lexists(self.root):
+                    self._check_ours()
+                else:
+                    self._is_new = True
+                    writing.make_directory(self.root)
+                self.journal = writing.RunJournal(journal.journal_of(self.root))
+            except BaseException as error:  # also an interruption at the moment in which it was made
+                if self._is_new and not isinstance(error.__cause__, FileExistsError):
+                    writing.remove_empty(self.root)
+                raise
             if self.journal.is_held:
                 break
             if self.journal.is_there():
