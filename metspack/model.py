@@ -613,8 +613,8 @@ class Budgets:
     entries: int = 200_000_000
     ratio: int = 1_100
     depth: int = 100
-    links: int = 50_000
+    links: int = 250_000
     attribute: int = 1 << 20
     metadata: int = 24_000_000
-    elements: int = 300_000
+    elements: int = 500_000
     inflated: int = 4 << 30

@@ -119,7 +119,11 @@ class Partial:
         return status.f_favail if status.f_files else None
 
     def discard(self) -> None:
-        """Remove everything under ``<target>.partial/``, which this run made."""
+        """Remove everything under ``<target>.partial/`` that this run made, the journal last, on disk too."""
+        for each in (self.package, self.work):
+            writing.remove(each)
+        with suppress(TargetError):  # without it, a power cut may leave what nobody knows the origin of
+            writing.sync_directory(self.root)
         journal = getattr(self, "journal", None)
         if journal is not None:
             journal.close()
