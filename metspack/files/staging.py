@@ -150,10 +150,12 @@ class Staging(Partial):
         self._terms = terms
         self._is_given_up = not run.can_go_on
         self._is_new = False
-        self._open()
+        with writing.explained(self.root):
+            self._open()
         try:
             check_vacant(target)  # another run may have ended while this one began
-            self._begin(run)
+            with writing.explained(self.root):
+                self._begin(run)
         except BaseException:
             # What an earlier run left is there for its own command.
             if self._is_new:
