@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import metspack
+from metspack.files.journal import RunFacts
+from metspack.files.staging import Staging
 from tests.conftest import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "python.md").read_text(encoding="utf-8")
@@ -85,11 +87,12 @@ def test_the_ingest_job_decides_without_reading_english(folder: Path, tmp_path: 
     (tmp_path / "text.siard").write_text("no archive")
     shutil.copytree(folder / "out", tmp_path / "built.siard.ip")
     shutil.copytree(folder / "delivered", tmp_path / "damaged.siard.ip")
-    (tmp_path / "busy.siard.ip.partial").mkdir()
+    stopped = Staging(tmp_path / "busy.siard.ip", RunFacts(command="build", facts={"limits": "others"}))
+    stopped.journal.close()
     names = [f"{each}.siard" for each in ("new", "built", "damaged", "busy", "text", "absent")]
     printed = run(program, tmp_path, *names)
     assert [line.split()[1] for line in printed.splitlines()] == [
-        *("accepted", "accepted", "refused", "busy", "source", "source-not-found")
+        *("accepted", "accepted", "refused", "another", "source", "source-not-found")
     ]
     assert (tmp_path / "damaged.siard.html").exists()
 

@@ -218,7 +218,9 @@ def test_what_was_built_is_said(tmp_path: Path) -> None:
         readers=built.readers,
         made_of=built.made_of,
         children=built.children,
+        sealed=built.sealed,
     )
+    assert built.seal == built.sealed.value if built.sealed else False
     assert [each.partition(", ")[0] for each in built.warnings] == ["names have only ASCII letters"]
     assert built.made_of is not None
     assert built.made_of.document() == {

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -294,8 +295,11 @@ def _dangling(target: Path) -> None:
     target.symlink_to("nowhere")
 
 
-@pytest.mark.parametrize("made", [_file, _empty, _full, _dangling])
-@pytest.mark.parametrize("beside", ["", ".partial"])
+@pytest.mark.parametrize(
+    ("made", "beside"),
+    # An empty .partial is what a run leaves that is killed at its very end.
+    [*product([_file, _full, _dangling], ["", ".partial"]), (_empty, "")],
+)
 def test_a_target_that_is_in_the_way(
     metspack: Commands, place: Path, northwind: Path, made: Callable[[Path], None], beside: str
 ) -> None:
@@ -318,7 +322,11 @@ def test_a_target_that_comes_to_exist_meanwhile(
     outcome = metspack("build", northwind, "-o", target, "-j", "1")
     assert outcome.code == 4
     assert f"cannot write {target}: File exists" in outcome.err
-    assert tree(place) == {"out/": b""}
+    assert names(place) == {"out", "out.partial"}
+    target.rmdir()
+    monkeypatch.undo()
+    assert metspack("build", northwind, "-o", target, "-j", "1").code == 0
+    assert names(place) == {"out"}
 
 
 @pytest.mark.parametrize("parent", ["none", "file"])
@@ -389,7 +397,12 @@ def test_a_disk_that_fills_up_on_the_way(
     assert outcome.code == 4
     assert outcome.err.startswith(f"error: cannot write {small_disk / 'out.partial' / 'package'}/Big_lobseg_")
     assert ": No space left on device\nhint: The disk or quota is full" in outcome.err
-    assert names(small_disk) == set()
+    assert "To go on, run the same command again: " in outcome.err
+    assert names(small_disk) == {"out.partial"}
+    again = metspack("build", source, "-o", small_disk / "out", "--max-files", "4", "-j", jobs, "--restart")
+    assert again.code == 4
+    words = ("--restart", "--discard-on-interrupt", "--max-files", "9", "-j", jobs)
+    assert metspack("build", source, "-o", small_disk / "out", *words).code == 4
 
 
 def test_a_file_system_that_cannot_hold_a_file(program: Program, place: Path) -> None:
@@ -406,7 +419,11 @@ def test_a_file_system_that_cannot_hold_a_file(program: Program, place: Path) ->
     assert (done.returncode, done.stdout) == (4, "")
     record = place / "out.partial/package/Big_lobseg_0/content/schema0/table0/lob2/record1.bin"
     assert done.stderr.startswith(f"error: cannot write {record}: File too large\nhint: The disk or quota")
-    assert names(place) == {"Big.siard"}
+    assert names(place) == {"Big.siard", "out.partial"}
+    again = program.start("build", source, "-o", "out", "-j", "1", cwd=place)
+    again.communicate(timeout=30)
+    assert again.returncode == 0
+    assert names(place) == {"Big.siard", "out"}
 
 
 @pytest.mark.parametrize(
@@ -421,12 +438,15 @@ def test_a_temporary_disk_that_is_full(
         raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setattr(where, full)
-    outcome = refused(metspack, place, northwind)
+    outcome = metspack("build", northwind, "-o", place / "out", "-j", "1")
     assert outcome.code == 4
-    assert outcome.err == (
-        "error: a temporary database failed: database or disk is full\n"
-        "hint: It lies in the temporary directory; SQLITE_TMPDIR names another with more room.\n"
+    assert outcome.err.startswith(
+        f"error: a temporary database failed: database or disk is full (working on {place / 'out'})\n"
+        "hint: It lies in the temporary directory; SQLITE_TMPDIR names another with more room."
     )
+    is_planned = where.endswith("Placements.add")
+    assert names(place) == ({"out.partial"} if is_planned else set())
+    assert ("To go on, run the same command again" in outcome.err) is is_planned
 
 
 def test_too_few_open_files(program: Program, place: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -55,15 +55,26 @@ def shuffled_listing(chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> 
     """Let folders be listed in any order."""
     real = os.scandir
 
-    @contextmanager
-    def shuffled(folder: int) -> Iterator[Iterator[os.DirEntry[str]]]:
-        with real(folder) as entries:
-            found = list(entries)
-        chance.shuffle(found)
-        yield iter(found)
+    class Shuffled(Iterator[os.DirEntry[str]]):
+        """The entries of a folder, as ``os.scandir`` gives them."""
+
+        def __init__(self, folder: int) -> None:
+            with real(folder) as entries:
+                found = list(entries)
+            chance.shuffle(found)
+            self.found = iter(found)
+
+        def __next__(self) -> os.DirEntry[str]:
+            return next(self.found)
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
 
     with monkeypatch.context() as patched:
-        patched.setattr("metspack.files.walking.os.scandir", shuffled)
+        patched.setattr("metspack.files.walking.os.scandir", Shuffled)
         yield
 
 

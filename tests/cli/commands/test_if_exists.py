@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from metspack.files.journal import RunFacts
+from metspack.files.staging import Staging
 from tests.cli.conftest import Commands
 from tests.cli.test_schemas import schema
 from tests.trees import tree
@@ -84,9 +86,9 @@ def test_convert_and_merge(metspack: Commands, northwind: Path) -> None:
 
 
 def test_what_was_left_unfinished_stays_an_error(metspack: Commands, northwind: Path, here: Path) -> None:
-    (here / "new.partial").mkdir()
+    Staging(here / "new", RunFacts(command="build", facts={"limits": "others"})).journal.close()
     outcome = metspack("build", northwind, "-o", "new", *CHECKED, "--json")
-    assert outcome.code == 5
+    assert outcome.code == 6
     assert json.loads(outcome.out)["error"]["id"] == "target-unfinished"
 
 
