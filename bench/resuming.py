@@ -18,7 +18,7 @@ from pathlib import Path
 _LIMITS = ("--max-files", "1000", "-q")
 
 
-_START = 0.5  # seconds before a run does anything new
+_START = 1.7  # seconds before a run does anything new
 _MOST = 1.2  # times the bytes that are copied in all
 
 
@@ -44,7 +44,7 @@ def main(archive: Path, folder: Path, kills: int) -> int:
     placed = planned = stopped = lost = 0
     for _ in range(kills):
         run = subprocess.Popen([*command, "-o", str(out)], env=environment)
-        time.sleep(dice.uniform(0.2, 1.8) * (seconds / kills + _START))
+        time.sleep(dice.uniform(0.5, 1.5) * (seconds / kills + _START))
         run.kill()
         run.wait()
         stopped += 1

@@ -673,7 +673,9 @@ def _opened_by_its_reader(path: Path) -> int:
 def _append(descriptor: int, path: Path, text: str) -> None:
     line = text.encode() + b"\n"
     with explained(path):
-        if os.write(descriptor, line) != len(line):  # one call: lines of other processes do not mix with it
+        rest = line[os.write(descriptor, line) :]  # one call: lines of other processes do not mix with it
+        if rest:
+            os.write(descriptor, rest)  # which fails by what cut it short
             raise OSError(errno.EIO, "short write")
 
 
