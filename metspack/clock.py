@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from metspack.errors import ConfigError
 
@@ -25,6 +25,11 @@ def now(environment: Mapping[str, str]) -> str:
             f"SOURCE_DATE_EPOCH is {given!r}, expected a number of seconds",
             hint="Set it to whole seconds since 1970, or unset it.",
         ) from None
+
+
+def ago(seconds: int) -> str:
+    """Return the time so many seconds before now, whatever SOURCE_DATE_EPOCH is, as xs:dateTime in UTC."""
+    return xs_datetime(datetime.now(UTC) - timedelta(seconds=seconds))
 
 
 def xs_datetime(moment: datetime) -> str:

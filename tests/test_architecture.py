@@ -101,6 +101,7 @@ LONG: Mapping[str, str] = {
     "metspack.sources.archive": "an archive as a source: tables, cells, LOBs, and what is wrong with them",
     "metspack.sources.rewriting": "one rewriting of an archive, and the copy where none is needed",
     "metspack.sources.lobfolder": "LOBs in files: looked for, sorted by place, whole and in parts",
+    "metspack.reporting.store": "all that is kept of checks on disk: findings, lines, the ledger",
     "metspack.reporting.linkmap": "the map whole: what is drawn or counted, where it stands, what it says",
 }
 """Modules above the soft limit, each with why it is one thing."""

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from fractions import Fraction
 from functools import total_ordering
@@ -39,6 +39,26 @@ AND (EXISTS (SELECT 1 FROM entry e WHERE e.path = disk.path AND e.digest IS NOT 
     OR EXISTS (SELECT 1 FROM listed l WHERE l.path = disk.path))
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = disk.path)
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerFigures:
+    """The figures of a check with a ledger: files that were read, and those taken from it.
+
+    ``oldest`` is the earliest time at which one of those was verified, "" for none.
+    """
+
+    read: int = 0
+    taken: int = 0
+    oldest: str = ""
+
+    def with_read(self, files: int) -> LedgerFigures:
+        """Return them with more files that were read."""
+        return replace(self, read=self.read + files)
+
+    def with_taken(self, time: str) -> LedgerFigures:
+        """Return them with one more file, which was verified at a time."""
+        return replace(self, taken=self.taken + 1, oldest=min(filter(None, (self.oldest, time))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,11 +386,34 @@ def _seal(given: str, text: str) -> Seal | None:
 
 
 def check_alone(looking: Looking, packages: int) -> None:
-    """Raise ``ConfigError`` for a seal where there are several packages."""
+    """Raise ``ConfigError`` for a seal or a ledger where there are several packages."""
+    if looking.ledger is not None and packages > 1:
+        raise ConfigError(
+            f"--ledger is that of one package, and there are {packages}",
+            hint="Check each package by itself, with a ledger of its own.",
+        )
     if looking.seal is not None and packages > 1:
         raise ConfigError(
             f"--seal is that of one package, and there are {packages}", hint="Check the package by itself."
         )
+
+
+_PERIOD = re.compile(r"([0-9]{1,9}) ?([smhdw])")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_LONGEST = 36_525 * 86_400
+
+
+def period(text: str) -> int:
+    """Return the seconds that ``90d``, ``36h`` or ``2w`` means; raises ``ConfigError``."""
+    found = _PERIOD.fullmatch(text.strip())
+    seconds = int(found[1]) * _SECONDS[found[2]] if found is not None else -1
+    if not 0 <= seconds <= _LONGEST:
+        raise ConfigError(
+            f"--older-than {text!r}: is no period" if found is None else f"--older-than {text}: is too long",
+            hint="Write a number and its unit: 90d for days, h for hours, w for weeks, m for minutes, s for "
+            "seconds; a hundred years at most.",
+        )
+    return seconds
 
 
 @unique
@@ -418,8 +461,9 @@ class Looking:
     are held against. ``jobs`` processes hash files, None for as many as are of use; with more than one the
     files of a large package are listed in a process of its own while its METS are read. What is found is the
     same. ``is_for_listing`` leaves the files alone, once all of them are known. ``expected`` are the packages
-    that are announced, ``seal`` is that of the only package. Raises ``ConfigError`` for a sample at a level
-    that hashes no files.
+    that are announced, ``seal`` is that of the only package. ``ledger`` is where it is kept when each file
+    was verified; those verified less than ``older_than`` seconds ago are not read. Raises ``ConfigError`` for
+    a sample or a ledger at a level that hashes no files, and for both together.
     """
 
     level: Level = Level.FULL
@@ -432,11 +476,18 @@ class Looking:
     is_for_listing: bool = False
     expected: ExpectedPackages | None = None
     seal: Seal | None = None
+    ledger: Path | None = None
+    older_than: int | None = None
+
+    @property
+    def leaves_none_out(self) -> bool:
+        """Whether no files are left out by a sample or a ledger."""
+        return self.sample is None and self.ledger is None
 
     @property
     def is_of_every_file(self) -> bool:
         """Whether all files are looked at, and METS documents judged by the project's own schemas alone."""
-        is_part = self.sample is not None or self.is_for_listing or self.level is Level.LINKS
+        is_part = not self.leaves_none_out or self.is_for_listing or self.level is Level.LINKS
         return not (is_part or self.strict or self.grammar is not None)
 
     def __post_init__(self) -> None:
@@ -445,6 +496,18 @@ class Looking:
                 f"at the level {self.level.value} no files are hashed, so none can be sampled",
                 hint="Choose the level fixity or full, or leave the sample out.",
             )
+        if self.ledger is not None and not self.level.hashes:
+            raise ConfigError(
+                f"at the level {self.level.value} no files are read, so there is nothing to keep a ledger of",
+                hint="Choose the level fixity or full, or leave --ledger out.",
+            )
+        if self.ledger is not None and self.sample is not None:
+            raise ConfigError(
+                "--ledger and --sample cannot be combined",
+                hint="--older-than limits what is read with a ledger.",
+            )
+        if self.older_than is not None and self.ledger is None:
+            raise ConfigError("--older-than requires --ledger", hint="Add --ledger FILE.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -457,6 +520,8 @@ class CheckOptions:
     the E-ARK standards each is held against, by itself those that it says it follows (docs/rules.md).
     ``jobs`` processes hash files; with more than one the calling module must be importable. ``expect`` is a
     file that announces the packages; ``seal`` is the value of the package's seal, or a file with it.
+    ``ledger`` is the file that remembers when each file was verified; with ``older_than`` (``90d``) only
+    those are read that were verified longer ago (docs/ledger.md).
     """
 
     level: Level = Level.FULL
@@ -470,6 +535,8 @@ class CheckOptions:
     budgets: Budgets = field(default_factory=Budgets)
     expect: StrPath | None = None
     seal: StrPath | None = None
+    ledger: StrPath | None = None
+    older_than: str | None = None
 
     def looking(self) -> Looking:
         """Return the parsed options; raises ``ConfigError`` if one of them is not valid."""
@@ -486,4 +553,6 @@ class CheckOptions:
             profile=self.profile,
             expected=None if self.expect is None else expected(as_path(self.expect), self.budgets),
             seal=None if self.seal is None else sealed(os.fspath(self.seal)),
+            ledger=None if self.ledger is None else as_path(self.ledger),
+            older_than=None if self.older_than is None else period(self.older_than),
         )

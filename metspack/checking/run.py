@@ -22,6 +22,7 @@ from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.grouping import CommonCauses, cause
+from metspack.checking.ledger import Remembering
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
 from metspack.checking.links.roots import Roots, roots_of_one
@@ -36,7 +37,7 @@ from metspack.checking.opening import (
     put_together,
     root,
 )
-from metspack.checking.options import DeliveredName, FileSample, Level, Looking, Sampled
+from metspack.checking.options import DeliveredName, FileSample, LedgerFigures, Level, Looking, Sampled
 from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import Interrupted, TargetError
@@ -83,6 +84,7 @@ class CheckSummary:
 
     ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside;
     ``results`` are those of each package, in the order given; a finding about several counts for each.
+    ``ledger`` has the figures of a check that keeps one.
     """
 
     packages: int
@@ -95,6 +97,7 @@ class CheckSummary:
     sampled: Sampled | None = None
     routes: tuple[ArchiveRoutes, ...] = ()
     results: tuple[PackageResult, ...] = ()
+    ledger: LedgerFigures | None = None
 
     @property
     def unopened(self) -> tuple[str, ...]:
@@ -148,7 +151,7 @@ class Checking(Iterator[Finding]):
     ``graphs`` are the links of each package that was checked, in that order, each shown to the ``observer``.
     Raises ``SourceError`` when there is nothing at a path to check, ``TargetError`` when the temporary
     directory has no room; what is wrong with a package itself is only ever a finding. Of several packages,
-    each finding's path begins with the package's own.
+    each finding's path begins with the package's own. What was read goes into the ``ledger``, if any.
     """
 
     def __init__(
@@ -158,7 +161,10 @@ class Checking(Iterator[Finding]):
         progress: Callable[[int], None] | None = None,
         roots: Sequence[Path] = (),
         observer: Observer | None = None,
+        *,
+        ledger: Remembering | None = None,
     ) -> None:
+        self._ledger = ledger
         self._paths = (path,) if isinstance(path, Path) else tuple(path)
         self._looking = looking
         self._granted = tuple(roots)
@@ -210,6 +216,7 @@ class Checking(Iterator[Finding]):
             sampled=self._sampled,
             routes=tuple(self._routes),
             results=tuple(self._result(path, found) for path, found in self._found.items()),
+            ledger=None if self._ledger is None else self._ledger.figures,
         )
 
     def _result(self, path: str, found: Identity) -> PackageResult:
@@ -328,6 +335,8 @@ class Checking(Iterator[Finding]):
         self._end_package(is_complete=False)
 
     def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
+        if self._ledger is not None:
+            self._ledger.begin(self._found[each.shown].objid, each.tree.shown)
         with processes.keeping(), closing(Agreement(self._looking)) as agreement:
             if self._is_one and not self._granted and self._observer is None and each.is_in_a_folder:
                 agreement.look(each.root, segmentreader.places, segmentreader.look_at, self._count_bytes)
@@ -451,7 +460,7 @@ class Checking(Iterator[Finding]):
         is_own = bool(each.ips) and self._found[each.shown].software == _OWN
         if whole and each.mets is not None and (is_own or not standards.is_eark):
             yield from manifests.missing(catalogue)
-        fixity = Fixity(catalogue, places, self._count_bytes, self._count_files)
+        fixity = Fixity(catalogue, places, self._count_bytes, self._count_files, self._ledger)
         listed.compare(catalogue, whole=whole)
         if not whole:
             yield from fixity.of_documents(manifests=False)
@@ -513,8 +522,10 @@ class Checking(Iterator[Finding]):
     def _fixity(self, catalogue: Catalogue, fixity: Fixity) -> Iterator[Finding]:
         looking, sampled = self._looking, self._looking.sample is not None
         if looking.level.hashes:
+            fixity.ledger.leave_out()
             yield from splitlobs.findings(catalogue, fixity, sampled=sampled, jobs=looking.jobs)
             yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
+            fixity.ledger.end()
         else:
             yield from fixity.of_documents(manifests=True)
 

@@ -82,22 +82,37 @@ class RunEvents:
 def run_events(descriptor: int) -> RunEvents:
     """Return the events of a run from an open journal, which stays open; raises ``OSError``."""
     events: list[dict[str, Any]] = []
+    size = 0
+    for number, event, stop in sealed_events(descriptor):
+        if event is None:
+            return RunEvents(events=tuple(events), size=size, damaged=number)
+        events.append(event)
+        size = stop
+    return RunEvents(events=tuple(events), size=size)
+
+
+def sealed_events(descriptor: int) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
+    """Yield number and event of each line of an open file, which stays open, and the bytes up to its end.
+
+    None stands for the event of a damaged line, which is the last that is yielded. A last line that was not
+    written to its end is none. Raises ``OSError``.
+    """
     size, fault = 0, None
     with open(reading.opened(descriptor), "rb", closefd=True) as file:
         file.seek(0)
         for number in count(1):
             line = file.readline(_LINE)
             if not line:
-                break
+                return
             if fault is not None:  # something follows it
-                return RunEvents(events=tuple(events), size=size, damaged=fault)
+                yield fault, None, size
+                return
             event = unsealed(line) if line.endswith(b"\n") else None
             if event is None:
                 fault = number
                 continue
-            events.append(event)
             size += len(line)
-    return RunEvents(events=tuple(events), size=size)
+            yield number, event, size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

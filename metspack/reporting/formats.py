@@ -23,7 +23,7 @@ from metspack.model import Finding
 from metspack.progress import LateStage, Progress
 from metspack.reporting import facts, json, junit, linkgraph, text
 from metspack.reporting.model import Frame, Provenance, ReportFacts
-from metspack.reporting.store import FindingStore
+from metspack.reporting.store import FindingStore, ledger_of
 
 Blocks = Callable[..., Iterator[str]]
 
@@ -203,7 +203,10 @@ class CheckReport(Checking):
         weakref.finalize(self, self._kept.close)
         self._given: int | None = None
         self._rest: Iterator[Finding] | None = None
-        super().__init__(paths, self._looked, roots=as_paths(options.roots))
+        ledger = ledger_of(self._looked)
+        if ledger is not None:
+            weakref.finalize(self, ledger.close)
+        super().__init__(paths, self._looked, roots=as_paths(options.roots), ledger=ledger)
 
     def __next__(self) -> Finding:
         """Return the next finding."""
@@ -224,7 +227,7 @@ class CheckReport(Checking):
 
     def _weight(self) -> int | None:
         looked = self._looked
-        return None if looked.sample is not None else weight(self.paths, whole=looked.level.hashes)
+        return weight(self.paths, whole=looked.level.hashes) if looked.leaves_none_out else None
 
     @property
     def ok(self) -> bool:

@@ -406,8 +406,18 @@ def sample(frame: Frame) -> dict[str, Any]:
     return {"sample": {"asked": frame.sample.text, "seed": frame.sample.seed, **counts}}
 
 
+def ledger(frame: Frame) -> dict[str, Any]:
+    """Return the JSON members about a ledger, none if none was kept."""
+    if (told := frame.summary.ledger) is None:
+        return {}
+    return {"ledger": {"read": told.read, "taken": told.taken, "oldest": told.oldest or None}}
+
+
 def sampled(frame: Frame) -> str:
-    """Return how many files were hashed of how many, empty when there was no sample."""
+    """Return how many files were hashed of how many, empty when all were: no sample, and no ledger."""
+    if (told := frame.summary.ledger) is not None:
+        oldest = f", the oldest verified {told.oldest}" if told.oldest else ""
+        return f"{counted(told.read, 'file')} read, {told.taken:,} taken from the ledger{oldest}"
     if frame.sample is None or frame.summary.sampled is None:
         return ""
     files, hashed = frame.summary.sampled.files, frame.summary.sampled.hashed
@@ -458,6 +468,7 @@ def result(frame: Frame) -> dict[str, Any]:
     unopened = {"unopened_archives": list(summary.unopened)} if summary.unopened else {}
     return (
         sample(frame)
+        | ledger(frame)
         | unopened
         | ({"readers": found_by} if found_by else {})
         | {

@@ -1,21 +1,26 @@
-"""Store of one check's findings, which each report reads in its own order, and of the lines they point at."""
+"""Store of a check's findings, which reports read in their own orders; the ledger of a package's checks."""
 
 from __future__ import annotations
 
 import codecs
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
+from metspack import clock
 from metspack.checking import Explanation, explained, told_as
-from metspack.errors import MetspackError
-from metspack.files import reading, tempdb
+from metspack.checking.ledger import FileStamp, VerifiedFile
+from metspack.checking.options import LedgerFigures, Looking
+from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
+from metspack.files import journal, reading, tempdb, writing
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import rank
+from metspack.uris import shown
 
 _WHAT = "the findings"
 _BATCH = 1_000
@@ -305,3 +310,215 @@ def _among(blocks: Iterator[str], numbers: Iterator[int]) -> Iterator[tuple[int,
 
 def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+# --- The ledger of a package ---
+# A file of lines of JSON, each with its checksum: a head, a line for each file, and one at the end of a check
+# that came to its end. Lines are appended while files are read; what is of no more use goes when a check has
+# ended. Files that lie in a zip or tar file have that one's size, time and inode.
+
+_FORM = 1  # of the lines; another one is refused
+
+_HEAD, _FILE, _ODD, _WHOLE = "ledger", "file", "odd", "whole"
+_BEGINNING = b'{"event": "ledger", '
+_KEPT_OF_FILES = "what the ledger says of files"
+_LEDGER_SCHEMA = """
+CREATE TABLE known (
+    path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, inode INTEGER, facts TEXT, time TEXT, is_new INTEGER
+) WITHOUT ROWID;
+CREATE TABLE seen (path BLOB PRIMARY KEY) WITHOUT ROWID
+"""
+_PUT_KNOWN = "INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?, ?, ?, ?)"
+_NOT_DUE = "SELECT path, size, mtime, inode, facts, time FROM known WHERE {} ORDER BY path"
+_TO_KEEP = "SELECT path, size, mtime, inode, facts, time FROM known WHERE path IN seen ORDER BY path"
+_NEW = "Name a new file: the ledger is then begun anew, and all is read."
+
+
+def ledger_of(looking: Looking) -> Ledger | None:
+    """Return the ledger that a check is to keep, None for none; nothing is opened yet."""
+    return None if looking.ledger is None else Ledger(looking.ledger, looking.older_than)
+
+
+class Ledger(tempdb.Scratch):
+    """The ledger of a package, as a check reads and continues it; a context manager.
+
+    Files that were verified longer than ``older_than`` seconds ago are due. Where that is None all are, but
+    those that a check has verified which was stopped, and goes on now.
+    """
+
+    def __init__(self, path: Path, older_than: int | None) -> None:
+        super().__init__("BEGIN", schema=_LEDGER_SCHEMA)
+        self._path = Path(os.path.realpath(path))
+        self._older_than = older_than
+        self._journal: writing.RunJournal | None = None
+        self._head: dict[str, object] = {}
+        self.figures = LedgerFigures()
+
+    def close(self) -> None:
+        """Close the file, which can be continued."""
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+        super().close()
+
+    def begin(self, objid: str, package: str) -> None:
+        """Read what the file says, which is made if it is not there.
+
+        Raises ``ConfigError`` for the ledger of another package, for what is none, and for a place in the
+        package itself; ``SourceError`` for a damaged one, ``TargetError`` where it cannot be written.
+        """
+        root = os.path.realpath(package)
+        if Path(root) in self._path.parents:
+            raise ConfigError(
+                f"--ledger {self._path} would lie in the package, as a file that no METS lists",
+                hint="Name a file outside of the package.",
+            )
+        if os.path.isdir(self._path):
+            raise ConfigError(f"--ledger {self._path}: is a folder", hint="Name a file.")
+        self._head = {"event": _HEAD, "form": _FORM, "objid": objid, "package": os.fsdecode(root)}
+        self._journal = writing.RunJournal(self._path)
+        if self._journal.is_held or not self._journal.is_there():
+            raise TargetError(
+                f"{self._path} is in use: another check keeps its ledger there",
+                hint="Wait until it has ended.",
+            )
+        size = self._read()
+        self._journal.cut(size)
+        if not size:
+            self._journal.record_all([self._head])
+
+    def _read(self) -> int:
+        """Take in what the file says; return the bytes up to the end of its last whole line."""
+        assert self._journal is not None  # noqa: S101 -- begun
+        size, is_first = 0, True
+        try:
+            for number, event, stop in journal.sealed_events(self._journal.descriptor):
+                if is_first:
+                    self._check_head(event)
+                    is_first = False
+                elif event is None:
+                    raise self._damaged(number)
+                else:
+                    self._take(event, number)
+                size = stop
+            start = os.pread(self._journal.descriptor, len(_BEGINNING), 0) if is_first else b""
+        except (SourceError, OSError) as error:
+            if isinstance(error, SourceError) and error.message.startswith(str(self._path)):
+                raise
+            why = error.message if isinstance(error, SourceError) else error.strerror
+            raise SourceError(f"{self._path} cannot be read: {why}", hint="Name another file.") from None
+        if start and not _BEGINNING.startswith(start):
+            self._check_head(None)
+        return size
+
+    def _check_head(self, event: dict[str, Any] | None) -> None:
+        if event is None or event.get("event") != _HEAD:
+            start = os.pread(self._journal.descriptor, len(_BEGINNING), 0) if self._journal else b""
+            if start == _BEGINNING:
+                raise self._damaged(1)
+            raise ConfigError(
+                f"--ledger {self._path}: the file is no ledger of metspack, and is left alone", hint=_NEW
+            )
+        if event.get("form") != _FORM:
+            raise ConfigError(
+                f"--ledger {self._path}: is of form {event.get('form')}, expected {_FORM}",
+                hint=f"Another version of metspack wrote it. {_NEW}",
+            )
+        for name, what in (("objid", "OBJID"), ("package", "path")):
+            if event.get(name) != self._head[name]:
+                raise ConfigError(
+                    f"--ledger {self._path}: is of another package: its {what} is "
+                    f"{shown(str(event.get(name)))}, expected {shown(str(self._head[name]))}",
+                    hint="Each package and each copy of it has a ledger of its own, and one that was moved a "
+                    f"new one. {_NEW}",
+                )
+
+    def _damaged(self, number: int) -> SourceError:
+        return SourceError(
+            f"{self._path} line {number:,} is damaged: its checksum is not that of the line",
+            hint=f"What it says of files cannot be relied on. {_NEW}",
+        )
+
+    def _take(self, event: dict[str, Any], number: int) -> None:
+        name = event.get("event")
+        with tempdb.explained(_KEPT_OF_FILES):
+            try:
+                if name == _WHOLE:
+                    self._database.execute("UPDATE known SET is_new = 0 WHERE is_new")
+                elif name == _ODD:
+                    path = os.fsencode(event["path"])
+                    self._database.execute("DELETE FROM known WHERE path = ?", (path,))
+                elif name == _FILE:
+                    self._put(_file_of(event), str(event["time"]))
+                else:
+                    raise self._damaged(number)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                raise self._damaged(number) from None
+
+    def _put(self, file: VerifiedFile, time: str) -> None:
+        facts = "\n".join(file.facts)
+        self._database.execute(_PUT_KNOWN, (file.path, *file.stamp, facts, time, 1))
+
+    def not_due(self) -> Iterator[tuple[VerifiedFile, str]]:
+        """Yield the files that need not be read if they are unchanged, by path, with the time of each."""
+        if self._older_than is None:
+            found = tempdb.rows(self._database, _NOT_DUE.format("is_new"))
+        else:
+            wanted = "time > ? AND time <= ?"  # a clock that was set back proves nothing
+            times = clock.ago(self._older_than), clock.ago(0)
+            found = tempdb.rows(self._database, _NOT_DUE.format(wanted), times)
+        for path, size, mtime, inode, facts, time in found:
+            yield VerifiedFile(path=path, stamp=(size, mtime, inode), facts=tuple(facts.split("\n"))), time
+
+    def take(self, taken: Iterable[tuple[bytes, str]]) -> None:
+        """Note the files that were taken from the ledger, with the time of each."""
+        for path, time in taken:
+            with tempdb.explained(_KEPT_OF_FILES):
+                self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (path,))
+            self.figures = self.figures.with_taken(time)
+
+    def note(self, verified: Sequence[VerifiedFile], odd: Sequence[bytes] = (), *, read: int = 0) -> None:
+        """Note files that are as stated, those that are not, and how many were ``read`` just now."""
+        self.figures = self.figures.with_read(read)
+        if self._journal is None or not (verified or odd):
+            return
+        time = clock.ago(0)
+        odd_ones = ({"event": _ODD, "path": os.fsdecode(path)} for path in odd)
+        self._journal.record_all(chain((_event(each, time) for each in verified), odd_ones))
+        with tempdb.explained(_KEPT_OF_FILES):
+            for path in odd:
+                self._database.execute("DELETE FROM known WHERE path = ?", (path,))
+            for each in verified:
+                self._put(each, time)
+                self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
+
+    def end(self) -> None:
+        """Write the file anew, with what is known of the files that were looked at: the check has ended."""
+        if self._journal is None:
+            return
+        with writing.open_replacement(self._path) as file:
+            kept = tempdb.rows(self._database, _TO_KEEP)
+            events: Iterable[dict[str, object]] = (
+                _event(
+                    VerifiedFile(path=path, stamp=(size, mtime, inode), facts=tuple(facts.split("\n"))), time
+                )
+                for path, size, mtime, inode, facts, time in kept
+            )
+            whole: dict[str, object] = {"event": _WHOLE}
+            for each in chain([self._head], events, [whole]):
+                file.write(f"{journal.sealed(each)}\n".encode())
+        self._journal.close()
+        self._journal = None
+
+
+def _event(file: VerifiedFile, time: str) -> dict[str, object]:
+    size, mtime, inode = file.stamp
+    stamp = {"size": size, "mtime_ns": mtime, "inode": inode}
+    return {"event": _FILE, "path": os.fsdecode(file.path), **stamp, "facts": list(file.facts), "time": time}
+
+
+def _file_of(event: Mapping[str, Any]) -> VerifiedFile:
+    """Return the file of a line; raises ``KeyError``, ``TypeError`` or ``ValueError`` for another form."""
+    stamp: FileStamp = (int(event["size"]), int(event["mtime_ns"]), int(event["inode"]))
+    facts = tuple(str(each) for each in event["facts"])
+    return VerifiedFile(path=os.fsencode(event["path"]), stamp=stamp, facts=facts)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from metspack.cli import events
+from metspack.cli import console
 from metspack.errors import TargetError
 from metspack.resources import __version__
 from tests.cli.conftest import Commands, Program
@@ -61,7 +61,7 @@ def test_progress_comes_once_a_second(here: Path, monkeypatch: pytest.MonkeyPatc
     seconds = iter([100 + n / 4 for n in range(100)])
     monkeypatch.setattr("time.monotonic", lambda: next(seconds))
     monkeypatch.setattr("sys.argv", ["metspack", "check", "out"])
-    run = events.Events(Path("log"))
+    run = console.Events(Path("log"))
     run.stage("Checking", 100, None)
     for _ in range(16):
         run.advance(1)
@@ -169,14 +169,14 @@ def test_a_target_is_complete_or_absent(  # noqa: PLR0917 -- three fixtures and 
     last: str,
     is_there: bool,
 ) -> None:
-    true = events.Events._tell
+    true = console.Events._tell
 
-    def tell(run: events.Events, event: str, **facts: object) -> None:
+    def tell(run: console.Events, event: str, **facts: object) -> None:
         if event == last and facts.get("name") != "Planning":
             raise TargetError("cannot write log")
         true(run, event, **facts)
 
-    monkeypatch.setattr(events.Events, "_tell", tell)
+    monkeypatch.setattr(console.Events, "_tell", tell)
     outcome = metspack("build", northwind, "-o", "out", "--events", "log")
     assert outcome.code == 4
     assert outcome.err.count("error: cannot write log\n") == 1

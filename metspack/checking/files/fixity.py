@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, repeat, takewhile
 from operator import itemgetter
@@ -14,6 +14,7 @@ from metspack.checking import grouping, similarity
 from metspack.checking.catalogue import Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.listed import source_of
+from metspack.checking.ledger import LedgerUse, Remembering
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Sampled
@@ -45,10 +46,12 @@ _STATED = 16  # times as many statements as files are too many to be read at onc
 _FEW = 8  # of so many files at most one with more than digests: it is read by itself then
 Group = tuple[bytes, list[Row]]
 
+
 # Each row: path, rank, number, line, place, algorithm, digest, length. Ranks say whose statement it is.
 _METS, _MANIFEST, _CELL, _LENGTH, _ARCHIVE, _PREMIS = range(1, 7)
 _BY_METS = """
-SELECT e.path AS path, 1 AS rank, e.mets, e.line, coalesce(e.xml_id, ''), e.algorithm, e.digest, NULL
+SELECT e.path AS path, 1 AS rank, e.mets AS number, e.line, coalesce(e.xml_id, ''),
+    e.algorithm AS algorithm, e.digest AS digest, NULL AS length
 FROM entry e WHERE e.path IS NOT NULL AND e.digest IS NOT NULL
 """
 _BY_MANIFEST = """
@@ -89,6 +92,13 @@ _OF_METS = (
 )
 
 _ALL = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL} UNION ALL {_MORE}"
+# In the words of a ledger.
+_FACTS = f"""
+SELECT path, CASE rank WHEN {_LENGTH} THEN 'length:' || length
+    WHEN {_ARCHIVE} THEN algorithm || '@' || number || ':' || digest
+    ELSE algorithm || ':' || digest END AS fact
+FROM ({_ALL})
+"""  # noqa: S608 -- constants
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
 # The files of a batch, behind the last one's, and what is said of those from one path to another.
@@ -222,13 +232,19 @@ class Fixity:
     """The check of files against their stated sizes and digests; wrong statements go to the catalogue."""
 
     def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, progress: Progress, counted: Counted
+        self,
+        catalogue: Catalogue,
+        places: CheckedTree,
+        progress: Progress,
+        counted: Counted,
+        ledger: Remembering | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._places = places
         self._progress = progress
         self._counted = counted
         self._likenesses = 0
+        self.ledger = LedgerUse(catalogue, places, ledger, _FACTS)
 
     def of_documents(self, *, manifests: bool) -> Iterator[Finding]:
         """Read the METS documents, to compare what other METS, and ``manifests``, say of them."""
@@ -283,6 +299,7 @@ class Fixity:
             for paths, is_plain in chain.from_iterable(map(self._pieces, self._batches(sql))):
                 if (batch := self._batch(paths, is_plain=is_plain)) is not None:
                     given.append(batch)
+                    self.ledger.look_at(batch.paths)
                     yield [run for run in batch.runs if isinstance(run, FileRun)]
 
         for hashed in processes.results(reading.hash_runs, tasks(), jobs, self._progress):
@@ -293,6 +310,8 @@ class Fixity:
             ]
             if batch.agrees(found):
                 self._count(batch.paths)
+                if self.ledger.is_kept:
+                    self._note(zip(batch.paths, repeat(()), _outcomes(found), strict=False))
             else:
                 yield from self._judge_all(batch.groups or self._groups(batch.paths), found)
 
@@ -391,9 +410,17 @@ class Fixity:
         self._counted(Sampled(hashed=sum(path not in documents for path in paths)))
 
     def _judge_all(self, groups: list[Group], found: list[HashedRun]) -> Iterator[Finding]:
-        outcomes = (run.outcome(number) for run in found for number in range(len(run.sizes)))
-        for (path, rows), outcome in zip(groups, outcomes, strict=True):
+        judged = [(*group, outcome) for group, outcome in zip(groups, _outcomes(found), strict=True)]
+        for path, rows, outcome in judged:
             yield from self._judge(path, rows, outcome)
+        self._note(judged)
+
+    def _note(self, judged: Iterable[tuple[bytes, Sequence[Row], Outcome]]) -> None:
+        """Note files in the ledger, if there is one, by what is stated of each and what was found."""
+        if self.ledger.is_kept:
+            found = [(path, _facts(rows, outcome), outcome) for path, rows, outcome in judged]
+            read = sum(isinstance(outcome, Hashed) for _, _, outcome in found)
+            self.ledger.note({path: facts for path, facts, _ in found}, read)
 
     def read_parts(self, wholes: Iterable[Parts], jobs: int | None = 1) -> Iterator[HashedParts]:
         """Read files that are parts of wholes, each once; yield the result for each whole, in order.
@@ -406,6 +433,7 @@ class Fixity:
             for whole in wholes:
                 self._catalogue.put_many("INSERT OR IGNORE INTO done VALUES (?)", [(p,) for p in whole.paths])
                 given.append(whole)
+                self.ledger.look_at(whole.paths)
                 yield self._run(whole)
 
         found = processes.results(
@@ -441,10 +469,15 @@ class Fixity:
     def of_part(self, path: bytes, outcome: Outcome) -> Generator[Finding, None, bool]:
         """Compare the statements about a part with what was read; returns whether it could be read."""
         rows = self._catalogue.all(_OF_ONE.format(_ALL), path)
-        return (yield from self._judge(path, rows, outcome))
+        is_read = yield from self._judge(path, rows, outcome)
+        self._note([(path, rows, outcome)])
+        return is_read
 
-    def _read_one(self, path: bytes, rows: list[Row]) -> Generator[Finding, None, bool]:
-        return (yield from self._judge(path, rows, self._hash(path, _asked(rows))))
+    def _read_one(self, path: bytes, rows: list[Row]) -> Iterator[Finding]:
+        self.ledger.look_at([path])
+        outcome = self._hash(path, _asked(rows))
+        yield from self._judge(path, rows, outcome)
+        self._note([(path, rows, outcome)])
 
     def _judge(self, path: bytes, rows: list[Row], outcome: Outcome) -> Generator[Finding, None, bool]:
         """Compare the statements about a file with its bytes; returns whether it could be read."""
@@ -570,6 +603,29 @@ class Fixity:
                 others=others,
                 likeness=likeness or self._whose(path, algorithm, found),
             )
+
+
+def _outcomes(found: Iterable[HashedRun]) -> Iterator[Outcome]:
+    return (run.outcome(number) for run in found for number in range(len(run.sizes)))
+
+
+def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:
+    """Return what a file has of all that is stated of it, as a ledger has it; nothing for an odd file."""
+    if not isinstance(outcome, Hashed):
+        return ()
+    facts = [f"{algorithm}:{value}" for algorithm, value in outcome.digests.items()]
+    for _, rank, boundary, _, _, algorithm, value, length in rows:
+        if rank == _LENGTH:
+            is_right = outcome.text is not None and outcome.text.unit(length) is not None
+            facts.append(f"length:{length}")
+        elif rank == _ARCHIVE:
+            is_right = outcome.until[algorithm] == value
+            facts.append(f"{algorithm}@{boundary}:{value}")
+        else:
+            is_right = outcome.digests[algorithm] == value
+        if not is_right:
+            return ()
+    return tuple(facts)
 
 
 def _asked(rows: list[Row]) -> Asked:

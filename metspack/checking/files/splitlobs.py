@@ -18,6 +18,7 @@ from metspack.checking.catalogue import Batch, Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.fixity import Fixity, Parts
 from metspack.checking.files.listed import source_of
+from metspack.digests import digest_function
 from metspack.errors import SourceError
 from metspack.files.reading import Asked, Hashed, Hashing, hash_blocks
 from metspack.mets.links import By
@@ -180,6 +181,8 @@ def findings(
             if catalogue.row(_IS_DISORDERED, whole) is not None:
                 continue
             told = [each for each in _all_said(catalogue, whole) if each.fits(size)]
+            if fixity.ledger.is_taken(paths, _facts(told, paths)):
+                continue
             given.append((whole, told, paths))
             yield Parts(paths=paths, asked=_asked(told, size))
 
@@ -189,7 +192,26 @@ def findings(
         for path, part in zip(paths, found.parts, strict=True):
             is_read &= yield from fixity.of_part(path, part)
         if is_read and isinstance(last := found.parts[-1], Hashed):
-            yield from _compared(whole, told, len(paths), found.whole, last)
+            wrong = list(_compared(whole, told, len(paths), found.whole, last))
+            if not wrong:
+                fixity.ledger.note_whole(_facts(told, paths))
+            yield from wrong
+
+
+def _facts(told: Sequence[_StatedWhole], paths: Sequence[bytes]) -> tuple[str, ...]:
+    """Return what is stated of a whole, and which its parts are, as a ledger has it."""
+    parts = digest_function("SHA-256")(b"\0".join(paths))
+    digests = ((each.boundary or "", each.digest) for each in told if each.digest is not None)
+    sizes_told = (f"{each.size} of {parts}" for each in told if each.size is not None)
+    return tuple(
+        dict.fromkeys(
+            (
+                f"parts:{parts}",
+                *(f"whole@{boundary}:{digest.algorithm}:{digest.value}" for boundary, digest in digests),
+                *(f"whole-size:{each}" for each in sizes_told),
+            )
+        )
+    )
 
 
 def inside(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -22,6 +23,7 @@ from metspack.sizes import count, size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from metspack.checking.ledger import Remembering
     from metspack.checking.options import Looking
     from metspack.checking.run import Checked, Checking
     from metspack.reporting.model import Frame, Provenance, ReportFacts
@@ -96,6 +98,24 @@ class LookGroup(Group):
             "--seal VALUE|FILE",
             "Seal that the package must have: sha256:..., as build printed it, or the file that its --seal "
             "wrote, which tells which file differs (F046).",
+        ),
+    ] = None
+    ledger: Annotated[
+        Path | None,
+        option(
+            "--ledger FILE",
+            "Keep in FILE, outside the package, when each file was verified. A check that was stopped goes "
+            "on by it. Requires level fixity or full.",
+            unset="none",
+        ),
+    ] = None
+    older_than: Annotated[
+        str | None,
+        option(
+            "--older-than PERIOD",
+            "With --ledger, read only the files that were verified longer ago (90d, 36h, 12w), and those "
+            "that are new or changed.",
+            unset="all files",
         ),
     ] = None
     strict_schema: Annotated[
@@ -287,7 +307,7 @@ def check(
     from metspack.reporting import facts  # noqa: PLC0415
     from metspack.reporting.formats import ReportFiles  # noqa: PLC0415
     from metspack.reporting.model import Frame  # noqa: PLC0415
-    from metspack.reporting.store import FindingStore  # noqa: PLC0415
+    from metspack.reporting.store import FindingStore, ledger_of  # noqa: PLC0415
 
     fail_on = _SEVERITIES.read("--fail-on", fail_on)
     looking = CheckOptions(
@@ -318,7 +338,10 @@ def check(
     with ReportFiles(report or (), common.checked_folders(packages)) as files, FindingStore() as kept:
         # What is printed needs no figures.
         observer = gather if report else None
-        run, interrupted = _run_check(packages, looking, kept, root or (), observer, quiet=quiet)
+        with ledger_of(looking) or nullcontext() as ledger:
+            run, interrupted = _run_check(
+                packages, looking, kept, root or (), observer, ledger=ledger, quiet=quiet
+            )
         frame = Frame(
             path=", ".join(map(str, packages)),
             level=chosen.value,
@@ -400,6 +423,7 @@ def _run_check(
     roots: Sequence[Path] = (),
     observer: Callable[[Checked], None] | None = None,
     *,
+    ledger: Remembering | None = None,
     quiet: bool,
 ) -> tuple[Checking, Interrupted | None]:
     """Run a check, whose findings are kept; returns what ended it before its time as well."""
@@ -407,14 +431,14 @@ def _run_check(
     from metspack.progress import LateStage  # noqa: PLC0415
 
     with console.progress("check", quiet=quiet) as progress:
-        is_weighed = looking.sample is None and (not quiet or bool(console.followed()))
+        is_weighed = looking.leaves_none_out and (not quiet or bool(console.followed()))
         late = LateStage(
             progress,
             "Reading METS",
             "Checking",
             lambda: checking.weight(packages, whole=looking.level.hashes) if is_weighed else None,
         )
-        run = checking.Checking(packages, looking, late.advance, roots, observer)
+        run = checking.Checking(packages, looking, late.advance, roots, observer, ledger=ledger)
         return run, _take_findings(run, kept)
 
 

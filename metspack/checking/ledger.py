@@ -1,0 +1,180 @@
+"""Files that were verified before, as a ledger says: they need not be read; the others are noted in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Protocol
+
+from metspack.checking.catalogue import Catalogue
+from metspack.checking.opening import CheckedTree
+from metspack.checking.options import LedgerFigures
+from metspack.files import reading
+from metspack.packages.files import PackedTree
+
+FileStamp = tuple[int, int, int]
+"""Size in bytes, time of change in nanoseconds and inode of a file."""
+
+_FILES_AT_ONCE = 1_000
+_TABLES = (
+    "CREATE TABLE remembered (path BLOB PRIMARY KEY, time TEXT) WITHOUT ROWID",
+    "CREATE TABLE remembered_fact (path BLOB, fact TEXT, PRIMARY KEY (path, fact)) WITHOUT ROWID",
+    "CREATE TABLE taken (path BLOB PRIMARY KEY, time TEXT) WITHOUT ROWID",
+)
+_PUT_FILE = "INSERT INTO remembered VALUES (?, ?)"
+_PUT_FACT = "INSERT OR IGNORE INTO remembered_fact VALUES (?, ?)"
+# What is stated of a file now is all among what was verified; of others nothing is stated at all.
+_PUT_TAKEN = """
+INSERT INTO taken SELECT r.path, r.time FROM remembered r
+WHERE EXISTS (SELECT 1 FROM ({0}) s WHERE s.path = r.path)
+AND NOT EXISTS (SELECT 1 FROM ({0}) s WHERE s.path = r.path AND NOT EXISTS (
+    SELECT 1 FROM remembered_fact f WHERE f.path = r.path AND f.fact = s.fact))
+"""
+_IS_TAKEN = "SELECT 1 FROM taken WHERE path = ?"
+_HAS_FACT = "SELECT 1 FROM remembered_fact WHERE path = ? AND fact = ?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedFile:
+    """A file whose bytes were as stated: how it was before it was read, and what was stated, in words."""
+
+    path: bytes
+    stamp: FileStamp
+    facts: tuple[str, ...]
+
+
+class Remembering(Protocol):
+    """A memory of which files were verified when, beyond one check."""
+
+    @property
+    def figures(self) -> LedgerFigures:
+        """How many files were read and taken so far."""
+
+    def begin(self, objid: str, package: str) -> None:
+        """Begin with a package, by its OBJID and path."""
+
+    def not_due(self) -> Iterator[tuple[VerifiedFile, str]]:
+        """Yield the files that need not be read if they are unchanged, by path, with the time of each."""
+
+    def take(self, taken: Iterable[tuple[bytes, str]]) -> None:
+        """Note the files that were not read, with the time of each."""
+
+    def note(self, verified: Sequence[VerifiedFile], odd: Sequence[bytes] = (), *, read: int = 0) -> None:
+        """Note files that are as stated, those that are not, and how many were ``read``."""
+
+    def end(self) -> None:
+        """End the check, which has come to its end."""
+
+
+class LedgerUse:
+    """The use of a ledger by the check of one package; without one nothing is done.
+
+    ``stated`` is a query for what is stated of files: ``path`` and ``fact``, in words.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, places: CheckedTree, ledger: Remembering | None, stated: str
+    ) -> None:
+        self._catalogue = catalogue
+        self._places = places
+        self._ledger = ledger
+        self._stated = stated
+        self._stamps: dict[bytes, FileStamp] = {}
+        self._last: VerifiedFile | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a ledger."""
+        return self._ledger is not None
+
+    def leave_out(self) -> None:
+        """Leave out the files that the ledger has as they are and as is stated now: they are done."""
+        if self._ledger is None:
+            return
+        for statement in _TABLES:
+            self._catalogue.put(statement)
+        known = self._ledger.not_due()
+        while some := list(islice(known, _FILES_AT_ONCE)):
+            stamps = self._stamps_of([file.path for file, _ in some])
+            same = [(file, time) for file, time in some if stamps.get(file.path) == file.stamp]
+            self._catalogue.put_many(_PUT_FILE, [(file.path, time) for file, time in same])
+            self._catalogue.put_many(
+                _PUT_FACT, [(file.path, fact) for file, _ in same for fact in file.facts]
+            )
+        self._catalogue.put(_PUT_TAKEN.format(self._stated))
+        self._catalogue.put("INSERT OR IGNORE INTO done SELECT path FROM taken")
+
+    def is_taken(self, parts: Sequence[bytes], facts: Sequence[str]) -> bool:
+        """Return whether neither the parts of a whole need be read, nor the whole, of which facts are stated.
+
+        Where one is to be read, all are.
+        """
+        if self._ledger is None:
+            return False
+        if all(self._catalogue.row(_IS_TAKEN, path) for path in parts) and all(
+            self._catalogue.row(_HAS_FACT, parts[-1], fact) for fact in facts
+        ):
+            return True
+        for path in parts:
+            self._catalogue.put("DELETE FROM taken WHERE path = ?", path)
+        return False
+
+    def end(self) -> None:
+        """Note the files that were taken from the ledger, and that all others were read."""
+        if self._ledger is not None:
+            self._ledger.take(self._catalogue.rows("SELECT path, time FROM taken"))
+            self._ledger.end()
+
+    def look_at(self, paths: Iterable[bytes]) -> None:
+        """Keep how files are before they are read."""
+        if self._ledger is not None:
+            self._stamps |= self._stamps_of(paths)
+
+    def note(self, files: Mapping[bytes, tuple[str, ...]], read: int) -> None:
+        """Note the facts of files that were looked at, none of those that are odd."""
+        if self._ledger is None:
+            return
+        verified, odd = list[VerifiedFile](), list[bytes]()
+        for path, facts in files.items():
+            stamp = self._stamps.pop(path, None)
+            if facts and stamp is not None:
+                verified.append(VerifiedFile(path=path, stamp=stamp, facts=facts))
+            else:
+                odd.append(path)
+        self._last = verified[-1] if verified and not odd else None
+        self._ledger.note(verified, odd, read=read)
+
+    def note_whole(self, facts: tuple[str, ...]) -> None:
+        """Note facts of a whole, which it has, with the part of it that was noted last."""
+        if self._ledger is not None and (last := self._last) is not None:
+            self._ledger.note([replace(last, facts=(*last.facts, *facts))])
+
+    def _stamps_of(self, paths: Iterable[bytes]) -> dict[bytes, FileStamp]:
+        """Return how files are now; of those that are packed how the zip or tar file is."""
+        found: dict[bytes, FileStamp] = {}
+        files = ((*self._file_of(path), path) for path in paths)
+        for (root, folder), group in groupby(files, key=itemgetter(0, 1)):
+            some = list(group)
+            with suppress(OSError):  # it is told where it is read
+                statuses = reading.statuses(root, folder, map(itemgetter(2), some))
+                stamps = zip(map(itemgetter(3), some), statuses, strict=True)
+                found |= {path: status[:3] for path, status in stamps if status is not None}
+        return found
+
+    def _file_of(self, path: bytes) -> tuple[Path, tuple[str, ...], str]:
+        """Return the file that holds the bytes: root, folder below it, and name."""
+        place = self._places.below(path)
+        if place is None:
+            tree, _ = self._places.held(path)
+            place = tree.file if isinstance(tree, PackedTree) else None
+        if place is None:
+            return Path(), (), ""
+        if not place.segments:
+            whole = Path(os.path.realpath(place.root))  # a person named it: it may be a link
+            return whole.parent, (), whole.name
+        return place.root, place.segments[:-1], place.segments[-1]
