@@ -218,7 +218,6 @@ class SharedFile(Closable):
 
     def close(self) -> None:
         """Close the file."""
-        # A signal may be raised once it is closed, and the number be another file's by a second call.
         descriptor, self._descriptor = self._descriptor, -1
         release(descriptor)
 

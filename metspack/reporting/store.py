@@ -331,7 +331,7 @@ CREATE TABLE seen (path BLOB PRIMARY KEY) WITHOUT ROWID
 _PUT_KNOWN = "INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?, ?, ?, ?)"
 _NOT_DUE = "SELECT path, size, mtime, inode, facts, time FROM known WHERE {} ORDER BY path"
 _TO_KEEP = "SELECT path, size, mtime, inode, facts, time FROM known WHERE path IN seen ORDER BY path"
-_NEW = "Name a new file: the ledger is then begun anew, and all is read."
+_NEW = "Name a new file: a ledger is begun there, and every file is read."
 
 
 def ledger_of(looking: Looking) -> Ledger | None:
@@ -493,7 +493,7 @@ class Ledger(tempdb.Scratch):
                 self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
 
     def end(self) -> None:
-        """Write the file anew, with what is known of the files that were looked at: the check has ended."""
+        """Replace the file by one with what is known of the files looked at: the check has ended."""
         if self._journal is None:
             return
         with writing.open_replacement(self._path) as file:

@@ -104,8 +104,7 @@ class LookGroup(Group):
         Path | None,
         option(
             "--ledger FILE",
-            "Keep in FILE, outside the package, when each file was verified. A check that was stopped goes "
-            "on by it. Requires level fixity or full.",
+            "Remember in FILE when each file was verified; by it, a check that was stopped goes on.",
             unset="none",
         ),
     ] = None
@@ -113,8 +112,7 @@ class LookGroup(Group):
         str | None,
         option(
             "--older-than PERIOD",
-            "With --ledger, read only the files that were verified longer ago (90d, 36h, 12w), and those "
-            "that are new or changed.",
+            "With --ledger, read only what was verified longer ago (90d, 36h), is new or changed.",
             unset="all files",
         ),
     ] = None
