@@ -17,8 +17,8 @@ from metspack import uris
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.eark.profiles import Profile
-from metspack.checking.mets import grammar, schema
-from metspack.checking.mets.grammar import Grammar
+from metspack.checking.mets import schema
+from metspack.checking.mets.schema import Grammar
 from metspack.checking.similarity import likeness, nearest
 from metspack.digests import Seal
 from metspack.errors import ConfigError, MetspackError
@@ -540,7 +540,7 @@ class CheckOptions:
 
     def looking(self) -> Looking:
         """Return the parsed options; raises ``ConfigError`` if one of them is not valid."""
-        judged_by = None if self.schema_dir is None else grammar.of_folder(as_path(self.schema_dir))
+        judged_by = None if self.schema_dir is None else schema.of_folder(as_path(self.schema_dir))
         if self.strict_schema:
             schema.check_second_engine(judged_by)
         return Looking(

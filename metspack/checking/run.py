@@ -26,7 +26,7 @@ from metspack.checking.ledger import Remembering
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
 from metspack.checking.links.roots import Roots, roots_of_one
-from metspack.checking.mets.grammar import Grammar
+from metspack.checking.mets.schema import Grammar
 from metspack.checking.opening import (
     NO_PACKAGE,
     CheckedTree,

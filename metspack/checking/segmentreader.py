@@ -22,7 +22,7 @@ from metspack.checking.eark.document import Outline
 from metspack.checking.eark.package import Survey, are_placed
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.files import metadatafiles
-from metspack.checking.mets import grammar, schema
+from metspack.checking.mets import schema
 from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
 from metspack.checking.options import Looking
@@ -261,7 +261,7 @@ class _SegmentReader:
     def _read(self, content: Content) -> None:
         """Read the METS, which is valid and plain."""
         name = os.fsdecode(self._look.mets)
-        validation = schema.Validation(grammar.own(), name)
+        validation = schema.Validation(schema.own(), name)
         with References(name) as references:
             sinks = [references.take, *([] if self._survey is None else [self._survey.feed])]
             sink = SinkBeside(told=partial(_feed_all, sinks), validated=validation.instead)

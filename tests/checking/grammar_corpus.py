@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from metspack.checking.mets.grammar import CSIP, SIP, of_folder
+from metspack.checking.mets.schema import CSIP, SIP, of_folder
 from metspack.mets.reader import METS, XLINK
 from tests.conftest import CHECKOUT
 from tests.shared_data import shared

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from metspack.errors import SourceError
 from metspack.packages.cells import found_in, opened_archive
 from metspack.packages.package import Package
-from metspack.restoring.joining import extracted, open_lob
-from metspack.restoring.lobfile import ArchivedLob, found, listed
+from metspack.restoring.joining import ArchivedLob, extracted, found, listed, open_lob
 from metspack.sizes import parsed_range
 from tests.laws import law
 from tests.packages import forge

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from metspack import safexml, sizes
 from metspack.checking import grouping
-from metspack.checking.archives import forms, mappingtxt
+from metspack.checking.archives import forms, lobsearch
 from metspack.checking.archives.cells import Cells, Routes
 from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
 from metspack.checking.archives.lobsearch import Finder, Proof
@@ -361,7 +361,7 @@ class _ArchiveCheck:
         self._budgets = budgets
         self._name = shown(form.path)
         self._whole = whole
-        self._mapping = mappingtxt.Mapping()
+        self._mapping = lobsearch.Mapping()
         self._wrapping = ""
         self._reported: set[str] = set()
         self._odd: list[SchemaFault] = []
@@ -386,7 +386,9 @@ class _ArchiveCheck:
             return
         if not self._form.is_unpacked and ARCHIVE_BYTES.fullmatch(self._path) is None:
             yield Code.ARCHIVE_NAME.at(self._name)
-        yield from mappingtxt.read(self._catalogue, self._places, self._files, self._path, self._mapping)
+        yield from lobsearch.read_mapping(
+            self._catalogue, self._places, self._files, self._path, self._mapping
+        )
         with closing(container):
             entries = self._unwrapped(container)
             metadata = yield from self._metadata(entries)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from metspack import safexml
-from metspack.checking.mets.grammar import CSIP, SIP
+from metspack.checking.mets.schema import CSIP, SIP
 from metspack.mets.reader import METS, XLINK
 
 Attributes = dict[str, str]

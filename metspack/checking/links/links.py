@@ -12,9 +12,8 @@ from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, folder_of, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
-from metspack.checking.links.mounting import SAME, Mounting, MountOutcome, Wanted
+from metspack.checking.links.mounting import SAME, Mounting, MountOutcome, Upward, Wanted
 from metspack.checking.links.roots import Roots
-from metspack.checking.links.upward import Upward
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking

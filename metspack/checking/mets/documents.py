@@ -13,7 +13,7 @@ from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
 from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, shown
 from metspack.checking.codes import Code
-from metspack.checking.mets import grammar, schema
+from metspack.checking.mets import schema
 from metspack.checking.mets.references import References
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
@@ -167,7 +167,7 @@ class DocumentReader:
         self._mets = mets
         self._path = path
         self._looking = looking
-        self._grammar = looking.grammar or grammar.own()
+        self._grammar = looking.grammar or schema.own()
         self._name = shown(path)
         self._batch = Batch(catalogue)
         self._pointers = Pointers(catalogue, mets)

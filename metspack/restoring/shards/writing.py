@@ -21,7 +21,7 @@ from metspack.packages.cells import cells, meant, opened_archive
 from metspack.packages.files import open_part
 from metspack.packages.lobs import Disagreement, HeldLob, HeldPart
 from metspack.packages.package import Package
-from metspack.restoring.lobfile import listed
+from metspack.restoring.joining import listed
 from metspack.sizes import counted
 
 _NOT_HELD = """
@@ -171,7 +171,7 @@ def shards(package: Package, lob: str | None = None, *, base: str = "") -> Itera
     """Yield the shards of all LOBs of a package, or of one, in the order of the archive.
 
     File URLs are relative to the package's folder; ``base`` is put before them as it is. Raises
-    ``SourceError`` as ``lobfile.found`` and ``Package.lobs`` do, for a LOB that stayed in the archive, and
+    ``SourceError`` as ``joining.found`` and ``Package.lobs`` do, for a LOB that stayed in the archive, and
     where METS documents, or METS and files, do not agree (``relations``).
     """
     meant = None if lob is None else held(package, lob)

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from metspack.checking import Code, Level, check, explained
 from metspack.checking import inventory as checking_walking
 from metspack.checking.archives.forms import Entries
-from metspack.checking.archives.lobsearch import Finder, LobFiles, Lost
-from metspack.checking.archives.mappingtxt import Mapping
+from metspack.checking.archives.lobsearch import Finder, LobFiles, Lost, Mapping
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.opening import CheckedTree

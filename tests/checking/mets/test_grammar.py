@@ -12,8 +12,8 @@ import xmlschema
 from lxml import etree
 
 from metspack import safexml
-from metspack.checking.mets import grammar as grammars
-from metspack.checking.mets.grammar import Grammar
+from metspack.checking.mets import schema as grammars
+from metspack.checking.mets.schema import Grammar
 from metspack.errors import ConfigError
 from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
 from tests.checking import grammar_corpus as corpus

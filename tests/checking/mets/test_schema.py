@@ -13,8 +13,8 @@ import pytest
 from lxml import etree
 
 from metspack import safexml
-from metspack.checking.mets import grammar as grammars
 from metspack.checking.mets import references, schema
+from metspack.checking.mets import schema as grammars
 from metspack.checking.mets.schema import Validation, retold
 from metspack.errors import ConfigError
 from metspack.mets.reader import METS, XLINK
