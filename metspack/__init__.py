@@ -4,7 +4,7 @@
 each with its ``remedy``), ``report`` files what it found, ``Package`` walks through segments and LOBs, and
 ``open_lob`` and ``restore`` give LOBs back. The other functions are called as the commands of ``metspack``:
 ``plan``, ``add``, ``convert``, ``describe``, ``merge``, ``links``, ``diff``, ``inspect``, ``explain``,
-``list_lobs``, ``cat``, ``shards``, ``restore_siard``, ``roundtrip`` and ``status``.
+``list_lobs``, ``cat``, ``shards``, ``restore_siard``, ``roundtrip``, ``repair`` and ``status``.
 
 Functions print nothing. Paths are ``str`` or ``Path``. What cannot be done is a ``MetspackError``, with an
 ``id`` for programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         merge,
         open_lob,
         plan,
+        repair,
         report,
         restore,
         restore_siard,
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from metspack.reporting.linkgraph import LinkReport
     from metspack.resources import __version__
     from metspack.restoring.files import Restored, RestoreOptions
+    from metspack.restoring.repair import RemainingFile, Repaired, RepairedFile
     from metspack.restoring.roundtrip import RoundtripReport
     from metspack.restoring.shards.writing import Shard, ShardFile
     from metspack.restoring.siard import Into
@@ -134,6 +136,9 @@ __all__ = [
     "PlannedSegment",
     "Profile",
     "Progress",
+    "RemainingFile",
+    "Repaired",
+    "RepairedFile",
     "Reportable",
     "RestoreOptions",
     "Restored",
@@ -166,6 +171,7 @@ __all__ = [
     "merge",
     "open_lob",
     "plan",
+    "repair",
     "report",
     "restore",
     "restore_siard",
@@ -196,6 +202,7 @@ _HOMES = {
         "merge",
         "open_lob",
         "plan",
+        "repair",
         "report",
         "restore",
         "restore_siard",
@@ -247,6 +254,7 @@ _HOMES = {
     "reporting.linkgraph": ("LinkReport",),
     "resources": ("__version__",),
     "restoring.files": ("RestoreOptions", "Restored"),
+    "restoring.repair": ("RemainingFile", "Repaired", "RepairedFile"),
     "restoring.roundtrip": ("RoundtripReport",),
     "restoring.shards.writing": ("Shard", "ShardFile"),
     "restoring.siard": ("Into",),

@@ -22,7 +22,7 @@ from metspack.building.inplace import Described
 from metspack.building.options import BuildOptions, Built, PackageOptions
 from metspack.checking import explained
 from metspack.checking.diff import Comparison, DiffReport
-from metspack.checking.options import CheckOptions, Level
+from metspack.checking.options import CheckOptions, Level, sealed
 from metspack.containers.ipwriter import FORMS
 from metspack.errors import ConfigError, SourceError
 from metspack.files import writing
@@ -49,6 +49,7 @@ from metspack.reporting.inspection import InspectionReport
 from metspack.reporting.linkgraph import LinkReport
 from metspack.restoring import joining
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
+from metspack.restoring.repair import Repaired, repair_package
 from metspack.restoring.roundtrip import RoundtripReport, proven
 from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards
@@ -424,6 +425,34 @@ def roundtrip(
     proof = proven(package, progress, budgets, jobs)
     weakref.finalize(proof, package.close)
     return RoundtripReport(as_path(path), proof)
+
+
+def repair(
+    package: StrPath,
+    copies: StrPath | Sequence[StrPath],
+    *,
+    dry_run: bool = False,
+    seal: StrPath | None = None,
+    budgets: Budgets | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> Repaired:
+    """Replace missing and damaged files of a package by those of copies that METS and manifests prove.
+
+    ``copies`` are packages, packed or not, folders of restored LOBs, or the source; ``seal`` is the value of
+    the package's seal, or a file with it. With ``dry_run`` nothing is changed. ``ok`` of the result is False
+    when something remains missing or damaged. Raises ``SourceError``, ``ConfigError`` and ``TargetError``;
+    then the package is as it was.
+    """
+    return repair_package(
+        as_path(package),
+        as_paths(copies),
+        dry_run=dry_run,
+        seal=None if seal is None else sealed(os.fspath(seal)),
+        budgets=budgets,
+        jobs=jobs,
+        progress=progress,
+    )
 
 
 class Package:

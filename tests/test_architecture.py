@@ -96,6 +96,7 @@ LONG: Mapping[str, str] = {
     "metspack.packages.package": "what can be asked of an opened package",
     "metspack.packages.source": "a package as a source: cells paired with METS",
     "metspack.processes": "work done beside other work: worker processes, threads for large files",
+    "metspack.restoring.evidence": "one judgement: what is stated, what there is, which manifests are right",
     "metspack.restoring.siard": "one restore of an archive: LOBs inside or beside it, and its cells",
     "metspack.siard.edits": "every edit of metadata.xml and tables, of cells alone or in runs",
     "metspack.siard.schemas": "the facts of all versions' schemas: elements, their order, types of SQL",

@@ -424,11 +424,9 @@ class Checking(Iterator[Finding]):
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
         if not each.tree.is_packed and (stopped := journal.interrupted(each.root)) is not None:
-            between, found = stopped
-            if between.command == journal.ADD:
-                yield Code.ADDING.at(each.mets or PLAIN_METS, found=found, source=between.source)
+            yield _of_interrupted(each.mets or PLAIN_METS, *stopped)
+            if stopped[0].command in {journal.ADD, journal.REPAIR}:
                 return  # METS and manifests are old or new: either says of some files what is not so
-            yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=found)
         yield from _against_seal(places, each, looking)
         yield from inventory.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
@@ -578,6 +576,14 @@ def _of_copy(each: PackageToCheck, roots: Roots, first: dict[str, str]) -> Itera
         if other != each.shown:
             path = f"{each.shown}/{each.mets}"
             yield Code.PACKAGES_ALIKE.at(path, found=found.objid, other=other)
+
+
+def _of_interrupted(mets: str, between: journal.Recovery, found: str) -> Finding:
+    """Return the finding on a package that a transaction is changing, or was when it was interrupted."""
+    if between.command == journal.ADD:
+        return Code.ADDING.at(mets, found=found, source=between.source)
+    code = Code.REPAIRING if between.command == journal.REPAIR else Code.IN_BETWEEN
+    return code.at(mets, found=found)
 
 
 def _against_seal(places: CheckedTree, each: PackageToCheck, looking: Looking) -> Iterator[Finding]:

@@ -15,11 +15,11 @@ from metspack.resources import __version__
 
 _COMMANDS = (
     *("inspect", "plan", "build", "add", "check", "explain", "links", "diff", "convert", "merge"),
-    *("restore", "cat", "list", "shards", "roundtrip", "status", "sample", "config", "help"),
+    *("restore", "cat", "list", "shards", "roundtrip", "repair", "status", "sample", "config", "help"),
 )
 """The commands in the order of the help, each a module of its own but for the help itself."""
 
-_FOLLOWED = {"build", "add", "convert", "merge", "restore", "check", "roundtrip", "inspect"}
+_FOLLOWED = {"build", "add", "convert", "merge", "restore", "check", "roundtrip", "repair", "inspect"}
 """Commands that work long enough for somebody to follow their events."""
 
 _BARE, _SHORT = {"explain"}, {"sample", "status"}

@@ -23,6 +23,7 @@ from metspack.files import reading
 from metspack.resources import __version__
 
 ADD = "metspack add"
+REPAIR = "metspack repair"
 IN_PLACE = "metspack build --keep-segments --in-place"
 
 BEGUN = "begun"
@@ -188,6 +189,7 @@ def recovery(descriptor: int) -> Recovery | None:
 
 def _events(descriptor: int) -> Iterator[dict[str, Any]]:
     with reading.buffered(descriptor) as file:
+        file.seek(0)
         while line := file.readline(_LINE):
             if not line.endswith(b"\n"):
                 return

@@ -119,6 +119,7 @@ def test_commands_that_read_packages(metspack: Commands, built: Path, tmp_path: 
     valid(metspack, "restore", "restore", built, "-o", tmp_path / "lobs")
     valid(metspack, "restore", "restore", built, "-o", tmp_path / "x.siard", "--siard")
     valid(metspack, "roundtrip", "roundtrip", built)
+    valid(metspack, "repair", "repair", built, "--from", tmp_path / "lobs")
     valid(metspack, "links", "links", built)
     valid(metspack, "diff", "diff", built, built)
     copy = shutil.copytree(built, tmp_path / "copy")
@@ -129,6 +130,10 @@ def test_commands_that_read_packages(metspack: Commands, built: Path, tmp_path: 
     for words in ((), ("--bytes",)):
         assert valid(metspack, "diff", "diff", built, copy, *words, code=1)["differences"]
     valid(metspack, "links", "links", copy, code=1)
+    for words in (("--dry-run",), ()):
+        found = valid(metspack, "repair", "repair", copy, "--from", tmp_path / "lobs", *words, code=1)
+        assert found["repaired"]
+        assert found["remaining"]
     for name in ("list", "shards"):
         for package in (built, copy):
             for line in metspack(name, package, "--json").out.splitlines():

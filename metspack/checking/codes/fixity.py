@@ -9,6 +9,7 @@ from metspack.checking.codes.rule import (
     INDEX,
     INFO,
     REBUILD,
+    REPLACE,
     RESTORE,
     TO_CHILD,
     WARNING,
@@ -98,14 +99,14 @@ class FixityCodes:
         "the child METS's {algorithm} is {found}, {source} says {expected}; {others}",
         TO_CHILD,
         "The child METS was edited after the parent METS was written; everything it lists is in doubt.",
-        REBUILD,
+        REPLACE,
     )  # fmt: skip
     CHILD_SIZE_STALE = rule(
         "F012", ERROR, "Size of a child METS differs",
         "the child METS has {found} bytes, {source} says {expected}",
         TO_CHILD,
         "The child METS was edited after the parent METS was written; everything it lists is in doubt.",
-        REBUILD,
+        REPLACE,
     )  # fmt: skip
     LISTED_TWICE = rule(
         "F013", WARNING, "File listed twice",
@@ -133,14 +134,15 @@ class FixityCodes:
         "the package has no {expected}",
         _PACKAGE,
         "Only a manifest covers the parent METS, and only SHA-256 withstands deliberate manipulation.",
-        "Write the manifests (md5sum, sha256sum) from a package that has passed a check.",
+        "Restore it from another copy (metspack repair OUT --from COPY), or write the manifests (md5sum, "
+        "sha256sum) from a package that has passed a check.",
     )  # fmt: skip
     MANIFEST_LINE = rule(
         "F021", ERROR, "Malformed manifest line",
         "{found!r} is not a manifest line: {reason}",
         _PACKAGE,
         "The line proves nothing about any file.",
-        "Restore the manifest, or rewrite it from a package that has passed a check.",
+        REPLACE,
     )  # fmt: skip
     MANIFEST_FORM = rule(
         "F022", WARNING, "Manifest not in canonical form",
@@ -168,7 +170,7 @@ class FixityCodes:
         "the manifest's {algorithm} of {place!r} is {found}, {source} says {expected}",
         f"{_PACKAGE}; {_LOBS}",
         "One of the two was changed; only reading the file shows which (--level full).",
-        REBUILD,
+        REPLACE,
     )  # fmt: skip
     MANIFEST_DIGEST_DIFFERS = rule(
         "F026", ERROR, "Manifest's digest differs",

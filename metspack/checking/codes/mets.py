@@ -131,6 +131,13 @@ class MetsCodes:
         "Run the same metspack add again: it puts the rest in place without reading the archive again.",
     )  # fmt: skip
 
+    REPAIRING = rule(
+        "M018", ERROR, "Repair not finished",
+        "{found} beside the package shows that it is being repaired, or that its repair was interrupted",
+        "metspack repair",
+        "Some of the missing or damaged files have been replaced, others have not.",
+        "Run the same metspack repair again: it puts the rest in place without reading the copies again.",
+    )  # fmt: skip
     NOT_VALID = rule(
         "M020", ERROR, "Not valid METS",
         "{reason}",
