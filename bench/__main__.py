@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import results
-from bench.measuring import FailedError, Run, alternated, calls, counting, forget, measured
+from bench.measuring import FailedError, Run, Syncs, alternated, calls, counting, forget, measured, syncs
 from bench.rows import Figure, Row, Sample, chosen
 from bench.store import PAGE, Store, knows
 
@@ -78,9 +78,10 @@ class Bench:
             first, second = (partial(self._once, row, *part) for part in parts)
             runs = list(alternated(first, second, self._repetitions))
         counts = [self._called(row, *part) for part in parts]
+        waits = [self._synced(*part) for part in parts]
         return [
-            results.Side(sample=sample, runs=each, calls=count)
-            for sample, each, count in zip(samples, runs, counts, strict=True)
+            results.Side(sample=sample, runs=each, calls=count, syncs=wait)
+            for sample, each, count, wait in zip(samples, runs, counts, waits, strict=True)
         ]
 
     def _once(self, row: Row, line: str, sample: Sample, jobs: int, *, watched: bool) -> Run:
@@ -123,6 +124,15 @@ class Bench:
                 numbers.append(calls(command))
             self._calls[key] = (numbers[1] - numbers[0]) / (_COUNTED[1] - _COUNTED[0])
         return self._calls[key]
+
+    def _synced(self, line: str, sample: Sample, jobs: int) -> Syncs | None:
+        """Return the calls that wait for the disk, where there is one that is written to."""
+        if not (self._counting and self._cold and "{out}" in line):
+            return None
+        command = self._store.command(line, sample, jobs)
+        self._store.clear_out()
+        forget(self._store.inputs())
+        return syncs(command)
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:

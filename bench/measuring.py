@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _LOOK = 0.01
-_COLUMNS = re.compile(r"^-+ -+ -+ (-+) ", re.MULTILINE)
+_COLUMNS = re.compile(r"^-+ (-+) -+ (-+) ", re.MULTILINE)
+_SYNCS = "trace=fsync,fdatasync,syncfs,sync,msync,sync_file_range"
 
 
 class FailedError(Exception):
@@ -32,6 +33,18 @@ class Run:
     """The largest sum of the resident memory of all processes; what they share counts each time."""
     largest: int = 0
     """The largest resident memory of one process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Syncs:
+    """The calls of a run that wait for the disk: their number, and the seconds all processes spent in them.
+
+    ``wall`` are the seconds that this run took, which was traced.
+    """
+
+    calls: int
+    seconds: float
+    wall: float
 
 
 def environment() -> dict[str, str]:
@@ -119,21 +132,33 @@ def calls(command: Sequence[str]) -> int:
     """Return the number of system calls of a command and all processes that it begins."""
     with tempfile.NamedTemporaryFile() as file:
         measured(_traced(command, file.name))
-        return counted(Path(file.name).read_text())
+        return counted(Path(file.name).read_text())[0]
 
 
-def _traced(command: Sequence[str], summary: str) -> list[str]:
-    return ["strace", "-f", "-qq", "-c", "-o", summary, *command]
+def syncs(command: Sequence[str]) -> Syncs:
+    """Return the calls of a command and all processes that it begins which wait for the disk."""
+    with tempfile.NamedTemporaryFile() as file:
+        run = measured(_traced(command, file.name, "-w", "-e", _SYNCS))
+        summary = Path(file.name).read_text()
+    number, seconds = counted(summary) if summary.strip() else (0, 0.0)
+    return Syncs(calls=number, seconds=seconds, wall=run.wall)
 
 
-def counted(summary: str) -> int:
-    """Return the total of the summary that ``strace -c`` writes."""
-    column = _COLUMNS.search(summary)
+def _traced(command: Sequence[str], summary: str, *options: str) -> list[str]:
+    return ["strace", "-f", "-qq", "-c", *options, "-o", summary, *command]
+
+
+def counted(summary: str) -> tuple[int, float]:
+    """Return the totals of the summary that ``strace -c`` writes: calls, and seconds in them."""
+    columns = _COLUMNS.search(summary)
     lines = summary.splitlines()
-    if column is None or not lines[-1].endswith(" total"):
+    if columns is None or not lines[-1].endswith(" total"):
         raise FailedError("strace wrote no total")
-    first, end = (place - column.start() for place in column.span(1))
-    return int(lines[-1][first:end])
+    seconds, number = (
+        lines[-1][columns.start(each) - columns.start() : columns.end(each) - columns.start()]
+        for each in (1, 2)
+    )
+    return int(number), float(seconds)
 
 
 def forget(paths: Iterable[Path]) -> None:

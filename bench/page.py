@@ -39,6 +39,8 @@ _WORDS = """
   processes together: the largest sum of their resident memory, in which what they share counts each time.
 - **System calls per LOB** are counted with 1,000 and 2,000 LOBs, and the difference is divided by 1,000, so that the
   start of the program is no part of them.
+- **Calls that sync** are fsync, syncfs and the like in a run on disk, with the seconds that all processes together waited in
+  them, and how long that run took; it is a run of its own, in which strace looks at these calls alone.
 - **Time per LOB, start-up taken off**, is what a run takes longer than one of ten LOBs.
 """
 _NOT_COMPARABLE = """

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.measuring import Run
+from bench.measuring import Run, Syncs
 from bench.rows import Figure, Row, Sample
 from metspack.resources import __version__
 
 _HEADER = (
     "| row | measured | beside | ratio, least to most | target | wall, s | processor, s | memory, MB "
-    "| largest process, MB | system calls per LOB |\n"
-    "|---|---|---|---|---|---:|---:|---:|---:|---:|\n"
+    "| largest process, MB | system calls per LOB | calls that sync, s in them |\n"
+    "|---|---|---|---|---|---:|---:|---:|---:|---:|---:|\n"
 )
 
 
@@ -30,6 +30,7 @@ class Side:
     sample: Sample
     runs: Sequence[Run]
     calls: float | None = None
+    syncs: Syncs | None = None
 
     def values(self, figure: Figure) -> list[float]:
         """Return the figure of each run."""
@@ -44,6 +45,7 @@ class Side:
             **asdict(self.sample),
             "runs": [asdict(run) for run in self.runs],
             "calls_per_lob": self.calls,
+            "syncs": None if self.syncs is None else asdict(self.syncs),
         }
 
 
@@ -109,7 +111,7 @@ def table(rows: Iterable[dict[str, Any]]) -> str:
 def _cells(row: dict[str, Any]) -> list[str]:
     begun = [f"`{row['row']}`", row["title"], row["beside"]]
     if "left_out" in row:
-        return [*begun, f"left out: {row['left_out']}", _target(row), *[""] * 5]
+        return [*begun, f"left out: {row['left_out']}", _target(row), *[""] * 6]
     sides = row["contender"], row["reference"]
     runs = [side["runs"] for side in sides]
     ratio = f"{row['ratio']:.2f} ({row['least']:.2f} to {row['most']:.2f})"
@@ -125,7 +127,14 @@ def _cells(row: dict[str, Any]) -> list[str]:
         " / ".join(f"{max(run['memory'] for run in each) / 1e6:.0f}" for each in runs),
         " / ".join(f"{max(run['largest'] for run in each) / 1e6:.0f}" for each in runs),
         " / ".join("-" if each is None else f"{each:.1f}" for each in calls),
+        " / ".join(_sync_words(side.get("syncs")) for side in sides),
     ]
+
+
+def _sync_words(syncs: dict[str, Any] | None) -> str:
+    if syncs is None:
+        return "-"
+    return f"{syncs['calls']:,}: {syncs['seconds']:.2f} of {syncs['wall']:.2f}"
 
 
 def _target(row: dict[str, Any]) -> str:

@@ -247,7 +247,7 @@ class Staging(Partial):
 
     def _now(self) -> dict[str, Any]:
         # The time goes into no file of the package.
-        return {"pid": os.getpid(), "words": self._terms.command, "started": clock.now({})}
+        return {"pid": os.getpid(), "words": self._terms.command, "started": clock.ago(0)}
 
     def give_up(self) -> None:
         """Keep nothing, whatever ends the run."""

@@ -6,7 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
-from bench.measuring import FailedError, Run, alternated, calls, counted, counting, family, measured, resident
+from bench.measuring import (
+    FailedError,
+    Run,
+    alternated,
+    calls,
+    counted,
+    counting,
+    family,
+    measured,
+    resident,
+    syncs,
+)
 
 _SUMMARY = """% time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------
@@ -18,8 +29,8 @@ _SUMMARY = """% time     seconds  usecs/call     calls    errors syscall
 
 
 @pytest.mark.parametrize("errors", ["         7", "          "])
-def test_the_total_of_a_summary_is_read(errors: str) -> None:
-    assert counted(_SUMMARY.format(errors=errors)) == 300
+def test_the_totals_of_a_summary_are_read(errors: str) -> None:
+    assert counted(_SUMMARY.format(errors=errors)) == (300, 0.001)
 
 
 def test_a_summary_without_total_is_refused() -> None:
@@ -72,3 +83,12 @@ def test_system_calls_are_counted() -> None:
         calls([sys.executable, "-c", f"import os\nfor _ in range({n}): os.stat('/')"]) for n in (10, 510)
     )
     assert many - few == pytest.approx(500, abs=50)
+
+
+@pytest.mark.skipif(counting() is not None, reason=f"needs strace: {counting()}")
+def test_calls_that_wait_for_the_disk_are_counted_with_their_time() -> None:
+    script = "import os, tempfile\nwith tempfile.TemporaryFile() as file:\n for _ in range(7): os.fsync(file)"
+    found = syncs([sys.executable, "-c", script])
+    assert found.calls == 7
+    assert 0 <= found.seconds <= found.wall
+    assert syncs(["true"]).calls == 0

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bench import page, results
-from bench.measuring import Run
+from bench.measuring import Run, Syncs
 from bench.profiling import report
 from bench.results import Side
 from bench.rows import Figure, Row, Sample, chosen
@@ -14,9 +14,9 @@ from bench.rows import Figure, Row, Sample, chosen
 ROW = chosen("build-folder")[0]
 
 
-def side(*walls: float, lobs: int = 10, calls: float | None = None) -> Side:
+def side(*walls: float, lobs: int = 10, calls: float | None = None, syncs: Syncs | None = None) -> Side:
     runs = [Run(wall=wall, processor=wall, memory=2_000_000, largest=1_000_000) for wall in walls]
-    return Side(sample=Sample(lobs, 10), runs=runs, calls=calls)
+    return Side(sample=Sample(lobs, 10), runs=runs, calls=calls, syncs=syncs)
 
 
 def cells(row: Row, ours: Side, theirs: Side) -> list[str]:
@@ -31,7 +31,7 @@ def test_the_ratio_is_the_median_of_the_pairs() -> None:
 
 
 def test_a_row_of_the_table_has_both_sides() -> None:
-    shown = cells(ROW, side(3.0, calls=20.25), side(2.0))
+    shown = cells(ROW, side(3.0, calls=20.25, syncs=Syncs(calls=1_234, seconds=0.25, wall=3.5)), side(2.0))
     assert shown[3:] == [
         "1.50 (1.50 to 1.50)",
         "at most 1.5: met",
@@ -40,6 +40,7 @@ def test_a_row_of_the_table_has_both_sides() -> None:
         "2 / 2",
         "1 / 1",
         "20.2 / -",
+        "1,234: 0.25 of 3.50 / -",
     ]
 
 
