@@ -118,11 +118,15 @@ class _RestoreTally:
     unnamed: int = 0
     columns: set[Column] = field(default_factory=set)
 
-    def take_run(self, run: LobRun) -> None:
-        """Count LOBs that lie in files of their own."""
-        self.lobs += len(run)
-        self.columns.add(column_of(run.lob(0).place))
-        self.bytes += sum(run.sizes)
+    def take(self, found: LobRun | LobRef) -> None:
+        """Count a LOB, or LOBs that are alike."""
+        is_run = isinstance(found, LobRun)
+        number = len(found) if isinstance(found, LobRun) else 1
+        self.lobs += number
+        self.columns.add(column_of(found.place))
+        self.split += not is_run and len(found.extents) > 1
+        self.inside += number if found.entries else 0
+        self.bytes += found.bytes if isinstance(found, LobRun) else found.size
 
 
 def restore_files(
@@ -198,30 +202,32 @@ def _find_lobs(
 ) -> Iterator[LobRun | LobRef]:
     """Yield the LOBs to be restored; raises ``SourceError`` when a selected LOB is not found."""
     missing = set(source.selection.only)
-    for lob in _read_selected(source, progress, tally):
-        if isinstance(lob, LobRun):
-            tally.take_run(lob)
-            for number in range(len(lob)) if missing else ():
-                missing.difference_update(source.selection.met(lob.lob(number).place.id))
-            yield lob
-            continue
-        missing.difference_update(source.selection.met(lob.place.id))
-        if sharing.is_first(lob, ""):
-            tally.lobs += 1
-            tally.columns.add(column_of(lob.place))
-            tally.split += len(lob.extents) > 1
-            tally.inside += bool(lob.entries)
-            tally.bytes += lob.size
-            yield lob
+    for found in _read_selected(source, progress, tally):
+        for lob in _told_apart(found, missing):
+            if isinstance(lob, LobRef):
+                missing.difference_update(source.selection.met(lob.place.id))
+            # Without an archive no two LOBs that come together are one file.
+            is_apart = isinstance(lob, LobRun) and not isinstance(source, PackagedArchive)
+            for first in (lob,) if is_apart else sharing.firsts(lob, ""):
+                tally.take(first)
+                yield first
     for each in source.selection.only:
         if each in missing:
             raise _absent(source, each)
 
 
+def _told_apart(found: LobRun | LobRef, missing: set[str]) -> Iterator[LobRun | LobRef]:
+    """Yield LOBs one by one while some are looked for."""
+    if missing and isinstance(found, LobRun):
+        yield from found.lobs()
+    else:
+        yield found
+
+
 def _read_selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Iterator[LobRun | LobRef]:
     if isinstance(source, PackagedArchive):
         progress.stage("Reading tables", source.weight())
-        yield from source.lobs(read=progress.advance)
+        yield from source.lob_runs(read=progress.advance)
     else:
         yield from source.lob_runs()
     for lob in source.unnamed():
