@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from io import BufferedReader
 from typing import Any, Protocol, Self, TypeVar
@@ -59,6 +59,7 @@ from metspack.sizes import parsed_range
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import ACCEPTABLE
+from metspack.values import dataclass
 
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 

@@ -7,10 +7,11 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, Self
 
 from metspack.model import Digest
+from metspack.values import dataclass
 
 _HASHLIB_NAMES = {
     "MD5": "md5",

@@ -7,10 +7,12 @@ number in their folder, segments from 0 (recommendation 0.28 §5.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, unique
 from functools import total_ordering
 from typing import Any
+
+from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from metspack.errors import ConfigError
+from metspack.values import dataclass
 
 _RANGE = re.compile(r"([0-9]{0,18})-([0-9]{0,18})", re.ASCII)
 _HINT = "Write 2100-3599 (first and last byte, from 0), 2100- (to the end) or -500 (the last 500 bytes)."

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, unique
 from functools import partial
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote_to_bytes
 
 from metspack.errors import SourceError
+from metspack.values import dataclass
 
 
 class ReferenceRefused(SourceError):  # noqa: N818 -- a reference is refused, nothing has gone wrong

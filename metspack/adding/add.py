@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import SourceFacts
+from metspack.values import dataclass
 
 _FINDINGS = 20
 _OF_MANIFESTS = (Code.MANIFEST_MISSING.id, Code.MANIFEST_FORM.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from metspack import checking
@@ -12,6 +12,7 @@ from metspack.errors import TargetError
 from metspack.model import Budgets, Finding, Severity
 from metspack.progress import Progress
 from metspack.sizes import counted
+from metspack.values import dataclass
 
 _TOLD = {
     Code.CELL_WITH_BOTH.id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from metspack.building import options as building_options
@@ -24,6 +24,7 @@ from metspack.progress import Progress, Silent
 from metspack.resources import json_head
 from metspack.sources import opening
 from metspack.sources.archive import Archive
+from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from metspack.building import check_outcome, manifests, placing, segments
@@ -31,6 +31,7 @@ from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
 from metspack.sources.opening import SourceFacts
+from metspack.values import dataclass
 
 _FINDINGS = 20
 _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."

@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -40,6 +39,7 @@ from metspack.planning.assignment import Course
 from metspack.sizes import counted
 from metspack.sources.lobstream import what
 from metspack.uris import shown
+from metspack.values import dataclass
 
 NAMES = {algorithm: MANIFESTS[algorithm] for algorithm in MANIFEST_ALGORITHMS}
 """The manifests that are written, by their algorithms."""

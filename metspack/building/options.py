@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from metspack.siard import metadata, offsets, upgrade
 from metspack.sources import opening, pronom
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.opening import Source, SourceFacts
+from metspack.values import dataclass
 
 SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
 """The agent that every package names."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, repeat
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from metspack.processes import ThreadedHashers
 from metspack.sizes import counted
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
 from metspack.sources.pronom import Identifying
+from metspack.values import dataclass
 
 NOTHING_KNOWN = KnownDigests(values={})
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from metspack.mets.ids import ncname
 from metspack.model import FileExtent
 from metspack.siard import metadata
 from metspack.uris import ReferenceRefused, shown
+from metspack.values import dataclass
 
 _LISTED = 100
 _WHAT = "the files of the folder"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from metspack import uris
 from metspack.building.options import PackageOptions
@@ -29,6 +29,7 @@ from metspack.siard import entries
 from metspack.sources.archive import Archive, extension_of
 from metspack.sources.lobstream import OpenHoldings, Passage, what
 from metspack.sources.pronom import Identifying
+from metspack.values import dataclass
 
 _PUT = f"INSERT INTO file (segment, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"  # noqa: S608
 _WHAT = "the LOBs of the folder"

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 from metspack.sources.opening import Source
 from metspack.sources.pronom import Identifying
+from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from enum import Enum, unique
 from itertools import chain
 from pathlib import Path
@@ -23,6 +22,7 @@ from metspack.files import tempdb
 from metspack.mets.links import bare
 from metspack.model import Budgets
 from metspack.resources import json_head
+from metspack.values import dataclass
 
 _CACHE = 4000  # KiB
 _SCHEMA = """

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from metspack.checking.catalogue import LISTED_PATH, Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
 from metspack.files import tempdb
 from metspack.model import MOST_PLACES, Finding, FindingPlace, Severity
+from metspack.values import dataclass
 
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
 

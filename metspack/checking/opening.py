@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from metspack import uris
@@ -29,6 +29,7 @@ from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, MountedTree, NoTree, PackageTree, PackedTree, path_of
+from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, unique
 from fractions import Fraction
 from functools import total_ordering
@@ -28,6 +28,7 @@ from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
 from metspack.mets.packages import stem_of_pack
 from metspack.model import Budgets, Finding
+from metspack.values import dataclass
 
 SEED = 0
 """The seed where none is given."""

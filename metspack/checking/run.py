@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Protocol, Self
@@ -48,6 +48,7 @@ from metspack.mets.links import bare
 from metspack.mets.packages import is_read_again, stem_of_pack
 from metspack.mets.reader import Identity
 from metspack.model import Budgets, Finding, Severity
+from metspack.values import dataclass
 
 _OWN = "metspack"
 _LINKING = "LXM"

@@ -8,7 +8,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import groupby, islice, pairwise
 from operator import mul
@@ -48,6 +48,7 @@ from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
 from metspack.packages.files import FolderTree, PackedTree, names_of
 from metspack.packages.metsfiles import PlainRun, has_archive, may_lead, plain_files
+from metspack.values import dataclass
 
 MOST_FILES = 125_000
 """Files of a segment that is looked at in one go, whose names are held in memory."""

@@ -15,7 +15,7 @@ import sys
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, chain, groupby, islice, takewhile, zip_longest
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from metspack.mets.reader import Fact, Root
 from metspack.model import Budgets, Finding
 from metspack.packages.files import names_of
 from metspack.processes import Underway
+from metspack.values import dataclass
 
 FEW = 1 << 16
 """Bytes of a manifest below which there are too few files to look at them twice."""

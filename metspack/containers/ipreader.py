@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from metspack.containers.tarreader import Tar
 from metspack.containers.zipformat import STORED
@@ -14,6 +13,7 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch, is_gzip
 from metspack.model import Budgets, ZipExtent
+from metspack.values import dataclass
 
 ZIP, TAR, GZIP_TAR = (b".zip",), (b".tar",), (b".tar.gz", b".tgz")
 SUFFIXES = (*ZIP, *TAR, *GZIP_TAR)

@@ -11,13 +11,13 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from metspack.containers.zipformat import PLAIN
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.files.byteranges import Below, GzipMedium, Medium
 from metspack.model import Budgets, ZipExtent
+from metspack.values import dataclass
 
 _BLOCK = 512
 _LONGEST = 1 << 20  # a pax header or a GNU long name; no file system has longer names

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, repeat
 from operator import add, gt, lt
@@ -35,6 +34,7 @@ from metspack.containers.zipformat import (
 from metspack.errors import SourceError
 from metspack.files.byteranges import Medium
 from metspack.model import Budgets
+from metspack.values import dataclass
 
 _TAIL = END.size + MAX16
 _END_MAGIC = b"PK\x05\x06"

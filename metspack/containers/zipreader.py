@@ -12,7 +12,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
@@ -51,6 +50,7 @@ from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.reading import Closable
 from metspack.model import Budgets, ExtentColumns, LobRun, ZipExtent
+from metspack.values import dataclass
 
 inflating: Any
 """The module for deflate and CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""

@@ -9,7 +9,7 @@ import os
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, fields, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +17,7 @@ from typing import Any, Self
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.files.reading import Closable
+from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 from metspack.errors import SourceError, SourceNotFoundError, SourceUnfinishedError, TargetUnfinishedError
 from metspack.files import reading
 from metspack.resources import __version__
+from metspack.values import dataclass
 
 ADD = "metspack add"
 REPAIR = "metspack repair"

@@ -15,7 +15,6 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -25,6 +24,7 @@ from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.processes import ThreadedHashers
 from metspack.sizes import TextLength
+from metspack.values import dataclass
 
 CHUNK = 1 << 20
 """Bytes per read of a large file."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,6 +21,7 @@ from metspack.errors import SourceError, TargetError, TargetExistsError, TargetU
 from metspack.files import journal, reading, writing
 from metspack.files.journal import FolderChanges, Recovery
 from metspack.files.staging import Partial
+from metspack.values import dataclass
 
 _ALGORITHM = "SHA-256"
 _REPLACED = "work/replaced"

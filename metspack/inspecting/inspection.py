@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from metspack.inspecting import survey
 from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surveyed, SurveyedRun
@@ -19,6 +19,7 @@ from metspack.sizes import Histogram, counted
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
 from metspack.uris import are_plain, shown
+from metspack.values import dataclass
 
 LISTED = 20
 """Number of unresolved LOBs of a column whose errors are kept; all are counted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 from functools import lru_cache
 from typing import Generic, TypeVar
@@ -18,6 +18,7 @@ from metspack.sources.archive import Archive, Located, declared_type
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs, Source
 from metspack.uris import PLAIN, Kind, ReferenceRefused, parsed
+from metspack.values import dataclass
 
 _ELEMENT = re.compile(r"\.a[0-9]+")
 _NUMBER = re.compile(r"\[[0-9]+\]$")

@@ -10,7 +10,6 @@ import re
 from bisect import insort
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import Source
+from metspack.values import dataclass
 
 NAMED = 20
 """Number of files that are named; all are counted."""

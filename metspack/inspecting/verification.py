@@ -6,7 +6,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, unique
 from itertools import repeat
 from typing import Any
@@ -31,6 +31,7 @@ from metspack.processes import Moved
 from metspack.progress import Progress, Silent
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 from metspack.sources.opening import Source
+from metspack.values import dataclass
 
 _LOBS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 64_000_000

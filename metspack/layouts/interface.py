@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum, unique
 
 from metspack.errors import ConfigError
 from metspack.model import LobPlace, Part
+from metspack.values import dataclass
 
 _EXTENSION = re.compile(r"[A-Za-z0-9]{1,10}")
 _LIKE_A_PART = re.compile(r"[0-9]+|[zZ]")

@@ -6,7 +6,8 @@ Builder and checker read names by the same patterns; what gives LOBs their names
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from metspack.values import dataclass
 
 SIARD = ".siard"
 """The extension of an archive, in capital or small letters."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from metspack.errors import ConfigError
@@ -15,6 +15,7 @@ from metspack.layouts.interface import FolderStyle, safe_extension
 from metspack.layouts.names import ArchiveRoutes, LobRoute
 from metspack.model import LobRef, LobRun
 from metspack.sizes import counted
+from metspack.values import dataclass
 
 _OUTSIDE = ("2.0", "2.1", "2.2")
 _READ_BY_DBPTK = frozenset({"bin", "txt"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from metspack import sizes
@@ -19,6 +19,7 @@ from metspack.locations import Convention
 from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Made
 from metspack.locations.statement import Levels, LocationError, Place, cell_reference, is_content, local_texts
 from metspack.uris import Kind, ReferenceRefused, Repair
+from metspack.values import dataclass
 
 __all__ = [
     "Candidate",

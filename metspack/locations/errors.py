@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, overload
 
@@ -17,6 +16,7 @@ from metspack.locations.statement import LocationError
 from metspack.model import LobCell
 from metspack.siard.metadata import Table
 from metspack.uris import shown
+from metspack.values import dataclass
 
 _SHOWN = 6
 _TRIED = ". Tried: "

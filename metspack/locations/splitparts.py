@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from metspack.errors import SourceError
 from metspack.layouts import names
 from metspack.model import Extent
 from metspack.uris import shown
+from metspack.values import dataclass
 
 Names = tuple[str, ...]
 Look = Callable[[Names], Extent | None]

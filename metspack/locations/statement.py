@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, unique
 from functools import lru_cache, partial
 from typing import Any
 
 from metspack.errors import SourceError
 from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
+from metspack.values import dataclass
 
 
 @unique

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ from metspack.packages.lobs import StatedFixity
 from metspack.packages.metsfiles import format_in
 from metspack.processes import ThreadedHashers
 from metspack.uris import shown
+from metspack.values import dataclass
 
 _EXAMPLES = 3
 _KEEPING = "the files of the containers"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import groupby, repeat
 from pathlib import Path
 from typing import Self
@@ -26,6 +25,7 @@ from metspack.packages.lobs import StatedFixity, together
 from metspack.packages.metsfiles import located
 from metspack.processes import ThreadedHashers
 from metspack.uris import shown
+from metspack.values import dataclass
 
 _ANOTHER = "Get it from another copy; metspack check shows what else is wrong with it."
 

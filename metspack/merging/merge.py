@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -36,6 +36,7 @@ from metspack.processes import ThreadedHashers, Underway
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
+from metspack.values import dataclass
 
 _BYTES_AT_ONCE = 64_000_000  # for one process
 

@@ -14,12 +14,13 @@ import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache, partial
 
 from metspack import safexml
 from metspack.mets.reader import FILE, FPTR, METS, Fact, File, Fptr, Reader, read
 from metspack.model import Budgets
+from metspack.values import dataclass
 
 _FIRST_WINDOW = 1 << 13
 _LAST_WINDOW = 1 << 20

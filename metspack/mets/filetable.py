@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import reading, tempdb
 from metspack.model import Format
+from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,10 @@ Pure.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
+
+from metspack.values import dataclass
 
 SPLITLOB = "SPLITLOB"
 """The TYPE of the structMap that says in which children the parts of LOBs are."""

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from metspack.mets import (
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, are_same, bare
 from metspack.model import Budgets
+from metspack.values import dataclass
 
 _OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
 

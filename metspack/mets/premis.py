@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from metspack.digests import Hashers
 from metspack.mets import writer
 from metspack.mets.filetable import Placed, PlacedFile
 from metspack.model import Digest, Format
+from metspack.values import dataclass
 
 TEMPLATES = resources.template_folder() / "premis"
 

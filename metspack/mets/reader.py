@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from metspack import safexml
@@ -17,6 +17,7 @@ from metspack.errors import MetspackError
 from metspack.mets import is_top_mets_name
 from metspack.mets.links import Mptr
 from metspack.model import Budgets
+from metspack.values import dataclass
 
 METS = "http://www.loc.gov/METS/"
 XLINK = "http://www.w3.org/1999/xlink"

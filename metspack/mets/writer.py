@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import repeat
 from pathlib import Path
@@ -20,6 +19,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, writing
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun
 from metspack.processes import ThreadedHashers
+from metspack.values import dataclass
 
 _REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BUFFER = 1 << 16

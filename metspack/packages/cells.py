@@ -8,7 +8,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, repeat
 from pathlib import Path
@@ -32,6 +31,7 @@ from metspack.siard.metadata import Table
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, Grants
 from metspack.uris import shown
+from metspack.values import dataclass
 
 _PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c.+)\.r([0-9]{1,18})", re.ASCII)
 _UNLISTED = "A METS of the package should list it; metspack check shows what else is wrong."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from metspack import safexml
@@ -13,6 +12,7 @@ from metspack.model import Format, Recorded
 from metspack.packages.lobs import HeldLob
 from metspack.packages.metsfiles import pronom
 from metspack.packages.package import Package
+from metspack.values import dataclass
 
 PREMIS = ("metadata", "preservation", "premis.xml")
 """The path of the PREMIS document in a package or in a representation."""

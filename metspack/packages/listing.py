@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, islice
 
 from metspack.digests import MANIFESTS, OCTETS
@@ -22,6 +22,7 @@ from metspack.siard import tables
 from metspack.siard.metadata import Table
 from metspack.siard.tables import CellReader, RowValues, Tally
 from metspack.sources.archive import Archive, declared_type
+from metspack.values import dataclass
 
 _NO_CELL = "no cell of an archive names it"
 _LINE = re.compile(rb"([0-9A-Fa-f]+) [ *](.+)")  # of a manifest, as md5sum has it

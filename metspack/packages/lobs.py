@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeVar
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.model import LONGEST, Digest, Format, ZipExtent
 from metspack.sizes import counted
+from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

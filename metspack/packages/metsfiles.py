@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 
 from metspack import digests, uris
@@ -14,6 +13,7 @@ from metspack.mets.fastreader import Run
 from metspack.mets.links import Mptr
 from metspack.model import Digest, Format
 from metspack.siard import metadata
+from metspack.values import dataclass
 
 _METADATA = tuple(metadata.NAME.split("/"))
 _SIZE_DIGITS = 18

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, field, fields
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from metspack.sizes import counted
 from metspack.sources.archive import Archive, named
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
+from metspack.values import dataclass
 
 _AT_ONCE = 1_000
 _FEW = 8  # tasks for each process: so many end nearly at the same time

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +14,7 @@ from metspack.layouts import LAYOUTS
 from metspack.model import ClosedBy, Limits, PlannedSegment
 from metspack.planning.division import Division, Split
 from metspack.sizes import counted
+from metspack.values import dataclass
 
 _FORMAT = 1
 

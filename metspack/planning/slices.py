@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,6 +26,7 @@ from metspack.model import (
     RunShared,
     ZipExtent,
 )
+from metspack.values import dataclass
 
 Entry = tuple[LobRef, Part | None]
 """A LOB, or one part of it."""

@@ -6,7 +6,6 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from itertools import islice
 from json import loads
 from pathlib import Path
@@ -24,6 +23,7 @@ from metspack.progress import LateStage, Progress
 from metspack.reporting import facts, json, junit, linkgraph, text
 from metspack.reporting.model import Frame, Provenance, ReportFacts
 from metspack.reporting.store import FindingStore, ledger_of
+from metspack.values import dataclass
 
 Blocks = Callable[..., Iterator[str]]
 

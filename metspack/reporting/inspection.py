@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from metspack.inspecting import survey
@@ -17,6 +16,7 @@ from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
 from metspack.resources import json_head
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
+from metspack.values import dataclass
 
 
 def name(source: Source) -> str:

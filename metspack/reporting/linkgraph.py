@@ -9,13 +9,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.reporting.model import children, parents, printable, representations
 from metspack.resources import json_head
 from metspack.sizes import counted
+from metspack.values import dataclass
 
 HEADER = ("state", "parent", "child", "lies in", "codes")
 _COLOUR = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")

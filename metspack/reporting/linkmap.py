@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from rich.cells import cell_len
 
 from metspack.checking.links.graph import LinkState, Node
 from metspack.reporting.model import Relation, printable, word
 from metspack.sizes import counted
+from metspack.values import dataclass
 
 _BOX = 360
 _HEIGHT = 46

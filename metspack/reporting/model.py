@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from metspack.checking import CheckSummary, PackageResult, explained, told_as
@@ -15,6 +15,7 @@ from metspack.layouts.readers import Readership
 from metspack.model import Finding, Limits, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
+from metspack.values import dataclass
 
 _CODES = 3  # beside a state: the findings say all
 _WORDS = {

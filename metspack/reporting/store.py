@@ -7,7 +7,6 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from metspack.files import journal, reading, tempdb, writing
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import rank
 from metspack.uris import shown
+from metspack.values import dataclass
 
 _WHAT = "the findings"
 _BATCH = 1_000

@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, groupby, islice, product
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +30,7 @@ from metspack.packages.files import FolderTree
 from metspack.packages.metsfiles import LOB_ID, digest_of, located, size_of
 from metspack.progress import Progress
 from metspack.restoring.copies import ArchiveCopy, TreeCopy
+from metspack.values import dataclass
 
 NAMES = tuple(MANIFESTS[each] for each in MANIFEST_ALGORITHMS)
 """The names of the manifests, in the order of ``MANIFEST_ALGORITHMS``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from itertools import count, islice
 from pathlib import Path
@@ -35,6 +35,7 @@ from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent, begin_lobs
 from metspack.sizes import counted
 from metspack.sources.lobstream import Holdings, OpenHoldings
+from metspack.values import dataclass
 
 _PER_FILE = 1_000  # bytes that names and a line in each manifest take, generously
 _PER_COLUMN = 4  # folders of schema, table and column, and the list of what goes there

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from metspack.model import Budgets, Severity
 from metspack.progress import Progress, Silent
 from metspack.restoring.copies import ArchiveCopy, Copies, place_of
 from metspack.restoring.evidence import NAMES, FileEvidence
+from metspack.values import dataclass
 
 MISSING, DAMAGED = "missing", "damaged"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Self
@@ -24,6 +23,7 @@ from metspack.resources import json_head
 from metspack.restoring.joining import opened_part, part_blocks
 from metspack.restoring.shards.writing import unrelated
 from metspack.sources.archive import Archive
+from metspack.values import dataclass
 
 _BYTES_AT_ONCE = 100_000_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from metspack.siard import metadata, offsets
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.offsets import Element, Encoding, detected, tag_end
 from metspack.siard.tables import CellReader, Tally, pieces
+from metspack.values import dataclass
 
 # White space is XML's alone: read as Latin-1, a byte of a longer character can look like a no-break space.
 _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from metspack import digests
 from metspack.errors import SourceError
 from metspack.model import Digest
 from metspack.siard import offsets
 from metspack.siard.offsets import Element
+from metspack.values import dataclass
 
 NAME = "header/metadata.xml"
 """The entry that every SIARD archive has (SIARD 2.2 P_4.2-5)."""

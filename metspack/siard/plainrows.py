@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, compress
 from operator import add
@@ -20,6 +19,7 @@ from operator import add
 from metspack.digests import OCTETS
 from metspack.safexml import LONGEST
 from metspack.siard.metadata import Column
+from metspack.values import dataclass
 
 BYTE_BY_BYTE = "latin-1"
 """The codec by which every byte is one character."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from metspack import safexml
+from metspack.values import dataclass
 
 # --- The SQL types that SIARD 2.2 has, their notations, and their types in the schema of a table -----------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from metspack.siard.metadata import Column, Table, unescaped
 from metspack.siard.offsets import detected
 from metspack.siard.plainrows import BYTE_BY_BYTE, Attributes, PlainRows, RowsTaken
 from metspack.uris import shown
+from metspack.values import dataclass
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
 _LENGTH = re.compile(r"[0-9]{1,18}")

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from metspack import digests
 from metspack.errors import SourceError
@@ -19,6 +19,7 @@ from metspack.siard.edits import Edit, MetadataDocument, edited, tag_attributes,
 from metspack.siard.metadata import unescaped
 from metspack.siard.offsets import Element, Encoding, detected
 from metspack.sizes import counted
+from metspack.values import dataclass
 
 SOURCE, TARGET = "1.0", "2.2"
 """The versions that an archive is upgraded from and to."""

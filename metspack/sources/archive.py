@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -47,6 +47,7 @@ from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.lobstream import MISSING_TABLE, Holdings
 from metspack.uris import Repair
+from metspack.values import dataclass
 
 _ELEMENT = re.compile("a[0-9]+")
 _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,10})$")
@@ -120,7 +121,7 @@ class Archive(Closable):
         self,
         path: Path,
         budgets: Budgets | None = None,
-        grants: Grants = Grants(),
+        grants: Grants | None = None,
         at: Stretch | None = None,
     ) -> None:
         self.path = path
@@ -153,7 +154,7 @@ class Archive(Closable):
                 for table in self.metadata.tables
                 for kind in ("xml", "xsd")
             )
-            self.resolver = self._resolver(opened, grants)
+            self.resolver = self._resolver(opened, grants or Grants())
         except BaseException:
             self.tree.close()
             raise

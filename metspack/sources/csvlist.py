@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +15,7 @@ from metspack.locations.grantedroots import Granted, Obstacle, Spot
 from metspack.model import LobPlace, LobRef, LobRun
 from metspack.sources.lobfolder import NAMED, Finds, Placed
 from metspack.uris import shown
+from metspack.values import dataclass
 
 COLUMNS = ("schema", "table", "column", "row", "path")
 """The names in the header line, in any order and letter case; other columns are ignored."""

@@ -13,7 +13,6 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice, pairwise, repeat
 from operator import itemgetter
@@ -28,6 +27,7 @@ from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.model import LONGEST, SMALL, FileExtent, LobCell, LobPlace, LobRef, LobRun, RunShared
 from metspack.uris import shown
+from metspack.values import dataclass
 
 NAMED = 20
 """The number of a source's faults that are named; all are counted."""

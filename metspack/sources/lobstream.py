@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from metspack.siard import entries
 from metspack.sizes import TextLength
 from metspack.sources.pronom import Identifying
 from metspack.uris import shown
+from metspack.values import dataclass
 
 _OPEN = 8
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from metspack import mediatypes
 from metspack.errors import ConfigError
 from metspack.files import writing
 from metspack.model import Format
+from metspack.values import dataclass
 
 WHOLE = 1 << 24
 """The largest LOB that is examined whole; of a larger one, this many of its first bytes."""

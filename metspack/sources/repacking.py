@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Protocol
 
@@ -24,6 +23,7 @@ from metspack.model import FileExtent
 from metspack.siard.entries import AnyTree
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
+from metspack.values import dataclass
 
 _TABLE = "CREATE TABLE name (name TEXT PRIMARY KEY) WITHOUT ROWID"
 _OF_SOME = "SELECT name FROM json_each(?) AS given JOIN name ON name.name = given.value"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import CellRun, Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
 from metspack.sizes import counted
+from metspack.values import dataclass
 
 _PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""

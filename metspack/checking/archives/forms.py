@@ -6,7 +6,6 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from metspack.model import Budgets, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import metadata
 from metspack.siard.entries import ArchiveEntries
+from metspack.values import dataclass
 
 _LISTED = """
 SELECT DISTINCT s.path FROM siard s

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, groupby, takewhile
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from metspack.mets import REPRESENTATIONS_FOLDER, links
 from metspack.model import LONGEST, Digest
 from metspack.packages.files import path_of
 from metspack.uris import ReferenceRefused
+from metspack.values import dataclass
 
 _ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND lower(CAST(substr(path, -6) AS TEXT)) = ?"
 _FOLDERS_KEPT = 64

@@ -7,11 +7,12 @@ document calls them. Memory is flat; the content of ``xmlData`` and ``binData`` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from metspack import safexml
 from metspack.checking.mets.schema import CSIP, SIP
 from metspack.mets.reader import METS, XLINK
+from metspack.values import dataclass
 
 Attributes = dict[str, str]
 Start = Callable[[Attributes, int], None]

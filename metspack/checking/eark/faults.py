@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 
@@ -15,6 +15,7 @@ from metspack.checking.eark import csip, siard, sip
 from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version
 from metspack.files import reading
 from metspack.model import Finding
+from metspack.values import dataclass
 
 REQUIREMENTS: dict[Standard, tuple[Requirement, ...]] = {
     Standard.CSIP: csip.REQUIREMENTS,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.eark.document import REPRESENTATIONS, Outline
 from metspack.checking.eark.faults import Faults, none_but, quoted
 from metspack.checking.eark.requirements import USES, Need, Version
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
+from metspack.values import dataclass
 
 _FIRST = "SELECT path, kind FROM disk WHERE path > ? AND path < ? ORDER BY path LIMIT 1"
 _NOT_REFERRED = """

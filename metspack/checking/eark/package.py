@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from metspack import mediatypes, safexml, uris
 from metspack.checking import grouping
@@ -34,6 +34,7 @@ from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
 from metspack.siard import metadata
+from metspack.values import dataclass
 
 _STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
 _INVALID = re.compile(

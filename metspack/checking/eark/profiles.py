@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 
 from metspack.checking.eark import siard, sip
 from metspack.checking.eark.document import Attributes, Elements, Outline, ReadingDone
 from metspack.checking.eark.faults import Faults, quoted
 from metspack.checking.eark.requirements import Standard, Version
+from metspack.values import dataclass
 
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
 _VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)

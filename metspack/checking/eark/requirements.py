@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, unique
 from functools import cached_property
+
+from metspack.values import dataclass
 
 
 @unique

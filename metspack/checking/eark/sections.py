@@ -6,7 +6,7 @@ A file takes no memory.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from metspack import uris
 from metspack.checking.eark import siard
@@ -33,6 +33,7 @@ from metspack.checking.eark.requirements import (
     Version,
 )
 from metspack.checking.eark.sip import ONCE
+from metspack.values import dataclass
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}

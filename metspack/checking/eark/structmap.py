@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import unquote
 
 from metspack.checking.eark.document import (
@@ -20,6 +20,7 @@ from metspack.checking.eark.document import (
 from metspack.checking.eark.faults import Demands, Faults, none_but, quoted
 from metspack.checking.eark.requirements import Version
 from metspack.mets import REPRESENTATIONS_FOLDER
+from metspack.values import dataclass
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _METADATA = "Metadata"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, chain, groupby, repeat, takewhile
 from operator import itemgetter
 
@@ -34,6 +34,7 @@ from metspack.files.reading import (
     hash_blocks,
 )
 from metspack.model import Digest, Finding
+from metspack.values import dataclass
 
 Progress = Callable[[int], None]
 

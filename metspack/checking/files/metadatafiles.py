@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate, islice, pairwise, takewhile
 from operator import itemgetter
 from typing import Protocol
@@ -25,6 +25,7 @@ from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
 from metspack.mets.reader import File
 from metspack.model import LONGEST, Digest, Finding
+from metspack.values import dataclass
 
 _PREMIS, _DC = "PREMIS", "DC"
 _BY_NAMESPACE: Mapping[str, str] = {

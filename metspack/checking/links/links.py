@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from metspack import uris
@@ -22,6 +21,7 @@ from metspack.containers.ipreader import unpacked_name
 from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name, is_of_representation, package_of
 from metspack.mets.links import By, bare
 from metspack.model import Finding
+from metspack.values import dataclass
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from metspack import uris
 from metspack.checking import inventory
@@ -19,6 +18,7 @@ from metspack.mets import is_mets_name
 from metspack.mets.links import By, bare
 from metspack.mets.packages import folder_of_objid
 from metspack.model import Finding
+from metspack.values import dataclass
 
 SAME = "the same package under another name"
 """How a child is like the one that is found where nobody looks for it."""

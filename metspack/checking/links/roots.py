@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from metspack.mets.links import By, Mptr, bare
 from metspack.mets.packages import is_read_again
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
+from metspack.values import dataclass
 
 _SCHEMA = """
 PRAGMA cache_size = -2000;

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from metspack.checking.catalogue import Catalogue, Row, shown
@@ -20,6 +19,7 @@ from metspack.errors import MetspackError
 from metspack.mets.links import By, bare
 from metspack.mets.packages import folder_of_objid
 from metspack.model import Finding
+from metspack.values import dataclass
 
 _CALLED = """
 SELECT id, path, folder, parent, called, key, objid, line, found FROM mets

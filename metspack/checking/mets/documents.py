@@ -6,7 +6,7 @@ import errno
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count, repeat
 
 from metspack import digests, safexml, uris
@@ -28,6 +28,7 @@ from metspack.mets.packages import SOURCE, note
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import ARCHIVES, has_archive, may_lead, plain_files, split_lob
 from metspack.uris import Repair
+from metspack.values import dataclass
 
 _PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
 _WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from sqlite3 import Connection
 
@@ -18,6 +17,7 @@ from metspack.files import tempdb
 from metspack.mets.reader import METS, XLINK
 from metspack.model import Finding
 from metspack.uris import CHARACTERS, URN
+from metspack.values import dataclass
 
 _METADATA = frozenset({"techMD", "rightsMD", "sourceMD", "digiprovMD", "amdSec"})
 

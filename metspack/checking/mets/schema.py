@@ -12,7 +12,6 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
 from itertools import chain
@@ -29,6 +28,7 @@ from metspack.mets import reader
 from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
 from metspack.model import Budgets, Finding
 from metspack.uris import WHITE_SPACE
+from metspack.values import dataclass
 
 CSIP = "https://DILCIS.eu/XML/METS/CSIPExtensionMETS"
 SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +18,7 @@ from metspack.errors import ConfigError, Interrupted
 from metspack.mets import links
 from metspack.model import Budgets, Finding, Limits, Severity
 from metspack.sizes import count, size
+from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

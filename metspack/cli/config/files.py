@@ -10,7 +10,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ import typer
 
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
+from metspack.values import dataclass
 
 FILE_NAME = "metspack.toml"
 EVERY = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ from metspack.cli.options.choices import Choice
 from metspack.cli.options.groups import Command, Group, refusal
 from metspack.errors import ConfigError
 from metspack.mets import dialects
+from metspack.values import dataclass
 
 _PREFIX = "METSPACK"
 _PANEL = groups.Heading("Configuration", rare=True)

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from metspack.cli.options.groups import Group, Heading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
 from metspack.model import Budgets, Limits
+from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from metspack.files.journal import StagingTerms

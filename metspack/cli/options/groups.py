@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, fields
 from inspect import Parameter
 from pathlib import Path
 from typing import Any, Self, TypeAlias, get_args, get_type_hints
@@ -18,6 +18,7 @@ from typer.models import OptionInfo
 
 from metspack.cli.options.choices import Choice
 from metspack.errors import ConfigError
+from metspack.values import dataclass
 
 _NUMBER = re.compile("[0-9]{1,18}")
 _OPTIONS = "Options"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ from metspack.errors import ConfigError
 from metspack.mets import dialects
 from metspack.model import Limits
 from metspack.planning.division import DEFAULT_PRESET, PRESETS
+from metspack.values import dataclass
 
 LIMITS = "Limits"
 _MIB = 1 << 20  # what DBPTK calls a megabyte

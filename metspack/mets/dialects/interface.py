@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
@@ -22,6 +21,7 @@ from metspack.mets.packages import noted
 from metspack.model import Format
 from metspack.siard.metadata import Metadata
 from metspack.sources.pronom import Registry
+from metspack.values import dataclass
 
 HREF_STYLES = ("relative", "file-uri")
 """How METS files name files; the first is the one to take when nothing else is asked for."""

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -24,6 +24,7 @@ from metspack import safexml, uris
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking
 from metspack.restoring.shards.writing import UNIT
+from metspack.values import dataclass
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 _FILES = "Only regular files are read, through folders and no link."

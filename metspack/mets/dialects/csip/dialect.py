@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -38,6 +38,7 @@ from metspack.mets.dialects.interface import (
     SegmentWords,
 )
 from metspack.mets.filetable import PlacedFile, Placements
+from metspack.values import dataclass
 
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import safexml
@@ -26,6 +25,7 @@ from metspack.mets.premis import (
 )
 from metspack.siard.metadata import Metadata
 from metspack.sources.pronom import TAIL, WHOLE, Registry
+from metspack.values import dataclass
 
 PREMIS = "metadata/preservation/premis.xml"
 """The path of the preservation metadata of an IP and of a representation."""

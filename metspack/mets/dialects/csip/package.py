@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
@@ -55,6 +55,7 @@ from metspack.mets.filetable import Placed, PlacedFile, Placements
 from metspack.mets.packages import note
 from metspack.mets.premis import FileObject, Identifier, PremisWhole, Relationship
 from metspack.model import Digest
+from metspack.values import dataclass
 
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
 

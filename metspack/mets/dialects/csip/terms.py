@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from metspack import uris
 from metspack.errors import ConfigError
+from metspack.values import dataclass
 
 PROFILES = ("csip", "cits-siard", "sip")
 """Whose METS profile a package declares: they demand different values of the same attributes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -39,6 +38,7 @@ from metspack.mets.links import SPLITLOB
 from metspack.mets.packages import SOURCE
 from metspack.mets.writer import GrowingDocument
 from metspack.sources.pronom import Registry
+from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib
+import inspect
+import pickle
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Any, ClassVar
+
+import pytest
+
+import metspack
+from metspack import values
+from metspack.model import Limits
+
+
+def both(**words: bool) -> Iterator[Any]:
+    """Yield the same class as ours and as the standard library makes it."""
+    for make in (values.dataclass, dataclasses.dataclass):
+
+        class Base:
+            kind: ClassVar[str] = "kept"
+
+        class Value(Base):
+            one: int
+            two: str = "2"
+            three: list[int] = field(default_factory=list)
+            four: int = field(default=4, init=False)
+            five: int = field(default=5, compare=False, repr=False)
+
+            def __post_init__(self) -> None:
+                if self.one < 0:
+                    raise ValueError(self.one)
+
+        yield make(**words)(Value)
+
+
+WORDS = [
+    {"frozen": frozen, "slots": slots, "kw_only": kw_only}
+    for frozen in (False, True)
+    for slots in (False, True)
+    for kw_only in (False, True)
+]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_class_is_as_the_standard_library_makes_it(words: dict[str, bool]) -> None:
+    found = []
+    for kind in both(**words):
+        one, same, other = kind(one=1), kind(one=1, five=6), kind(one=1, two="3")
+        found.append(
+            (
+                inspect.signature(kind),
+                kind.__dataclass_params__.frozen,
+                [each.name for each in dataclasses.fields(kind)],
+                dataclasses.asdict(dataclasses.replace(one, two="4")),
+                repr(one).replace(kind.__qualname__, ""),
+                (one == same, one == other, one == 1, one != same),
+                vars(kind).get("__match_args__"),
+                hasattr(one, "__dict__"),
+                one.three is not same.three,
+                copy.copy(one) == one,
+                kind.__hash__ is None,
+            )
+        )
+        with pytest.raises(ValueError, match="-1"):
+            kind(one=-1)
+        with pytest.raises(TypeError):
+            kind()
+        with pytest.raises(TypeError):
+            kind(one=1, four=4)
+    assert found[0] == found[1]
+
+
+def test_what_is_frozen_cannot_be_changed_and_has_a_hash() -> None:
+    @values.dataclass(frozen=True, slots=True)
+    class Value:
+        one: int
+        two: str = ""
+
+    value = Value(1)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'one'"):
+        value.one = 2  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'one'"):
+        del value.one
+    assert len({Value(1), Value(1), Value(1, "2")}) == 2
+
+
+def test_a_class_below_another_has_the_fields_of_both() -> None:
+    @values.dataclass(frozen=True, slots=True, kw_only=True)
+    class Above:
+        one: int
+
+    @values.dataclass(frozen=True, slots=True, kw_only=True)
+    class Below(Above):
+        two: int = 2
+
+    class Beside(Below):
+        pass
+
+    assert Below(one=1) == Below(one=1, two=2) != Below(one=2)
+    assert Above(one=1) != Below(one=1)
+    assert (Beside(one=3).one, Beside(one=3).two) == (3, 2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Below(one=1).two = 3  # type: ignore[misc]
+
+
+def test_a_class_keeps_the_methods_that_it_has() -> None:
+    @values.dataclass(slots=True)
+    class Value:
+        one: int
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 7
+
+        def __repr__(self) -> str:
+            return "own"
+
+    assert Value(1) == Value(2)
+    assert hash(Value(1)) == 7
+    assert repr(Value(1)) == "own"
+
+
+def test_a_class_without_words_or_fields_is_one_too() -> None:
+    @values.dataclass
+    class Empty:
+        pass
+
+    assert Empty() == Empty()
+    assert repr(Empty()).endswith("Empty()")
+
+
+def test_a_value_is_pickled_before_and_after_another_was_made() -> None:
+    script = (
+        "import pickle, sys; from metspack.model import Limits; "
+        "assert pickle.load(sys.stdin.buffer) == Limits(files=3, bytes=7)"
+    )
+    data = pickle.dumps(Limits(files=3, bytes=7))
+    subprocess.run([sys.executable, "-c", script], input=data, check=True)
+
+
+def modules() -> Iterator[str]:
+    yield from (each.name for each in pkgutil.walk_packages(metspack.__path__, "metspack."))
+
+
+def test_every_class_of_the_program_has_the_signature_of_the_standard_library() -> None:
+    kinds = {
+        kind
+        for name in modules()
+        if not name.endswith("__main__")
+        for kind in vars(importlib.import_module(name)).values()
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind.__module__ == name
+    }
+    assert len(kinds) > 300
+    for kind in kinds:
+        fields = dataclasses.fields(kind)
+        body: dict[str, Any] = {each.name: each for each in fields}
+        body["__annotations__"] = {each.name: each.type for each in fields}
+        twin: Any = dataclasses.dataclass(type(kind.__name__, (), body | {"__module__": kind.__module__}))
+        assert inspect.signature(kind) == inspect.signature(twin), kind
