@@ -69,7 +69,6 @@ _MOST_NAMES = 1_000
 _MOST_PACKED = 25_000
 _FEW = 100  # files beside an archive, or pieces of it
 _LINES_AT_ONCE = 1_000
-_OWN = -1  # the number of the METS among files
 _LINE = 1 << 13  # bytes that hold a line of a manifest, as a path is no longer than 4,096
 _HEXADECIMAL = b"0123456789abcdef"
 _ZIP = b".zip"
@@ -472,17 +471,17 @@ class _SegmentReader:
 
     def _stretches(self, stated: StatedFiles) -> Iterator[ManifestStretch]:
         """Yield the lines of the files in each manifest, which are as we write them; keeps their digests."""
-        names = stated.names
+        names, own = stated.names, len(stated.names)  # the number of the METS, behind those of files
 
         def path(place: int) -> bytes:
-            return self._look.mets if place == _OWN else self._above + names[place]
+            return self._look.mets if place == own else self._above + names[place]
 
         places = sorted(range(len(names)), key=names.__getitem__)
         if self._survey is None:
-            places.insert(bisect_left(places, _METS, key=names.__getitem__), _OWN)
+            places.insert(bisect_left(places, _METS, key=names.__getitem__), own)
         for algorithm in self._look.manifests:
             octets = OCTETS[algorithm]
-            found = [b""] * len(places)  # in the order of METS, its own as the last
+            found = bytearray(octets * len(places))  # in the order of METS
             lengths = array("i")
             with reading.opening(self._look.root, (MANIFESTS[algorithm],)) as descriptor:
                 stop = start = _line_of(descriptor, path(places[0]), 2 * octets)
@@ -494,16 +493,13 @@ class _SegmentReader:
                     lines = b"".join(reading.chunks(descriptor, stop, stop + length))
                     values = _values(lines, ends, octets)
                     for place, at in zip(some, range(0, len(values), octets), strict=True):
-                        found[place] = values[at : at + octets]
+                        found[place * octets : (place + 1) * octets] = values[at : at + octets]
                     stop += length
-            own = b"".join(found[len(names) :])
-            values = b"".join(found[: len(names)])
+            values = bytes(found[: own * octets])
             if stated.digests.setdefault(algorithm, values) != values:
                 raise _OddError
             at = 0
-            for is_kept, group in groupby(
-                places, range(len(names) - len(self._kept), len(names)).__contains__
-            ):
+            for is_kept, group in groupby(places, range(own - len(self._kept), own).__contains__):
                 some = list(group)
                 stop = start + sum(lengths[at : at + len(some)])
                 if not is_kept:
@@ -514,8 +510,8 @@ class _SegmentReader:
                         lines=len(some),
                         first=path(some[0]),
                         last=path(some[-1]),
-                        mets=some.index(_OWN) if _OWN in some else -1,
-                        digest=own.hex() if _OWN in some else "",
+                        mets=some.index(own) if own in some else -1,
+                        digest=found[own * octets :].hex() if own in some else "",
                     )
                 start, at = stop, at + len(some)
 
