@@ -312,6 +312,7 @@ def restore(
 ) -> Restored:
     """Write the LOBs of the package at ``path`` as whole files into a new folder, each proven on the way.
 
+    What a stopped call left beside ``target`` the same call goes on with, unless ``restart`` removes it.
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
     """
     options = options or RestoreOptions()

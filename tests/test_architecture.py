@@ -77,6 +77,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.mets.schema": "one validation, quick for what is valid and close for what is not",
     "metspack.containers.zipdirectory": "one central directory: found, checked, read by runs and one by one",
     "metspack.containers.zipreader": "the checked reader of zip files: directory, entries, bytes",
+    "metspack.files.staging": "one target while it is made: begun, done stretch by stretch, published",
     "metspack.files.reading": "every way of opening, reading and hashing a file that follows no link",
     "metspack.files.writing": "every way of writing, linking and removing a file",
     "metspack.layouts.readers": "one table of readers, and all that follows from it",

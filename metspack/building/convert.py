@@ -6,7 +6,6 @@ the archive are proven by it while they are read; each LOB by its cell in any ca
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,10 +22,12 @@ from metspack.files.staging import check_target
 from metspack.layouts.names import is_archive
 from metspack.mets import is_mets_name, packages
 from metspack.model import Budgets
+from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
+from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
 
 _SEVERAL = (
@@ -67,7 +68,7 @@ def convert_package(
             named,
             progress,
             command="convert",
-            identity=_identity(source),
+            identity=packages_package.identity(source.package, opening.identity(source)),
             remarks=lambda: _words(source),
         )
 
@@ -154,12 +155,3 @@ def _words(source: Packaged) -> Iterator[str]:
     if left := source.unnamed_count():
         yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
     yield from source.remarks()
-
-
-def _identity(source: Packaged) -> str:
-    """Return what betrays another package, or a change of what says all of it: the METS of its parent."""
-    package = source.package
-    told = hashlib.sha256(source.metadata_document)
-    for block in package.index.document(package.mets):
-        told.update(block)
-    return f"{package.root.resolve()}, state {told.hexdigest()[:16]}"

@@ -334,10 +334,6 @@ _FILES = {"plan", "trust_checksums", "mapping"}
 
 def run_facts(command: str, options: PackageOptions, source: str) -> RunFacts:
     """Return what decides the bytes of a package, ``source`` being what betrays another source."""
-    facts = {"source": source}
-    for name, value in _told(options):
-        if (words := _words(name, value)) not in {"", "none"}:
-            facts[name.replace("_", "-")] = words
     # Links that stay would be names of the source's files that nobody asked for.
     is_linking = isinstance(options, BuildOptions) and options.link_mode is LinkMode.HARDLINK
     return RunFacts(
@@ -345,8 +341,14 @@ def run_facts(command: str, options: PackageOptions, source: str) -> RunFacts:
         created=options.created,
         is_dated=options.is_dated,
         can_go_on=not is_linking,
-        facts=facts,
+        facts={"source": source, **option_facts(options)},
     )
+
+
+def option_facts(options: Any) -> dict[str, str]:
+    """Return those options of a command on which bytes depend, as words by their names."""
+    told = ((name.replace("_", "-"), _words(name, value)) for name, value in _told(options))
+    return {name: words for name, words in told if words not in {"", "none"}}
 
 
 def _told(options: Any) -> Iterator[tuple[str, Any]]:

@@ -379,6 +379,14 @@ def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
         )
 
 
+def lob_paths(layout: Layout, found: LobRun | Entry) -> list[str]:
+    """Return the places in their segment of LOBs, or of a part of one."""
+    if isinstance(found, LobRun):
+        return layout.lob_paths(found.place, found.rows, found.shared.extension)
+    lob, part = found
+    return [layout.lob_path(lob.place, lob.extension) + ("" if part is None else layout.part_suffix(part))]
+
+
 def fragment(work: Path, number: int, algorithm: str) -> Path:
     """Return the path of a segment's lines of a manifest."""
     return work / f"manifest-{number}.{algorithm}"

@@ -13,7 +13,7 @@ from metspack.building.segments import SegmentDone
 from metspack.digests import Hashers
 from metspack.errors import TargetUnfinishedError
 from metspack.files import journal, reading, writing
-from metspack.files.staging import Partial, Staging
+from metspack.files.staging import Partial, Staging, keep_only
 from metspack.model import LobRun
 from metspack.planning import slices
 from metspack.planning.assignment import Course
@@ -107,9 +107,9 @@ class EarlierRun:
                 writing.remove(Path(each))
         if not is_planned:
             return
-        _clear(package, {*kept, *(own if parent == package else ())})
+        keep_only(package, {*kept, *(own if parent == package else ())})
         if parent != package and os.path.lexists(parent):
-            _clear(parent, own)
+            keep_only(parent, own)
 
     def save_plan(self, course: Course, source: Source, said: Mapping[str, Any]) -> None:
         """Record the plan, which is on disk then, and ``said``, what else came of planning."""
@@ -176,14 +176,3 @@ class EarlierRun:
 
 
 _DONE = {journal.SEGMENT, journal.STRETCH}
-
-
-def _clear(folder: Path, kept: set[str], below: str = "") -> None:
-    """Remove all below a folder but what lies at some paths."""
-    above = {path[:at] for path in kept for at, letter in enumerate(path) if letter == "/"}
-    for each in list(os.scandir(folder / below)):
-        path = f"{below}{each.name}"
-        if path in above:
-            _clear(folder, kept, f"{path}/")
-        elif path not in kept:
-            writing.remove(Path(each))

@@ -15,13 +15,12 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from metspack import processes
 from metspack.building import manifests, placing
 from metspack.building.placing import NOTHING_KNOWN, Placing
 from metspack.containers.ipwriter import Folder, Pack, Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
-from metspack.errors import TargetError
 from metspack.files import journal, reading, writing
+from metspack.files.staging import open_stretch
 from metspack.layouts import Layout
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import (
@@ -33,7 +32,7 @@ from metspack.mets.dialects.interface import (
     SplitPart,
 )
 from metspack.mets.filetable import PlacedFile, Placements
-from metspack.model import Format, LobRun
+from metspack.model import Format
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.sharedlobs import Sharing
@@ -292,10 +291,7 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     moved(sum(each.bytes for each in task.finished))
     if len(task.finished) == len(task.segments):
         return _placed(task, task.finished)
-    with writing.SyncedTogether(task.work) as disk:
-        disk.lock_shared()
-        if not processes.has_parent():  # another run may be at work there
-            raise TargetError("the process that this one worked for has ended")
+    with open_stretch(task.work) as disk:
         if task.clears:
             _clear(task)
         return _placed(task, (*task.finished, *_place_rest(task, moved, disk)))
@@ -377,7 +373,7 @@ def _clear(task: SegmentTask) -> None:
     if task.stretch != slices.WHOLE:
         writing.remove(placed_path(task.work, task.label))
         for each in slices.runs(slices.path(task.work, first.number), task.stretch):
-            for path in lob_paths(task.layout, each):
+            for path in placing.lob_paths(task.layout, each):
                 writing.remove(task.package / first.content / path)
         return
     for spot in task.segments[len(task.finished) :]:
@@ -390,14 +386,6 @@ def clear_segment(task: SegmentTask, spot: SegmentSpot) -> None:
         writing.remove(placing.fragment(task.work, spot.number, algorithm))
     writing.remove(task.work / f"pack-{spot.number}")
     writing.remove(task.package / (spot.ip if task.packing is None else task.packing.file(spot.ip)))
-
-
-def lob_paths(layout: Layout, found: LobRun | slices.Entry) -> list[str]:
-    """Return the places in their segment of LOBs, or of a part of one."""
-    if isinstance(found, LobRun):
-        return layout.lob_paths(found.place, found.rows, found.shared.extension)
-    lob, part = found
-    return [layout.lob_path(lob.place, lob.extension) + ("" if part is None else layout.part_suffix(part))]
 
 
 def _place_segment(

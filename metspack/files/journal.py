@@ -289,18 +289,24 @@ class RunFacts:
 
     ``command`` is its name; ``created`` the time that it writes, of the clock unless it ``is_dated``.
     ``facts`` are all others, each by the name that people know it by. Where a command ``can_go_on`` False, it
-    starts over by itself.
+    starts over by itself. It ``keeps_plan`` where what is to be done is not looked up again.
     """
 
     command: str
     created: str = ""
     is_dated: bool = False
     can_go_on: bool = True
+    keeps_plan: bool = True
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """Return them as an event has them."""
         return {**asdict(self), "facts": dict(self.facts), "version": __version__}
+
+    def starts_over(self, begun: Mapping[str, Any]) -> bool:
+        """Return whether a run that began so was one of a command that cannot go on, as this one cannot."""
+        is_other = begun.get("command") != self.command or begun.get("can_go_on")
+        return not self.can_go_on and not is_other
 
     def differences(self, begun: Mapping[str, Any]) -> Iterator[str]:
         """Yield in what they are not those that a run began with."""
@@ -361,6 +367,17 @@ class Status:
     started: str = ""
     resume: str = ""
 
+    @property
+    def units(self) -> str:
+        """What ``segments`` are: stretches of LOBs where a command makes none."""
+        return "segments" if self.command in _SEGMENTING else "stretches"
+
+    def kept(self) -> str:
+        """Return what of the run is kept, as words."""
+        of = "" if self.segments is None else f" of {self.segments:,}"
+        plan = "the plan, and " if self.command in _SEGMENTING else ""
+        return f"{plan}{self.segments_done:,}{of} {self.units}"
+
     def to_json(self) -> dict[str, Any]:
         """Return it as data for JSON."""
         partial = None if self.partial is None else str(self.partial)
@@ -375,13 +392,15 @@ class Status:
         yield f"{self.partial}: metspack {self.command}, {self.state}{who}"
         yield f"stage: {self.stage}"
         of = "" if self.segments is None else f" of {self.segments:,}"
-        yield f"segments: {self.segments_done:,}{of}"
+        yield f"{self.units}: {self.segments_done:,}{of}"
         of = "" if self.bytes is None else f" of {self.bytes:,}"
         rate = "" if self.rate is None else f", {self.rate / 1e6:.1f} MB/s"
         yield f"bytes: {self.bytes_done:,}{of}{rate}"
         if self.state == "stopped":
             yield f"to go on: {self.resume}"
 
+
+_SEGMENTING = {"build", "convert"}
 
 _STAGES = {
     BEGIN: "planning",

@@ -8,12 +8,13 @@ absent.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from metspack import clock
+from metspack import clock, processes
 from metspack.errors import (
     Interrupted,
     MetspackError,
@@ -22,7 +23,7 @@ from metspack.errors import (
     TargetExistsError,
     TargetUnfinishedError,
 )
-from metspack.files import journal, reading, tempdb, writing
+from metspack.files import journal, reading, tempdb, walking, writing
 from metspack.files.journal import USUAL, RunEvents, RunFacts, StagingTerms
 
 NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
@@ -149,6 +150,7 @@ class Staging(Partial):
         self.created = run.created
         self._terms = terms
         self._is_given_up = not run.can_go_on
+        self._idle = {journal.BEGIN, journal.RESUMED, *(() if run.keeps_plan else (journal.PLANNED,))}
         self._is_new = False
         with writing.explained(self.root):
             self._open()
@@ -221,7 +223,7 @@ class Staging(Partial):
         if not self._terms.restart:
             if found.damaged is not None:
                 raise journal.damaged(self.root, found.damaged)
-            if found.events and not run.can_go_on and found.events[0].get("command") == run.command:
+            if found.events and run.starts_over(found.events[0]):
                 found = RunEvents()
             if found.events and os.path.lexists(self.package) and os.path.lexists(self.work):
                 self._go_on(run, found)
@@ -263,8 +265,7 @@ class Staging(Partial):
             return
         self.journal.close()
         found = journal.status(self.root)
-        of = "" if found.segments is None else f" of {found.segments:,}"
-        kept = f"{self.root} keeps what is done: the plan, and {found.segments_done:,}{of} segments"
+        kept = f"{self.root} keeps what is done: {found.kept()}"
         how = f"To go on, {_again(self._terms.command)}; --restart starts over."
         if isinstance(error, Interrupted):
             error.kept, error.hint = kept, how
@@ -283,7 +284,7 @@ class Staging(Partial):
             events = journal.run_events(self.journal.descriptor).events
         except OSError:
             return True
-        return any(each.get("event") not in {journal.BEGIN, journal.RESUMED} for each in events)
+        return any(each.get("event") not in self._idle for each in events)
 
     def publish(self) -> None:
         """Make the package visible under the target's name, complete and on disk; remove the rest."""
@@ -372,4 +373,150 @@ def check_space(staging: Partial, *, files: int, bytes_: int) -> None:
         raise TargetError(
             f"not enough free space at {where}: needed {need:,} bytes, free {have:,}",
             hint="Free space there, or work on another disk.",
+        )
+
+
+# --- Stretches of work that a run finishes and records one by one, so that another run goes on ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StretchDone:
+    """A stretch that is finished: its number, the digest of what was to be done, its files and their bytes.
+
+    One of another digest is done anew. ``sizes`` are those of the files of notes that it left in the working
+    folder, in their order.
+    """
+
+    number: int
+    digest: str
+    files: int
+    bytes: int
+    sizes: tuple[int, ...]
+
+    def document(self) -> dict[str, Any]:
+        """Return the event that ``restored`` reads."""
+        return {"event": journal.SEGMENT, **asdict(self), "sizes": list(self.sizes)}
+
+    @classmethod
+    def restored(cls, document: Mapping[str, Any]) -> StretchDone:
+        """Return what ``document`` gave."""
+        names = ("number", "digest", "files", "bytes")
+        return cls(**{name: document[name] for name in names}, sizes=tuple(document["sizes"]))
+
+    def has_notes(self, paths: Iterable[Path]) -> bool:
+        """Return whether the files of notes are there, as long as they were."""
+        try:
+            return tuple(os.lstat(path).st_size for path in paths) == self.sizes
+        except OSError:
+            return False
+
+
+class FinishedStretches:
+    """The stretches that earlier runs on a target finished; none where there was no such run.
+
+    An event ``voids`` all that were recorded before it.
+    """
+
+    def __init__(self, staging: Staging, voids: str = "") -> None:
+        self._done: dict[int, StretchDone] = {}
+        for each in staging.events:
+            if each["event"] == voids:
+                self._done.clear()
+            elif each["event"] == journal.SEGMENT:
+                self._done[each["number"]] = StretchDone.restored(each)
+        self.clears = staging.is_resumed
+        self.journal = journal.journal_of(staging.root)
+        self.staging = staging
+
+    def prepare(
+        self, notes: Callable[[int], Iterable[Path]], package: Collection[str] = (), work: str = ""
+    ) -> None:
+        """Remove what an earlier run left besides stretches: they lie at some paths in the package.
+
+        ``notes`` returns the paths of the files of notes of a stretch; ``work`` is kept in that folder as
+        well. Raises ``TargetError``.
+        """
+        if self.clears:
+            names = {path.name for each in self for path in notes(each.number)}
+            keep_only(self.staging.package, package)
+            keep_only(self.staging.work, {*names, work})
+
+    def find(self, number: int) -> StretchDone | None:
+        """Return a stretch by its number, None unless it is finished."""
+        return self._done.get(number)
+
+    def void(self, event: str) -> None:
+        """Record an event by which nothing is finished any more."""
+        self.staging.journal.record(event=event)
+        self._done.clear()
+        self.clears = True
+
+    def __iter__(self) -> Iterator[StretchDone]:
+        return iter(self._done.values())
+
+    def record_plan(self, count: int | None, files: int, size: int) -> None:
+        """Record how many stretches there are in all, if that is known, with how many files and bytes."""
+        self.staging.journal.record(event=journal.PLANNED, segments=count, lobs=files, bytes=size)
+
+    def amounts(self) -> tuple[int, int]:
+        """Return the files of all, and their bytes: for these there need be no further space."""
+        return sum(each.files for each in self), sum(each.bytes for each in self)
+
+
+@contextmanager
+def open_stretch(work: Path) -> Iterator[writing.SyncedTogether]:
+    """Begin a stretch in a process of a run, whose working folder that is; it stays locked for the block.
+
+    What is written in the block may be put on disk together. Raises ``TargetError``.
+    """
+    with writing.SyncedTogether(work) as disk:
+        disk.lock_shared()
+        if not processes.has_parent():  # another run may be at work there
+            raise TargetError("the process that this one worked for has ended")
+        yield disk
+
+
+def record_stretch(
+    path: Path, number: int, digest: str, amounts: tuple[int, int], notes: Iterable[Path] = ()
+) -> None:
+    """Record in a run's journal that a stretch is finished, with its files and bytes, and its files of notes.
+
+    All that is on disk already. Raises ``TargetError``.
+    """
+    files, size = amounts
+    with writing.explained(path):
+        sizes = tuple(os.lstat(each).st_size for each in notes)
+    done = StretchDone(number=number, digest=digest, files=files, bytes=size, sizes=sizes)
+    writing.record_event(path, done.document())
+
+
+def are_there(folder: Path, paths: Sequence[str], sizes: Sequence[int]) -> bool:
+    """Return whether files of one folder are there, given by their paths below ``folder`` and sizes."""
+    names = [path.rpartition("/")[2] for path in paths]
+    try:
+        found = reading.statuses(folder, paths[0].split("/")[:-1], names)
+    except OSError:
+        return False
+    return [None if status is None else status[0] for status in found] == list(sizes)
+
+
+def keep_only(folder: Path, kept: Collection[str], below: str = "") -> None:
+    """Remove all below a folder but what lies at some paths; raises ``TargetError``."""
+    above = {path[:at] for path in kept for at, letter in enumerate(path) if letter == "/"}
+    for each in list(os.scandir(folder / below)):
+        path = f"{below}{each.name}"
+        if path in above:
+            keep_only(folder, kept, f"{path}/")
+        elif path not in kept:
+            writing.remove(Path(each))
+
+
+def check_count(folder: Path, files: int) -> None:
+    """Raise ``TargetUnfinishedError`` unless so many files are below a folder that runs filled one by one."""
+    with closing(walking.listings(folder, are_stamped=False)) as listings:
+        found = sum(len(each.files) for each in listings)
+    if found != files:
+        raise TargetUnfinishedError(
+            f"{folder} has {found:,} files, expected {files:,}: what it was made from was changed meanwhile",
+            hint="What that run had done cannot be relied on: --restart starts over.",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -453,6 +454,14 @@ def listed_id(package: Package, lob: str) -> str:
         return lob
     others = (each for each in package.archives if each != path)
     return place if all(map(package.index.prefix, others)) else lob
+
+
+def identity(package: Package, source: str) -> str:
+    """Return what betrays another package, or a change of it; ``source`` says that of its archive or LOBs."""
+    told = hashlib.sha256(source.encode(errors="surrogateescape"))
+    for block in package.index.document(package.mets):
+        told.update(block)
+    return f"{package.root.resolve()}, state {told.hexdigest()[:16]}"
 
 
 def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -16,17 +16,30 @@ from pathlib import Path
 
 from metspack import processes
 from metspack.building import manifests
-from metspack.building.placing import Placing, fragment, write_lines, write_manifest_fragments
+from metspack.building.options import option_facts
+from metspack.building.placing import Placing, fragment, lob_paths, write_lines, write_manifest_fragments
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS
 from metspack.errors import LobNotFoundError, MetspackError, SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
-from metspack.files.staging import Staging, check_space, check_target, stage
+from metspack.files.staging import (
+    FinishedStretches,
+    Staging,
+    StretchDone,
+    are_there,
+    check_count,
+    check_space,
+    check_target,
+    open_stretch,
+    record_stretch,
+    stage,
+)
 from metspack.layouts import lobseg
 from metspack.layouts.interface import FolderStyle
 from metspack.mets.filetable import Placements
 from metspack.model import LONGEST, Budgets, LobPlace, LobRef, LobRun
+from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import slices
@@ -34,6 +47,7 @@ from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent, begin_lobs
 from metspack.sizes import counted
+from metspack.sources import opening
 from metspack.sources.lobstream import Holdings, OpenHoldings
 from metspack.values import dataclass
 
@@ -74,6 +88,16 @@ class Restored:
     size: int | None = None
     sha256: str | None = None
     warnings: tuple[str, ...] = ()
+
+
+def restore_facts(form: str, source: Packaged, options: RestoreOptions) -> RunFacts:
+    """Return what decides the bytes that are restored, as ``form``."""
+    package = packages_package.identity(source.package, opening.identity(source))
+    return RunFacts(
+        command="restore",
+        keeps_plan=False,
+        facts={"package": package, "form": form, **option_facts(options)},
+    )
 
 
 def check_restored_space(staging: Staging, lobs: int, columns: int, size: int) -> None:
@@ -141,8 +165,8 @@ def restore_files(
 
     Every LOB is compared with the digests of its parts and of the whole in METS and with its cell's
     digest and length; LOBs that stayed in the archive are restored too. Cells that name one file get one,
-    named after the first of them, with ``only`` after the first of those asked for. Raises ``SourceError``
-    and ``TargetError``; after an error or an interruption nothing is left.
+    named after the first of them, with ``only`` after the first of those asked for. One that was stopped is
+    gone on with. Raises ``SourceError`` and ``TargetError``; then nothing is at the target.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
     check_target(target, path)
@@ -159,7 +183,7 @@ def _restore(
     with (
         packages_source.opened(path, options.budgets, options.only, archive=options.archive) as source,
         Sharing() as sharing,
-        stage(target, RunFacts(command="restore", can_go_on=False), terms) as staging,
+        stage(target, restore_facts("files", source, options), terms) as staging,
     ):
         tally = _RestoreTally()
         found = _RestoreSlices(source, staging, options, progress, tally)
@@ -173,10 +197,9 @@ def _restore(
             for _ in tasks:
                 pass
             raise
-        fragments = [
-            tuple(fragment(staging.work, number, each) for each in MANIFEST_ALGORITHMS) for number in placed
-        ]
-        _write_merged(fragments, staging.package)
+        if staging.is_resumed:
+            check_count(staging.package / _CONTENT, tally.lobs)
+        _write_merged([_fragment(staging.work, number) for number in placed], staging.package)
         source.check_unchanged()
         staging.publish()
         return Restored(
@@ -264,13 +287,21 @@ def _columns(source: Packaged, depth: int) -> dict[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RestoreTask:
-    """A slice of LOBs to be written into the package by one process; ``work`` holds the slice."""
+    """A slice of LOBs to be written into the package by one process; ``work`` holds the slice.
+
+    It is recorded in ``journal`` with the ``digest`` of the slice. ``finished`` is what an earlier run did of
+    it; with ``clears`` that run may have left some of it.
+    """
 
     number: int
+    digest: str
     holdings: Holdings
     package: Path
     work: Path
+    journal: Path
     accepted: frozenset[str]
+    finished: StretchDone | None
+    clears: bool
 
 
 class _RestoreSlices:
@@ -290,6 +321,9 @@ class _RestoreSlices:
         self._progress = progress
         self._tally = tally
         staging.keep_room()
+        self._earlier = FinishedStretches(staging)
+        self._earlier.prepare(lambda number: _fragment(staging.work, number), {_CONTENT})
+        self._room = self._earlier.amounts()
         self._is_over = False
         self._moved = 0
 
@@ -307,34 +341,38 @@ class _RestoreSlices:
         """
         tally, staging = self._tally, self._staging
         for number in count():
-            is_more = self._write_slice(number, lobs)
+            digest, is_more = self._write_slice(number, lobs)
             if is_more:
                 processes.prepare(_place, self._options.jobs, files=tally.lobs)
             if self._has_space():
                 yield _RestoreTask(
                     number=number,
+                    digest=digest,
                     holdings=self._source.holdings(),
                     package=staging.package,
                     work=staging.work,
+                    journal=self._earlier.journal,
                     accepted=self._options.accepted,
+                    finished=self._earlier.find(number),
+                    clears=self._earlier.clears,
                 )
             if not is_more:
                 break
         self._check_space()
-        staging.journal.record(event="planned", lobs=tally.lobs, bytes=tally.bytes)
+        self._earlier.record_plan(number + 1, tally.lobs, tally.bytes)
         begin_lobs(self._progress, "Restoring", tally.bytes, tally.lobs)
         self._is_over = True
 
-    def _write_slice(self, number: int, lobs: Iterator[LobRun | LobRef]) -> bool:
-        """Write the next LOBs into a slice; return whether there may be more."""
-        tally = self._tally
+    def _write_slice(self, number: int, lobs: Iterator[LobRun | LobRef]) -> tuple[str, bool]:
+        """Write the next LOBs into a slice; return its digest, and whether there may be more."""
+        tally, is_more = self._tally, False
         files, size = tally.lobs + _FILES_AT_ONCE, tally.bytes + _BYTES_AT_ONCE
         with slices.Slice(slices.path(self._staging.work, number)) as found:
             for each in lobs:
                 found.add_each(each)
-                if tally.lobs >= files or tally.bytes >= size:
-                    return True
-        return False
+                if is_more := tally.lobs >= files or tally.bytes >= size:
+                    break
+        return found.digest, is_more
 
     def _has_space(self) -> bool:
         """Return whether there is space for what was found so far; that there is not is told at the end."""
@@ -345,12 +383,54 @@ class _RestoreSlices:
         return True
 
     def _check_space(self) -> None:
-        tally = self._tally
-        check_restored_space(self._staging, tally.lobs, len(tally.columns), tally.bytes)
+        tally, (files, size) = self._tally, self._room
+        lobs, more = max(0, tally.lobs - files), max(0, tally.bytes - size)
+        check_restored_space(self._staging, lobs, len(tally.columns), more)
 
 
 def _place(task: _RestoreTask, moved: Callable[[int], None]) -> int:
-    """Write the LOBs of a slice, and their lines of the manifests; return the slice's number."""
+    """Write the LOBs of a slice, and their lines of the manifests; return the slice's number.
+
+    They are on disk before the slice is recorded.
+    """
+    if task.finished is not None and _is_done(task, task.finished):
+        moved(task.finished.bytes)
+        return task.number
+    with open_stretch(task.work) as disk:
+        if task.clears:
+            _clear(task)
+        files, size = _write_lobs(task, moved, is_synced=not disk.is_possible)
+        disk.sync(task.package / _CONTENT, task.work)
+        notes = _fragment(task.work, task.number)
+        record_stretch(task.journal, task.number, task.digest, (files, size), notes)
+    return task.number
+
+
+def _is_done(task: _RestoreTask, done: StretchDone) -> bool:
+    """Return whether what was recorded is this slice, and all of it is there, by name and size."""
+    if done.digest != task.digest or not done.has_notes(_fragment(task.work, task.number)):
+        return False
+    return all(
+        are_there(
+            task.package / _CONTENT,
+            lob_paths(_TREE, each),
+            each.sizes if isinstance(each, LobRun) else [each[0].size],
+        )
+        for each in slices.runs(slices.path(task.work, task.number))
+    )
+
+
+def _clear(task: _RestoreTask) -> None:
+    """Remove what an earlier run left of a slice."""
+    for each in _fragment(task.work, task.number):
+        writing.remove(each)
+    for found in slices.runs(slices.path(task.work, task.number)):
+        for path in lob_paths(_TREE, found):
+            writing.remove(task.package / _CONTENT / path)
+
+
+def _write_lobs(task: _RestoreTask, moved: Callable[[int], None], *, is_synced: bool) -> tuple[int, int]:
+    """Write the LOBs of a slice, and their lines of the manifests; return how many, and their bytes."""
     with closing(Placements()) as placements, OpenHoldings(task.holdings) as holdings:
         placing = Placing(
             holdings,
@@ -361,16 +441,21 @@ def _place(task: _RestoreTask, moved: Callable[[int], None]) -> int:
             ended=lambda _passage: None,
             joined=lambda _passage: None,
         )
-        with closing(Folder(task.package / _CONTENT, shared=True)) as folder:
+        with closing(Folder(task.package / _CONTENT, shared=True, is_synced=is_synced)) as folder:
             for placed in placing.place(slices.runs(slices.path(task.work, task.number)), folder):
                 placements.add(placed)
         holdings.check_unchanged()
         write_manifest_fragments(placements, f"{_CONTENT}/", task.work, task.number, {})
-    return task.number
+        return placements.count, placements.size
 
 
 _Fragment = tuple[Path, ...]
 """Files with the lines of both manifests, each sorted by path."""
+
+
+def _fragment(work: Path, number: int) -> _Fragment:
+    """Return the paths of a slice's lines of both manifests."""
+    return tuple(fragment(work, number, each) for each in MANIFEST_ALGORITHMS)
 
 
 def _write_merged(fragments: list[_Fragment], package: Path) -> None:

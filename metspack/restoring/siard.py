@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum, unique
 from functools import partial
 from itertools import chain, count
@@ -22,7 +22,7 @@ from metspack.containers.ipwriter import Folder
 from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError
-from metspack.files.journal import USUAL, RunFacts, StagingTerms
+from metspack.files.journal import PLANNED, USUAL, StagingTerms
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import lobseg, siard22
 from metspack.layouts.interface import FolderStyle, check_style, folder_use
@@ -36,7 +36,13 @@ from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent, begin_lobs
-from metspack.restoring.files import Restored, RestoreOptions, check_restored_space, write_manifests
+from metspack.restoring.files import (
+    Restored,
+    RestoreOptions,
+    check_restored_space,
+    restore_facts,
+    write_manifests,
+)
 from metspack.siard.edits import NewCell, NewCells
 from metspack.siard.entries import is_empty
 from metspack.siard.metadata import Table
@@ -115,7 +121,8 @@ def restore_archive(
             check_style(options.lob_folder_style, source.metadata.version)
         sharing = stack.enter_context(Sharing())
         departures = stack.enter_context(closing(Departures()))
-        staging = stack.enter_context(stage(target, RunFacts(command="restore", can_go_on=False), terms))
+        run = replace(restore_facts(f"archive, {into.value}", source, options), can_go_on=False)
+        staging = stack.enter_context(stage(target, run, terms))
         stack.enter_context(processes.keeping())
         work = _RestoreWork(source, sharing, departures, staging, progress, jobs=options.jobs)
         if into is Into.INSIDE and is_archive_name(target):
@@ -243,7 +250,7 @@ class _RestoreWork:
                     found.bytes += first.bytes
                 processes.prepare(rewriting.write_reserved, self.jobs, files=found.lobs)
         check_restored_space(self.staging, found.lobs, len(found.outside), found.bytes + self.source.size)
-        self.staging.journal.record(event="planned", lobs=found.lobs, bytes=found.bytes)
+        self.staging.journal.record(event=PLANNED, segments=1, lobs=found.lobs, bytes=found.bytes)
         self._prove_those_that_stay()
 
     def _prove_those_that_stay(self) -> None:

@@ -6,8 +6,6 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,11 +21,11 @@ from metspack.errors import Interrupted, TargetError, TargetExistsError, TargetU
 from metspack.files import journal, writing
 from metspack.files.journal import StagingTerms
 from metspack.planning import assignment, slices
+from tests.killing import calls_of, events, killed, partial_of, stop_after
 from tests.laws import spread
 from tests.trees import tree
 
 OPTIONS = BuildOptions(created="2026-05-01T12:00:00Z", limits=Limits(files=12, bytes=20_000))
-CALLS = ("write", "open", "mkdir", "rename", "unlink", "rmdir", "link", "ftruncate")
 FORMS = {
     "recommendation": OPTIONS,
     "csip": replace(OPTIONS, dialect="csip"),
@@ -38,80 +36,11 @@ FORMS = {
 }
 
 
-class Killing:
-    """Kills this process, as far as a test can, at one of its calls of the file system."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
-        self.count = 0
-        self._at = at
-        for name in CALLS:
-            monkeypatch.setattr(os, name, self._counting(getattr(os, name)))
-
-    def _counting(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*given: Any, **named: Any) -> Any:
-            self.count += 1
-            if self.count == self._at:
-                os._exit(9)
-            return call(*given, **named)
-
-        return counted
-
-
-def killed(work: Callable[[], object], at: int) -> bool:
-    """Do some work in a process that is killed at a call; return whether it came so far."""
-    child = os.fork()
-    if not child:
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            Killing(monkeypatch, at)
-            with suppress(BaseException):
-                work()
-                os._exit(0)
-        os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) in {0, 9}
-    return os.waitstatus_to_exitcode(status) == 9
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """Return the number of calls that some work makes."""
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        killing = Killing(monkeypatch, -1)
-        work()
-    return killing.count
-
-
-def partial_of(folder: Path) -> Path:
-    return folder / "out.partial"
-
-
-def events(folder: Path) -> list[dict[str, Any]]:
-    """Return the events in the journal of a stopped run."""
-    lines = journal.journal_of(partial_of(folder)).read_bytes().splitlines()
-    return [event for line in lines if (event := journal.unsealed(line)) is not None]
-
-
 @pytest.fixture
 def stopped(northwind_full: Path, tmp_path: Path) -> Path:
     """A folder with a build that was stopped when it had placed two segments."""
     stop_after(2, lambda: build.build(northwind_full, tmp_path / "out", OPTIONS))
     return tmp_path
-
-
-def stop_after(segments: int, work: Callable[[], object], how: Callable[[], NoReturn] | None = None) -> None:
-    """Do some work that is interrupted, or ends by an error, once so many segments are recorded."""
-    real, left = writing.record_event, [segments]
-
-    def recording(path: Path, event: Any) -> None:
-        real(path, event)
-        left[0] -= 1
-        if not left[0]:
-            if how is not None:
-                how()
-            raise Interrupted(15)
-
-    with pytest.MonkeyPatch.context() as monkeypatch, suppress(Interrupted, TargetError):
-        monkeypatch.setattr(writing, "record_event", recording)
-        work()
 
 
 @pytest.mark.parametrize("form", FORMS)

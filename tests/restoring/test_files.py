@@ -25,6 +25,7 @@ from metspack.building.inplace import describe_in_place
 from metspack.building.options import PackageOptions
 from metspack.containers.ipwriter import FORMS
 from metspack.errors import SourceError, TargetError
+from metspack.files.journal import status
 from metspack.files.staging import Partial
 from metspack.layouts import LAYOUTS
 from metspack.mets.dialects.interface import Software
@@ -439,6 +440,10 @@ def test_what_is_found_while_others_are_written_is_told_first(
     with pytest.raises((SourceError, TargetError)) as refusal:
         restore_files(tmp_path / "package", tmp_path / "files", RestoreOptions(jobs=jobs))
     assert (last.name if missing == "file" else f"not enough free {missing}") in refusal.value.message
+    if (kept := tmp_path / "files.partial").exists():  # what was written is of use once there is space
+        assert missing != "file"
+        assert status(kept).segments_done
+        shutil.rmtree(kept)
     assert names(tmp_path) == {"package"}
 
 
@@ -830,10 +835,13 @@ def test_a_temporary_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.Monke
     def full(*_arguments: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(restoring_files, "_write_merged", full)
-    with pytest.raises(TargetError, match="a temporary database failed"):
-        restore_files(root, tmp_path / "files")
-    assert names(tmp_path) == {"package"}
+    with monkeypatch.context() as patch:
+        patch.setattr(restoring_files, "_write_merged", full)
+        with pytest.raises(TargetError, match="a temporary database failed"):
+            restore_files(root, tmp_path / "files")
+    assert names(tmp_path) == {"package", "files.partial"}
+    restore_files(root, tmp_path / "files")
+    assert names(tmp_path) == {"package", "files"}
 
 
 def test_what_is_done_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
