@@ -6,12 +6,13 @@ the same pass; nothing is overwritten, and the IPs are only read.
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
-from functools import partial
-from itertools import groupby
+from dataclasses import astuple, replace
+from itertools import count, groupby
 from pathlib import Path
 
 from metspack import processes
@@ -22,12 +23,23 @@ from metspack.containers.ipreader import OpenPacks
 from metspack.containers.ipwriter import Folder
 from metspack.digests import OCTETS, Hashers, Seal, Sealed, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.files import writing
-from metspack.files.journal import USUAL, RunFacts, StagingTerms
-from metspack.files.staging import Staging, check_space, check_vacant, stage
+from metspack.files import journal, reading, writing
+from metspack.files.byteranges import Stamp
+from metspack.files.journal import USUAL, StagingTerms
+from metspack.files.staging import (
+    FinishedStretches,
+    StretchDone,
+    are_there,
+    check_count,
+    check_space,
+    check_vacant,
+    open_stretch,
+    record_stretch,
+    stage,
+)
 from metspack.merging.datafiles import DataFile, DataFiles, DataRun, DataTables, DoubtfulError, Wholes
-from metspack.merging.ips import GivenIp, check_fixity, proven, read_ips
-from metspack.mets import CSIP_METS, dialects, filetable, ids, packages
+from metspack.merging.ips import DATA, GivenIp, check_fixity, ips, proven, read_ips
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, dialects, filetable, ids, packages
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
 from metspack.model import LONGEST, SMALL
@@ -39,6 +51,9 @@ from metspack.sources.archive import Archive
 from metspack.values import dataclass
 
 _BYTES_AT_ONCE = 64_000_000  # for one process
+
+_ONE_BY_ONE = "one by one"
+"""Files that are alike are no longer looked at together: what was copied before is copied again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,27 +83,28 @@ def merge_ips(
     ``paths`` are IPs, or folders that hold them side by side: a parent and all of its children. The package
     has the parent's OBJID unless the options give one, and its descriptive metadata and documentation unless
     they name others. ``jobs`` processes copy files, as many as help when None; the package is the same for
-    any number. Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at the
-    target, and the containers are as they were.
+    any number. One that was stopped is gone on with. Raises ``SourceError``, ``TargetError`` and
+    ``ConfigError``; then nothing is at the target, and the containers are as they were.
     """
     progress = progress or Silent()
     _check_dialect(options.dialect)
     _check_outside(paths, target)
-    run = RunFacts(command="merge", can_go_on=False)
-    for together in (True, False):  # files that are alike, at first
-        progress.stage("Reading METS", None)
-        with (
-            suppress(DoubtfulError),
-            processes.keeping(),
-            closing(OpenPacks(options.budgets)) as packs,
-            DataTables(options.budgets, together=together) as tables,
-            stage(target, run, terms) as staging,
-        ):
-            containers = read_ips(paths, packs, tables)
-            with closing(_MergeWork(containers, tables, options, progress, staging)) as work:
-                result = work.write(jobs)
-            staging.publish()
-            return result
+    progress.stage("Reading METS", None)
+    with processes.keeping(), closing(OpenPacks(options.budgets)) as packs:
+        run = building_options.run_facts("merge", options, _identity(paths, packs))
+        with stage(target, replace(run, keeps_plan=False), terms) as staging:
+            options = replace(options, created=staging.created)
+            earlier = FinishedStretches(staging, voids=_ONE_BY_ONE)
+            is_in_doubt = any(each["event"] == _ONE_BY_ONE for each in staging.events)
+            for together in (False,) if is_in_doubt else (True, False):  # files that are alike, at first
+                with suppress(DoubtfulError), DataTables(options.budgets, together=together) as tables:
+                    containers = read_ips(paths, packs, tables)
+                    with closing(_MergeWork(containers, tables, options, progress, earlier)) as work:
+                        result = work.write(jobs)
+                    staging.publish()
+                    return result
+                earlier.void(_ONE_BY_ONE)
+                progress.stage("Reading METS", None)
     raise AssertionError("files that were looked at one by one are not in doubt")
 
 
@@ -110,6 +126,19 @@ def _check_outside(paths: Sequence[Path], target: Path) -> None:
             )
 
 
+def _identity(paths: Sequence[Path], packs: OpenPacks) -> str:
+    """Return what betrays other IPs in some folders, or a change of their METS, as words."""
+    told = hashlib.sha256()
+    below = (CSIP_METS, f"{REPRESENTATIONS_FOLDER}/*/{CSIP_METS}")
+    for ip in (each for path in paths for each in ips(path, packs)):
+        read = [ip.path] if ip.tree.is_packed else [each for name in below for each in ip.path.glob(name)]
+        for each in sorted(read):
+            with suppress(OSError):
+                stamp = astuple(Stamp.of_status(os.stat(each)))
+                told.update(repr((str(each.resolve()), stamp)).encode(errors="surrogateescape"))
+    return f"{', '.join(str(path.resolve()) for path in paths)}, state {told.hexdigest()[:16]}"
+
+
 class _MergeWork:
     """One merge: the IPs, the options that their parent adds to, and the staged package."""
 
@@ -119,10 +148,10 @@ class _MergeWork:
         tables: DataTables,
         options: PackageOptions,
         progress: Progress,
-        staging: Staging,
+        earlier: FinishedStretches,
     ) -> None:
         self.containers = containers
-        self.staging = staging
+        self.staging = earlier.staging
         self.found = DataFiles(containers, tables)
         self.progress = progress
         self.parent = containers[0]
@@ -130,13 +159,24 @@ class _MergeWork:
         self.documentation: list[tuple[str, ...]] = []
         self.warnings: list[str] = []
         self.options = replace(options, objid=self.objid)
-        self.data = staging.work / "data"
-        writing.make_directory(self.data)
+        self.data = self.staging.work / DATA
+        self._earlier = earlier
+        self._numbers = count()
+        self._prepare()
         self._workers = processes.Workers(1)
         self._runs = _PlainRuns(self.found)
         self._bundles = _Bundles(self._runs, is_growing=True)
         self._ahead: Underway[_CopyTask, list[Placed]] | None = None
         self._moved: int | None = 0
+
+    def _prepare(self) -> None:
+        """Make the folder that files are copied into, or take that of an earlier run."""
+        staging = self.staging
+        moved = [each["folder"] for each in staging.events if each["event"] == journal.DESCRIBED]
+        if moved and os.path.lexists(place := staging.package / moved[-1]):
+            writing.move(place, self.data)
+        self._earlier.prepare(lambda number: [_placed_path(staging.work, number)], work=DATA)
+        writing.make_directories(self.data)
 
     def close(self) -> None:
         """End the processes that copy files."""
@@ -200,12 +240,14 @@ class _MergeWork:
         self._bundles.is_growing = False
         siard = self._find_archive()
         files, size = self.found.amounts()
+        done, copied = self._earlier.amounts()
         footprint, ips = dialects.named(self.options.dialect).footprint, len(self.containers)
         check_space(
             staging,
-            files=files + footprint.files_per_ip * ips,
-            bytes_=size + footprint.per_lob * files + footprint.per_ip * ips,
+            files=files - done + footprint.files_per_ip * ips,
+            bytes_=size - copied + footprint.per_lob * files + footprint.per_ip * ips,
         )
+        self._earlier.record_plan(None, files, size)
         self.options = replace(self.options, dialect_options=self._adopt(self.options))
         dialect = self._dialect(siard)
         self.progress.stage("Copying", size)
@@ -221,7 +263,7 @@ class _MergeWork:
                 objid=self.objid,
                 containers=len(self.containers),
                 archive=siard.id,
-                placing=self._copied(wholes, placed),
+                placing=self._place_data(wholes, placed),
                 files=placed.runs,
                 split=wholes.lobs,
                 parts=wholes.parts,
@@ -230,6 +272,9 @@ class _MergeWork:
                 history=self._history(siard),
             )
             others = dialect.write_merged(staging.package, content)
+            if self._earlier.clears:
+                check_count(self.data, files)
+            staging.journal.record(event=journal.DESCRIBED, folder=folder)
             writing.make_directories((staging.package / folder).parent)
             writing.move(self.data, staging.package / folder)
             placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
@@ -237,7 +282,11 @@ class _MergeWork:
         path = f"{top}/{dialect.mets}"
         sealed = manifests.write(staging.package, staging.work, [(top, 0)], {}, path)
         self._workers.close()
-        checked = check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
+        try:
+            checked = check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
+        except TargetError:
+            staging.give_up()
+            raise
         return Merged(
             target=staging.target,
             objid=self.objid,
@@ -267,8 +316,20 @@ class _MergeWork:
 
     def _tasks(self, bundles: Iterator[_Bundle]) -> Iterator[_CopyTask]:
         # Unlike a generator, this goes on where it ended before there were further bundles.
-        make = partial(_CopyTask, target=self.data, checksum=self.options.algorithm)
-        return map(make, bundles)
+        return map(self._task, bundles)
+
+    def _task(self, bundle: _Bundle) -> _CopyTask:
+        number = next(self._numbers)
+        return _CopyTask(
+            runs=bundle,
+            number=number,
+            target=self.data,
+            work=self.staging.work,
+            journal=self._earlier.journal,
+            checksum=self.options.algorithm,
+            finished=self._earlier.find(number),
+            clears=self._earlier.clears,
+        )
 
     def _advance(self, count: int) -> None:
         """Count bytes that were copied, which are shown once that stage has come."""
@@ -277,7 +338,7 @@ class _MergeWork:
         else:
             self._moved += count
 
-    def _copied(self, wholes: Wholes, placed: Placements) -> Iterator[Placed]:
+    def _place_data(self, wholes: Wholes, placed: Placements) -> Iterator[Placed]:
         """Copy the data files, verifying each; yield them as METS is to list them, and keep them."""
         for each in self._copy_data(wholes):
             placed.add(each)
@@ -294,16 +355,14 @@ class _MergeWork:
         if self._ahead is not None:
             for copied in self._ahead.results():
                 yield from copied
-        with closing(Folder(self.data, shared=True)) as folder:
-            copier = _Copier(folder, self.options.algorithm, self._advance)
-            for is_apart, runs in groupby(self.found.runs(self._runs.last), _is_apart):
-                if is_apart:
-                    for run in runs:
-                        yield from copier.copy(run, _likeness(run), wholes)
-                    continue
-                tasks = self._tasks(_Bundles(runs))
-                for copied in self._workers.results(_copy, tasks, self._advance):
-                    yield from copied
+        for is_apart, runs in groupby(self.found.runs(self._runs.last), _is_apart):
+            tasks = self._tasks(_Bundles(runs))
+            if is_apart:
+                for each in tasks:
+                    yield from _copy(each, self._advance, wholes)
+                continue
+            for copied in self._workers.results(_copy, tasks, self._advance):
+                yield from copied
         wholes.end()
 
     def _left_out(self) -> Iterator[str]:
@@ -391,18 +450,107 @@ class _Bundles(Iterator[_Bundle]):
 
 @dataclass(frozen=True, slots=True)
 class _CopyTask:
-    """Files to be copied into a folder by one process, and the algorithm of their digests in METS."""
+    """Files to be copied into a folder by one process, and the algorithm of their digests in METS.
+
+    They are listed in ``work`` and recorded in ``journal`` by a number. ``finished`` is what an earlier run
+    did of them; with ``clears`` that run may have left some of them.
+    """
 
     runs: _Bundle
+    number: int
     target: Path
+    work: Path
+    journal: Path
     checksum: str
+    finished: StretchDone | None
+    clears: bool
+
+    @property
+    def placed(self) -> Path:
+        """Where the files are listed as METS is to list them."""
+        return _placed_path(self.work, self.number)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what is said of the files, the same in whatever runs they come."""
+        told = [hashlib.sha256() for _ in _TOLD]
+        common: list[tuple[str, int]] = []
+        for run, _ in self.runs:
+            said = repr((str(run.ip.path), run.representation, run.algorithm, run.part_of, run.format))
+            before = common.pop()[1] if common and common[-1][0] == said else 0
+            common.append((said, before + len(run)))
+            for name, each in zip(_TOLD, told, strict=True):
+                text = "\0".join([*map(str, getattr(run, name)), ""])
+                each.update(text.encode(errors="surrogateescape"))
+        whole = repr((common, [each.hexdigest() for each in told]))
+        return hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()
 
 
-def _copy(task: _CopyTask, moved: Callable[[int], None]) -> list[Placed]:
-    """Copy the files of a task; return them in their order. Raises ``SourceError`` and ``TargetError``."""
-    with closing(Folder(task.target, shared=True)) as folder:
-        copier = _Copier(folder, task.checksum, moved)
-        return [each for run, likeness in task.runs for each in copier.copy(run, likeness)]
+_TOLD = ("paths", "ids", "media_types", "sizes", "digests", "sequences")
+
+
+def _placed_path(work: Path, number: int) -> Path:
+    return work / f"placed-{number}.jsonl"
+
+
+def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None = None) -> list[Placed]:
+    """Copy the files of a task; return them in their order, on disk and recorded.
+
+    ``wholes`` takes note of those that are parts of LOBs. Raises ``SourceError`` and ``TargetError``.
+    """
+    digest = task.digest
+    if (found := _finished(task, digest)) is not None:
+        if wholes is not None:
+            for run, _ in task.runs:
+                _read_again(run, task.checksum, wholes)
+        moved(_amounts(found)[1])
+        return found
+    with open_stretch(task.work) as disk:
+        if task.clears:
+            for path in (task.placed, *(task.target / each for run, _ in task.runs for each in run.paths)):
+                writing.remove(path)
+        is_synced = not disk.is_possible
+        with closing(Folder(task.target, shared=True, is_synced=is_synced)) as folder:
+            copier = _Copier(folder, task.checksum, moved)
+            found = [each for run, likeness in task.runs for each in copier.copy(run, likeness, wholes)]
+        with writing.NewFile(task.placed, is_synced=is_synced) as listed:
+            for each in found:
+                listed.write(f"{filetable.text_of(each)}\n".encode())
+        disk.sync(task.work)
+        record_stretch(task.journal, task.number, digest, _amounts(found), [task.placed])
+    return found
+
+
+def _finished(task: _CopyTask, digest: str) -> list[Placed] | None:
+    """Return the files of a task that were copied before, None unless all are there, by name and size."""
+    done = task.finished
+    if done is None or done.digest != digest or not done.has_notes([task.placed]):
+        return None
+    with reading.buffered(task.placed) as lines:
+        found = [filetable.placed_of(line.decode()) for line in lines]
+    files = [
+        ([each.path], [each.size]) if isinstance(each, PlacedFile) else (each.path, each.size)
+        for each in found
+    ]
+    return found if all(are_there(task.target, *each) for each in files) else None
+
+
+def _amounts(placed: Iterable[Placed]) -> tuple[int, int]:
+    """Return the number of files, and their bytes."""
+    sizes = [[each.size] if isinstance(each, PlacedFile) else each.size for each in placed]
+    return sum(map(len, sizes)), sum(map(sum, sizes))
+
+
+def _read_again(run: DataRun, checksum: str, wholes: Wholes) -> None:
+    """Read parts of LOBs that were copied before, for the digests of the wholes."""
+    if not run.part_of:
+        wholes.end()
+        return
+    for file in map(run.file, range(len(run))):
+        for _ in _proven_blocks(
+            file, ThreadedHashers(file.said.algorithms), wholes.start_file(file, checksum)
+        ):
+            pass
 
 
 class _Copier:
@@ -471,20 +619,28 @@ class _Copier:
         """Copy a file by itself; its bytes are added to those of the LOB that it is a part of."""
         algorithms = filetable.algorithms(self._checksum)
         hashers = ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
-        takers = (hashers,) if whole is None else (hashers, whole)
-        source = file.ip.path.joinpath(*file.names)
 
         def blocks() -> Iterator[bytes]:
-            for block in file.ip.blocks(file.names):
-                for each in takers:
-                    each.update(block)
+            for block in _proven_blocks(file, hashers, whole):
                 yield block
                 self._moved(len(block))
-            check_fixity(str(source), file.said, hashers)
 
         self._folder.put(file.path, blocks(), file.said.size or 0)
         placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self._checksum)
         return replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
+
+
+def _proven_blocks(file: DataFile, hashers: Hashers, whole: Hashers | None) -> Iterator[bytes]:
+    """Yield the bytes of a file, which are added to digests of it and of the LOB that it is a part of.
+
+    Raises ``SourceError`` after the last when they are not what METS says.
+    """
+    takers = (hashers,) if whole is None else (hashers, whole)
+    for block in file.ip.blocks(file.names):
+        for each in takers:
+            each.update(block)
+        yield block
+    check_fixity(str(file.ip.path.joinpath(*file.names)), file.said, hashers)
 
 
 def _words_on(unproven: Sequence[Path]) -> Iterator[str]:

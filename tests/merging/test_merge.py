@@ -25,6 +25,7 @@ from metspack.building.options import PackageOptions
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import SourceError, TargetError
 from metspack.files import writing
+from metspack.files.journal import StagingTerms
 from metspack.files.staging import Staging
 from metspack.merging import merge
 from metspack.merging.datafiles import DataFiles, DataTables, DoubtfulError, data_path
@@ -830,7 +831,7 @@ def test_a_disk_that_is_too_small_is_told_of_before_anything_is_copied(
 
 
 def _count(made: Path, target: Path, monkeypatch: pytest.MonkeyPatch, stop: int | None) -> int:
-    """Put together, interrupted when the file with a number is closed; returns how many were."""
+    """Put together, interrupted at the file with a number, to leave nothing then; returns how many were closed."""
     closed = 0
     close = writing.NewFile.close
 
@@ -844,13 +845,13 @@ def _count(made: Path, target: Path, monkeypatch: pytest.MonkeyPatch, stop: int 
     with monkeypatch.context() as patch:
         patch.setattr(writing.NewFile, "close", closing)
         try:
-            put_together(made, target=target)
+            merge_ips([made], target, WHOLE, terms=StagingTerms(discards=True))
         except KeyboardInterrupt:
             assert stop is not None
     return closed
 
 
-def test_an_interruption_at_any_file_leaves_nothing_and_the_containers_as_they_were(
+def test_an_interruption_at_any_file_leaves_nothing_if_asked_and_the_containers_as_they_were(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = tree(made)

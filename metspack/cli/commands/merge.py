@@ -60,7 +60,8 @@ def merge(
 
     The data files of all packages are copied unchanged to representations/rep1/data: each is compared with
     the digest in its METS while it is copied, and none is overwritten. The parent's descriptive metadata and
-    documentation are kept unless options name others. OUT is only read. DIR appears complete or not at all.
+    documentation are kept unless options name others. OUT is only read. DIR appears complete or not at all; a
+    merge that was stopped goes on with the same command.
 
     `metspack merge out -o whole`
     """
