@@ -334,13 +334,12 @@ _FILES = {"plan", "trust_checksums", "mapping"}
 
 def run_facts(command: str, options: PackageOptions, source: str) -> RunFacts:
     """Return what decides the bytes of a package, ``source`` being what betrays another source."""
-    # Links that stay would be names of the source's files that nobody asked for.
-    is_linking = isinstance(options, BuildOptions) and options.link_mode is LinkMode.HARDLINK
     return RunFacts(
         command=command,
         created=options.created,
         is_dated=options.is_dated,
-        can_go_on=not is_linking,
+        # Links that stay would be names of the source's files that nobody asked for.
+        can_go_on=getattr(options, "link_mode", None) is not LinkMode.HARDLINK,
         facts={"source": source, **option_facts(options)},
     )
 

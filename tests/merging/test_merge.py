@@ -831,7 +831,7 @@ def test_a_disk_that_is_too_small_is_told_of_before_anything_is_copied(
 
 
 def _count(made: Path, target: Path, monkeypatch: pytest.MonkeyPatch, stop: int | None) -> int:
-    """Put together, interrupted at the file with a number, and leave nothing then; returns the files closed."""
+    """Put together, interrupted at the file with a number, to leave nothing; returns how many were closed."""
     closed = 0
     close = writing.NewFile.close
 

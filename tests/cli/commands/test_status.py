@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -12,6 +12,7 @@ from metspack.errors import Interrupted
 from metspack.files import writing
 from tests.cli.conftest import Commands
 from tests.cli.test_schemas import valid
+from tests.killing import stop_after
 
 LIMITS = ("--max-files", "12", "-j", "1")
 
@@ -54,6 +55,31 @@ def test_a_stopped_run_is_shown_and_goes_on(metspack: Commands, stopped: Path, n
 def test_it_is_json_by_its_schema(metspack: Commands, stopped: Path) -> None:
     found = json.loads(metspack("status", stopped, "--json").out)
     assert (found["state"], found["command"], found["segments_done"]) == ("stopped", "build", 2)
+
+
+@pytest.mark.parametrize("command", ["restore", "merge"])
+def test_a_stopped_restore_and_merge_go_on(
+    command: str, metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    package, target = tmp_path / "package", tmp_path / "out"
+    metspack.fine("build", northwind, "-o", package, "--dialect", "csip", "--max-files", "4")
+
+    def stop() -> NoReturn:
+        raise Interrupted(15)
+
+    def run() -> None:
+        stopped = metspack(command, package, "-o", target)
+        assert stopped.code == 143
+        assert "out.partial keeps what is done: 1" in stopped.err
+        assert "run the same command again: " in stopped.err
+
+    stop_after(1, run, stop)
+    shown = metspack("status", target)
+    assert shown.code == 6
+    assert f"metspack {command}, stopped\n" in shown.out
+    assert "stretches: 1" in shown.out
+    metspack.fine(command, package, "-o", target)
+    assert metspack("status", target).out == f"{target}: complete\n"
 
 
 def test_what_is_not_there_is_an_error(metspack: Commands, tmp_path: Path) -> None:
