@@ -50,7 +50,7 @@ from metspack.reporting.linkgraph import LinkReport
 from metspack.restoring import joining
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
 from metspack.restoring.repair import Repaired, repair_package
-from metspack.restoring.roundtrip import RoundtripReport, proven
+from metspack.restoring.roundtrip import Roundtrip, RoundtripReport
 from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards
 from metspack.restoring.siard import Into, restore_archive
@@ -424,7 +424,7 @@ def roundtrip(
     Raises ``SourceError`` when the parent METS cannot be read.
     """
     package = PackageReader(as_path(path), budgets)
-    proof = proven(package, progress, budgets, jobs)
+    proof = Roundtrip(package, progress, budgets, jobs)
     weakref.finalize(proof, package.close)
     return RoundtripReport(as_path(path), proof)
 

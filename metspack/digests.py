@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, Self
 
@@ -245,6 +245,18 @@ class Hashers:
         self.size += len(block)
         for each in self._hashers.values():
             each.update(block)
+
+    def take(self, blocks: Iterable[bytes]) -> Self:
+        """Add all of some blocks; returns itself."""
+        for block in blocks:
+            self.update(block)
+        return self
+
+    def passing(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield blocks, each once it was added."""
+        for block in blocks:
+            self.update(block)
+            yield block
 
     def copy(self) -> Hashers:
         """Return a copy, which goes on from the bytes so far on its own."""

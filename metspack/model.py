@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, unique
 from functools import total_ordering
-from typing import Any
+from typing import Any, ClassVar, Self, cast
 
 from metspack.values import dataclass
 
@@ -62,8 +62,8 @@ class LobCell:
 
     place: LobPlace
     file: str
-    length: int | None
-    digest: Digest | None
+    length: int | None = None
+    digest: Digest | None = None
 
 
 SMALL = 1 << 20
@@ -73,8 +73,24 @@ LONGEST = 1_000
 """The most LOBs that go together."""
 
 
+class Columnar:
+    """A data class of columns of one length: the fields ``OF_EACH``, of which the first has all."""
+
+    __slots__ = ()
+
+    OF_EACH: ClassVar[tuple[str, ...]]
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.OF_EACH[0]))
+
+    def __getitem__(self, which: slice) -> Self:
+        """Return some of the things that the columns are of."""
+        some: Self = replace(cast("Any", self), **{name: getattr(self, name)[which] for name in self.OF_EACH})
+        return some
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellRun:
+class CellRun(Columnar):
     """LOB cells of one column in consecutive rows, alike in their attributes: columns of one length.
 
     ``lengths`` and ``digests`` are empty where the cells have none; ``algorithm`` is that of the digests.
@@ -93,20 +109,7 @@ class CellRun:
     starts: Sequence[int]
     values: Sequence[int] = ()
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, which: slice) -> CellRun:
-        """Return some of the cells."""
-        return replace(
-            self,
-            rows=self.rows[which],
-            files=self.files[which],
-            lengths=self.lengths[which],
-            digests=self.digests[which],
-            starts=self.starts[which],
-            values=self.values[which],
-        )
+    OF_EACH = ("rows", "files", "lengths", "digests", "starts", "values")
 
     @property
     def id_stem(self) -> str:
@@ -237,11 +240,11 @@ class RunShared:
     cell: str
     extension: str
     media_type: str
-    recorded: str | None
-    digest: str | None
-    proof: str | None
-    is_measured: bool
-    holding: int
+    recorded: str | None = None
+    digest: str | None = None
+    proof: str | None = None
+    is_measured: bool = False
+    holding: int = 0
     folders: tuple[str, ...] | None
 
 
@@ -252,7 +255,7 @@ _COMPRESSED = 3  # the column of an entry's bytes in the archive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LobRun:
+class LobRun(Columnar):
     """Consecutive LOBs of one column, each whole and in one extent: columns of one length.
 
     At most ``LONGEST``, each of at most ``SMALL`` bytes. ``files`` are the cells' attributes of that name;
@@ -266,26 +269,17 @@ class LobRun:
     rows: Sequence[int]
     files: Sequence[str]
     sizes: Sequence[int]
-    digests: Sequence[str]
-    proofs: Sequence[str]
+    digests: Sequence[str] = ()
+    proofs: Sequence[str] = ()
     extents: Sequence[Sequence[Any]]
     entries: Sequence[str] = ()
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    OF_EACH = ("rows", "files", "sizes", "digests", "proofs", "entries")
 
-    def __getitem__(self, which: slice) -> LobRun:
+    def __getitem__(self, which: slice) -> Self:
         """Return some of the LOBs."""
-        return replace(
-            self,
-            rows=self.rows[which],
-            files=self.files[which],
-            sizes=self.sizes[which],
-            digests=self.digests[which],
-            proofs=self.proofs[which],
-            extents=[column[which] for column in self.extents],
-            entries=self.entries[which],
-        )
+        some = Columnar.__getitem__(self, which)
+        return replace(some, extents=[column[which] for column in self.extents])
 
     @property
     def place(self) -> LobPlace:

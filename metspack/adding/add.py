@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ from metspack.files.staging import Partial
 from metspack.files.transaction import Transaction, recover
 from metspack.layouts.names import is_archive
 from metspack.layouts.readers import Readership
-from metspack.mets import REPRESENTATIONS_FOLDER, dialects, ids, is_mets_name, reader
-from metspack.mets.dialects.interface import Dialect, ExistingPackage, SegmentSpot, Software
+from metspack.mets import dialects, ids, reader
+from metspack.mets.dialects.interface import Dialect, ExistingPackage, SegmentSpot, Software, Statement
 from metspack.mets.links import By, Mptr
 from metspack.model import Finding
 from metspack.planning.assignment import Course
@@ -48,31 +48,6 @@ _MADE_BY = "metspack"
 _PACKED = re.compile(r".*\.(?:zip|tar)", re.IGNORECASE | re.DOTALL)
 _UNPACKED = "Only packages in folders can be added to: take the IPs out of their zip or tar files."
 _BUILD = "metspack build makes a package of the archive by itself."
-
-
-@dataclass(slots=True)
-class _ParentHeader:
-    """Root, header, agents and structMap labels of the parent's METS, its checksum algorithm and first hrefs.
-
-    ``child`` is the first reference to the METS of a child, ``href`` the first to any file; ``child_objid``
-    is what the first mptr to a child names by its OBJID.
-    """
-
-    root: Mapping[str, str] = field(default_factory=dict)
-    header: Mapping[str, str] = field(default_factory=dict)
-    agents: list[reader.Agent] = field(default_factory=list)
-    labels: set[str] = field(default_factory=set)
-    checksum: str = ""
-    href: str = ""
-    child: str = ""
-    child_objid: str = ""
-
-    def add_file(self, checksum: str, href: str) -> None:
-        """Keep the checksum algorithm and the href of a file entry, unless an earlier entry gave them."""
-        self.checksum = self.checksum or checksum
-        self.href = self.href or href
-        if "/" in href and is_mets_name(href) and not href.startswith(f"{REPRESENTATIONS_FOLDER}/"):
-            self.child = self.child or href
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,9 +139,9 @@ def _archives(root: Path, folder: str, kind: type[Dialect]) -> Iterator[str]:
             yield str(path.relative_to(root))
 
 
-def _said(root: Path, names: tuple[str, ...]) -> _ParentHeader:
+def _said(root: Path, names: tuple[str, ...]) -> Statement:
     """Return what the METS of a parent says of itself; raises ``XmlError``."""
-    said = _ParentHeader()
+    said = Statement()
     with reading.opening(root, names) as descriptor:
         for fact in reader.read(reading.chunks(descriptor, size=reading.BLOCK)):
             if isinstance(fact, reader.Root):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -378,7 +378,11 @@ class BuildWork:
     ) -> tuple[str, ...]:
         """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
         files = self._pack_parent(staging, self._write_parent(staging, siard, spots, placed))
-        fragments = self._fragments(spots)
+        # What the paths of each segment in the manifests begin with, and its number.
+        fragments = [
+            (f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number)
+            for spot in spots
+        ]
         self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.top())
         try:
             return check_made(
@@ -423,7 +427,9 @@ class BuildWork:
         """Return a check of each segment, and None at the end, against the plan file if there is one."""
         if self.plan is None:
             return lambda _segment: None
-        return self.plan.agreement(planfile.header(self.name, self.source, self.division))
+        source = self.source
+        head = planfile.header(self.name, source.size, source.metadata_document, self.division)
+        return self.plan.agreement(head)
 
     def check_places(self, course: Course) -> None:
         """Raise nothing: nothing lies where segments are to be."""
@@ -577,13 +583,16 @@ class BuildWork:
             upgrade=self.upgrade,
         )
         target = self._archive_target(staging)
-        writing.make_directories(target.parent)
+        # For what is not to stay: each attempt to write the archive has a folder of its own.
+        scratch = staging.work / ("archive-again" if meanwhile is None else "archive")
+        for folder in (target.parent, scratch):
+            writing.make_directories(folder)
         written = relocation.write(
             target,
             departures,
             filetable.algorithms(self.options.algorithm),
             self.progress.advance if meanwhile is None else lambda _: None,
-            work=self._scratch(staging, is_first=meanwhile is not None),
+            work=scratch,
             meanwhile=meanwhile or (lambda: None),
         )
         left_out = list(relocation.left_out())
@@ -599,13 +608,6 @@ class BuildWork:
         if written is None:
             writing.remove(target)
         return written
-
-    @staticmethod
-    def _scratch(staging: Partial, *, is_first: bool) -> Path:
-        """Return a folder for what is not to stay of an archive: each attempt to write it has its own."""
-        folder = staging.work / ("archive" if is_first else "archive-again")
-        writing.make_directories(folder)
-        return folder
 
     def _archive_target(self, staging: Partial) -> Path:
         return self._make_parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
@@ -693,8 +695,3 @@ class BuildWork:
         if (ip := self._parent_folder()) and self.packing is not None:
             return self.packing.file(ip)
         return f"{self.dialect.parent_folder(self.objid)}/{self.dialect.mets}".removeprefix("/")
-
-    def _fragments(self, spots: list[SegmentSpot]) -> Iterator[tuple[str, int]]:
-        """Yield what the paths of each segment in the manifests begin with, and its number."""
-        for spot in spots:
-            yield f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number

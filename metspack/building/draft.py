@@ -154,7 +154,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         traits = replace(traits, split=split)
         words = () if archive is None else assignment.words_on_columns(archive, stays, options.min_size or 0)
         return Draft(
-            header=planfile.header(name, source, division, options.min_size),
+            header=planfile.header(name, source.size, source.metadata_document, division, options.min_size),
             dialect=dialect,
             objid=objid,
             version=None if archive is None else archive.metadata.version,

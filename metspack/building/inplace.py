@@ -104,23 +104,23 @@ class _InPlaceWork:
             Archive(self.root / name, options.budgets, options.grants) as archive,
             SegmentedLobs(archive, self.folder, options.algorithm) as lobs,
         ):
-            package = _FolderPackage(archive, options)
+            self._name_package(archive)
             self.warnings += ids.name_words(archive.stem, options.name)
             archive.check_complete(options.accepted)
             lobs.find(self.staging)
-            spots = self._spots(package)
-            self._check_space(spots, package)
+            spots = self._spots()
+            self._check_space(spots)
             made_of = building_options.source_facts(options, archive, self.progress)
             self.warnings += made_of.warnings(rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
             lobs.read(self.staging, options, self.progress)
-            children = self._write_children(lobs, spots, package)
-            files = self._write_parent(lobs, children, package)
+            children = self._write_children(archive, lobs, spots)
+            files = self._write_parent(archive, lobs, children)
             fragments = [(f"{spot.ip}/", spot.number) for spot in spots.values()]
             fragments += [(f"{name}/", len(spots))] if archive.container is None else []
-            work, top = self.staging.work, package.dialect.mets
+            work, top = self.staging.work, self.dialect.mets
             sealed = manifests.write(self.staging.package, work, fragments, files, top)
-            self.puts += [*sorted(manifests.NAMES.values()), package.dialect.mets]
+            self.puts += [*sorted(manifests.NAMES.values()), top]
             archive.check_unchanged()
             self.folder.check_unchanged()
             self._warn(archive, lobs)
@@ -128,8 +128,8 @@ class _InPlaceWork:
         counts = lobs.counted
         return Described(
             folder=self.root,
-            objid=package.objid,
-            name=package.name,
+            objid=self.objid,
+            name=self.name,
             segments=len(children),
             files=counts.lobs,
             bytes=counts.bytes,
@@ -141,6 +141,19 @@ class _InPlaceWork:
             children=children,
             sealed=sealed,
         )
+
+    def _name_package(self, archive: Archive) -> None:
+        """Decide on name, OBJID and dialect of the package that the folder becomes."""
+        options = self.options
+        given = options.name
+        self.name = ids.package_name(archive.stem) if given is None else ids.given_name(given)
+        self.objid = building_options.objid(options, self.name, archive)
+        if why := dialects.facts(options.dialect).not_in_place:
+            raise ConfigError(
+                f"the dialect {options.dialect} cannot describe a folder in place: {why}",
+                hint="Leave --keep-segments and --in-place out: metspack build takes the .siard as a source.",
+            )
+        self.dialect = building_options.dialect(options, self.name, self.objid, archive)
 
     def _refuse_descriptions(self) -> None:
         if found := self.folder.descriptions():
@@ -163,7 +176,7 @@ class _InPlaceWork:
             "with its LOBs.",
         )
 
-    def _spots(self, package: _FolderPackage) -> dict[str, SegmentSpot]:
+    def _spots(self) -> dict[str, SegmentSpot]:
         """Return numbers and OBJIDs of the segments, by folder."""
         words: dict[str, SegmentFolder] = {}
         spots: dict[str, SegmentSpot] = {}
@@ -174,7 +187,7 @@ class _InPlaceWork:
                     f"{self.root}: the folders {other.path!r} and {segment.path!r} would both be {objid}",
                     hint="Ids hold A-Z, a-z, 0-9 and - _ . only. " + _ELSEWHERE.format(self.root),
                 )
-            if objid == package.objid:
+            if objid == self.objid:
                 raise ConfigError(f"the OBJID {objid!r} is that of a child", hint="Choose another with --id.")
             index = position if segment.number is None else segment.number
             spots[segment.path] = SegmentSpot(
@@ -182,9 +195,9 @@ class _InPlaceWork:
             )
         return spots
 
-    def _check_space(self, spots: dict[str, SegmentSpot], package: _FolderPackage) -> None:
+    def _check_space(self, spots: dict[str, SegmentSpot]) -> None:
         """Check before all is read that there is space, and permission to write."""
-        footprint, ips = package.dialect.footprint, len(spots) + 1
+        footprint, ips = self.dialect.footprint, len(spots) + 1
         check_space(
             self.staging,
             files=footprint.files_per_ip * ips,
@@ -197,7 +210,7 @@ class _InPlaceWork:
                 )
 
     def _write_children(
-        self, lobs: SegmentedLobs, spots: dict[str, SegmentSpot], package: _FolderPackage
+        self, archive: Archive, lobs: SegmentedLobs, spots: dict[str, SegmentSpot]
     ) -> list[ChildMets]:
         """Write the children's METS; return them in the parent's order: series by their first LOBs."""
         turns = lobs.turns()
@@ -211,11 +224,11 @@ class _InPlaceWork:
             spot = spots[segment.path]
             task = SegmentTask(
                 segments=(spot,),
-                holdings=package.archive.holdings(),
+                holdings=archive.holdings(),
                 package=self.staging.package,
                 work=self.staging.work,
-                parent=package.objid,
-                dialect=package.dialect,
+                parent=self.objid,
+                dialect=self.dialect,
                 layout=lobseg.LAYOUT,
             )
             writing.make_directories(self.staging.package / spot.content)
@@ -223,14 +236,13 @@ class _InPlaceWork:
                 for file in lobs.files(spot.content):
                     placements.add(file)
                 children.append(segments.describe(placements, spot, task))
-            self.puts.append(f"{spot.ip}/{package.dialect.mets}")
+            self.puts.append(f"{spot.ip}/{self.dialect.mets}")
         return children
 
     def _write_parent(
-        self, lobs: SegmentedLobs, children: list[ChildMets], package: _FolderPackage
+        self, archive: Archive, lobs: SegmentedLobs, children: list[ChildMets]
     ) -> dict[str, Hashers]:
         """Write the parent's METS; return the files that are in no segment nor in an unpacked archive."""
-        archive = package.archive
         files: dict[str, Hashers] = {}
         others: list[PlacedFile] = []
         for number, extent in enumerate(self.folder.others(), start=1):
@@ -239,7 +251,7 @@ class _InPlaceWork:
             files[other.path] = hashers
         siard: SiardFile | None = None
         with closing(Placements()) as pieces:
-            for piece, hashers in self._pieces(lobs, package):
+            for piece, hashers in self._pieces(archive, lobs):
                 pieces.add(piece)
                 if archive.container is not None:
                     files[piece.path] = hashers
@@ -255,8 +267,8 @@ class _InPlaceWork:
                 )
             objids = {child.folder: child.objid for child in children}
             content = ParentContent(
-                objid=package.objid,
-                name=package.name,
+                objid=self.objid,
+                name=self.name,
                 siard=siard,
                 children=children,
                 split=lobs.split_lobs,
@@ -264,14 +276,14 @@ class _InPlaceWork:
                 pieces=pieces.files,
                 others=lambda: iter(others),
             )
-            files |= package.dialect.write_parent(self.staging.package, content)
+            files |= self.dialect.write_parent(self.staging.package, content)
         return files
 
-    def _pieces(self, lobs: SegmentedLobs, package: _FolderPackage) -> Iterator[tuple[PlacedFile, Hashers]]:
+    def _pieces(self, archive: Archive, lobs: SegmentedLobs) -> Iterator[tuple[PlacedFile, Hashers]]:
         """Read the files that the archive is; the parts of a zip file have a sequence."""
-        is_zip = package.archive.container is not None
+        is_zip = archive.container is not None
         for number, extent in enumerate(self.folder.archive_files()):
-            identifier = f"ID_{package.name.upper()}.SIARD.{number + 1}"
+            identifier = f"ID_{self.name.upper()}.SIARD.{number + 1}"
             piece, hashers = lobs.read_whole(extent, identifier, self.progress)
             if is_zip:
                 piece = replace(piece, sequence=number, media_type="application/octet-stream")
@@ -321,19 +333,3 @@ class _InPlaceWork:
                 hint=f"metspack explain {wrong[0].code} explains it. " + _ELSEWHERE.format(self.root),
                 details=lines,
             )
-
-
-class _FolderPackage:
-    """The package that a folder becomes: its archive, name, OBJID and dialect."""
-
-    def __init__(self, archive: Archive, options: PackageOptions) -> None:
-        self.archive = archive
-        given = options.name
-        self.name = ids.package_name(archive.stem) if given is None else ids.given_name(given)
-        self.objid = building_options.objid(options, self.name, archive)
-        if why := dialects.facts(options.dialect).not_in_place:
-            raise ConfigError(
-                f"the dialect {options.dialect} cannot describe a folder in place: {why}",
-                hint="Leave --keep-segments and --in-place out: metspack build takes the .siard as a source.",
-            )
-        self.dialect = building_options.dialect(options, self.name, self.objid, archive)

@@ -64,21 +64,14 @@ def write(
 
 def _write_manifest(path: Path, blocks: Iterable[bytes]) -> tuple[str, str]:
     """Write a manifest; returns its name and its SHA-256."""
-    digest = hashlib.sha256()
-    with writing.NewFile(path) as target:
-        for block in blocks:
-            digest.update(block)
-            target.write(block)
-    return path.name, digest.hexdigest()
+    return path.name, _write_file(path, blocks, ("SHA-256",)).digest("SHA-256").value
 
 
 def _seal(package: Path, written: list[tuple[str, str]], files: Mapping[str, Hashers], top: str) -> Seal:
     if top in files:
         return Seal.of([*written, (top, files[top].digest("SHA-256").value)])
-    hashers = Hashers(("SHA-256",))
     with reading.opening(package, top.split("/")) as descriptor:
-        for block in reading.chunks(descriptor):
-            hashers.update(block)
+        hashers = Hashers(("SHA-256",)).take(reading.chunks(descriptor))
     return Seal.of([*written, (top, hashers.digest("SHA-256").value)])
 
 
@@ -186,11 +179,11 @@ def write_sidecars(
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
         lines = (f"{spot.content}/ {target}\n".encode() for spot in segments)
-        files[mappingtxt.NAME] = _write_file(package, mappingtxt.NAME, lines, algorithms)
+        files[mappingtxt.NAME] = _write_file(package / mappingtxt.NAME, lines, algorithms)
     if manifest:
         algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
         lines = (line for spot in segments for line in _lob_lines(work, spot, mets, algorithm))
-        files[MANIFEST] = _write_file(package, MANIFEST, lines, algorithms)
+        files[MANIFEST] = _write_file(package / MANIFEST, lines, algorithms)
     return files
 
 
@@ -209,12 +202,12 @@ def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iter
                 yield f"{digest} *{path}\n".encode()
 
 
-def _write_file(package: Path, name: str, lines: Iterator[bytes], algorithms: Sequence[str]) -> Hashers:
+def _write_file(path: Path, blocks: Iterable[bytes], algorithms: Sequence[str]) -> Hashers:
+    """Write a file of these bytes; returns its digests."""
     hashers = Hashers(algorithms)
-    with writing.NewFile(package / name) as file:
-        for line in lines:
-            hashers.update(line)
-            file.write(line)
+    with writing.NewFile(path) as file:
+        for block in hashers.passing(blocks):
+            file.write(block)
     return hashers
 
 

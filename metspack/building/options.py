@@ -243,11 +243,6 @@ def written_version(archive: Archive | None, asked: str | None) -> str | None:
     return asked
 
 
-def layout_of(dialect: str, given: Layout | None, version: str | None) -> Layout:
-    """Return the layout of segments: the given one, or else what dialect and version of SIARD ask for."""
-    return given or dialects.named(dialect).layout(version)
-
-
 def dialect(
     options: PackageOptions,
     name: str,
@@ -289,8 +284,7 @@ def division(options: BuildOptions, version: str | None) -> Division:
     ``version`` is that of SIARD in which the archive is written, None without one.
     """
     name = options.layout or readers.layout_for(options.reader, version)
-    given = None if name is None else layouts.named(name)
-    chosen = layout_of(options.dialect, given, version)
+    chosen = dialects.named(options.dialect).layout(version) if name is None else layouts.named(name)
     return Division(limits=options.limits, layout=chosen, split=options.split)
 
 
@@ -394,7 +388,4 @@ def _file_words(path: Path) -> str:
 
 def hashed(descriptor: int) -> str:
     """Return the SHA-256 of an open file, in hexadecimal digits."""
-    hashers = Hashers(("SHA-256",))
-    for block in reading.chunks(descriptor):
-        hashers.update(block)
-    return hashers.digest("SHA-256").value
+    return Hashers(("SHA-256",)).take(reading.chunks(descriptor)).digest("SHA-256").value

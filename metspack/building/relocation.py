@@ -8,6 +8,7 @@ from pathlib import Path
 from metspack import uris
 from metspack.building import segments
 from metspack.digests import Hashers
+from metspack.files import reading
 from metspack.layouts import Layout
 from metspack.layouts.interface import FolderStyle, folder_use
 from metspack.model import CellRun, Digest, LobCell
@@ -226,12 +227,6 @@ def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress
     progress.stage("Checking the tables against SIARD 2.2", archive.weight())
     with_files = {}
     for table in archive.metadata.tables:
-        blocks = _blocks(archive, table, progress)
+        blocks = reading.told(archive.tree.contents(archive.document(table)), progress.advance)
         with_files[table.path] = upgradedtables.columns_with_files(blocks, table, archive.name)
     return Upgrade(with_files=with_files)
-
-
-def _blocks(archive: Archive, table: Table, progress: Progress) -> Iterator[bytes]:
-    for block in archive.tree.contents(archive.document(table)):
-        progress.advance(len(block))
-        yield block

@@ -252,8 +252,7 @@ class Pack:
             self._held = 0
 
     def _hash_rest(self) -> None:
-        for block in self._form.file.read_back(self._hashed, self._form.file.size):
-            self._hashers.update(block)
+        self._hashers.take(self._form.file.read_back(self._hashed, self._form.file.size))
         self._hashed = self._form.file.size
 
     def below(self, folder: str) -> Destination:

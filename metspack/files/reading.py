@@ -323,6 +323,13 @@ def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Itera
             yield chunk[start : start + BLOCK]
 
 
+def told(source: Iterable[bytes], tell: Callable[[int], object]) -> Iterator[bytes]:
+    """Yield blocks of bytes; ``tell`` is called with the size of each before that."""
+    for block in source:
+        tell(len(block))
+        yield block
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The digests wanted of a file: algorithms for the whole, and for the bytes up to a boundary.

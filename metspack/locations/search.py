@@ -60,8 +60,7 @@ class Sources:
         """Return the digest of all bytes of the extents, one after the other."""
         hashers = digests.Hashers([algorithm])
         for extent in extents:
-            for block in self.blocks(extent):
-                hashers.update(block)
+            hashers.take(self.blocks(extent))
         return hashers.digest(algorithm)
 
     def entry(self, names: Names) -> Extent | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.mets.fastreader import Run
 from metspack.mets.reader import File
-from metspack.model import LONGEST, SMALL, Budgets, Format
+from metspack.model import LONGEST, SMALL, Budgets, Columnar, Format
 from metspack.packages.formats import PREMIS, SplitFormat, split_formats
 from metspack.packages.index import Document, MetsTables, plain_run
 from metspack.packages.lobs import StatedFixity
@@ -124,7 +123,7 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataRun:
+class DataRun(Columnar):
     """Files one behind the other, in one folder of an IP's data and of one METS: columns of one length.
 
     At most ``LONGEST``. ``algorithm`` is that of their digests, None where METS has none. All are stated to
@@ -145,12 +144,7 @@ class DataRun:
     sequences: Sequence[int]
     lines: Sequence[int]
 
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __getitem__(self, which: slice) -> DataRun:
-        """Return some of the files."""
-        return replace(self, **{name: getattr(self, name)[which] for name in _OF_FILES})
+    OF_EACH = ("paths", "ids", "media_types", "sizes", "digests", "sequences", "lines")
 
     def file(self, number: int) -> DataFile:
         """Return one of the files by itself, by its place in the run from 0."""
@@ -166,9 +160,6 @@ class DataRun:
             sequence=self.sequences[number] if self.part_of else None,
             format=self.format,
         )
-
-
-_OF_FILES = ("paths", "ids", "media_types", "sizes", "digests", "sequences", "lines")
 
 
 _DIGITS = "0123456789"
@@ -277,7 +268,7 @@ def _packed(columns: Iterable[Sequence[object]]) -> str:
 
 
 def _unpacked(text: str) -> list[Sequence[Any]]:
-    """Return the columns of files, in the order of ``_OF_FILES``, that were packed; they are no parts."""
+    """Return the columns of files, in the order of a ``DataRun``, that were packed; they are no parts."""
     paths, ids, kinds, sizes, digests, lines = (each.split("\n") for each in text.split("\0"))
     return [paths, ids, kinds, [*map(int, sizes)], digests, [0] * len(paths), [*map(int, lines)]]
 
@@ -341,7 +332,7 @@ class DataFiles:
             for _, alike in groupby(batch, _alike):
                 files = list(alike)
                 _, _, packed, container, mets, algorithm, part_of, kind, *_ = files[0]
-                columns: Sequence[Sequence[Any]] = [*zip(*files, strict=True)][-len(_OF_FILES) :]
+                columns: Sequence[Sequence[Any]] = [*zip(*files, strict=True)][-len(DataRun.OF_EACH) :]
                 if packed is not None:
                     columns = _unpacked(packed)
                 run = DataRun(
@@ -351,7 +342,7 @@ class DataFiles:
                     algorithm=algorithm,
                     part_of=part_of,
                     format=format_in(kind),
-                    **dict(zip(_OF_FILES, columns, strict=True)),
+                    **dict(zip(DataRun.OF_EACH, columns, strict=True)),
                 )
                 yield files[-1][0], run
 

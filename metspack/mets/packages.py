@@ -35,14 +35,6 @@ from metspack.values import dataclass
 _OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
 
 
-@dataclass(frozen=True, slots=True)
-class _IpMets:
-    """The OBJID of an IP's METS, and the OBJIDs or locations of its parent there."""
-
-    objid: str
-    ups: tuple[str, ...]
-
-
 def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
     """Return folder and name of the METS of the IP in ``root`` that has no parent there; None without one.
 
@@ -158,10 +150,10 @@ def _top(folders: list[str], document: Document, budgets: Budgets) -> str | None
     here = next(iter(folders), None)
     while here is not None and here not in seen:
         seen.add(here)
-        ip = _ip(document, here, budgets)
-        if ip is None or not ip.ups:
+        ups = _ups(document(here), budgets)
+        if not ups:
             return here
-        here = _located(ip, here, folders) or _named(document, ip, folders, budgets)
+        here = _located(ups, here, folders) or _named(document, ups, folders, budgets)
     return None
 
 
@@ -172,25 +164,17 @@ def _is_file(root: Path, folder: str) -> bool:
     return False
 
 
-def _ip(document: Document, folder: str, budgets: Budgets, *, whole: bool = True) -> _IpMets | None:
-    """Return OBJID and links up of an IP, None for an unreadable METS; its OBJID alone unless ``whole``."""
-    objid, ups = "", []
-    try:
-        for fact in reader.read(document(folder), budgets):
-            if isinstance(fact, reader.Root):
-                objid = (fact.objid or "").strip()
-                if not whole:
-                    break
-            elif isinstance(fact, Mptr) and fact.href and fact.is_upward:
-                ups.append(fact.href)
-    except (OSError, MetspackError):
-        return None
-    return _IpMets(objid, tuple(ups))
+def _ups(document: Iterable[bytes], budgets: Budgets) -> list[str]:
+    """Return the OBJIDs or locations of an IP's parent in its METS; nothing when it cannot be read."""
+    with suppress(OSError, MetspackError):
+        facts = reader.read(document, budgets)
+        return [each.href for each in facts if isinstance(each, Mptr) and each.href and each.is_upward]
+    return []
 
 
-def _located(ip: _IpMets, folder: str, folders: list[str]) -> str | None:
+def _located(ups: Iterable[str], folder: str, folders: list[str]) -> str | None:
     """Return the folder beside an IP's own that one of its links up leads to."""
-    for href in ip.ups:
+    for href in ups:
         with suppress(uris.ReferenceRefused):
             names = uris.joined((folder,), uris.located(href))
             if len(names) > 1 and names[0] in folders and names[0] != folder:
@@ -198,11 +182,11 @@ def _located(ip: _IpMets, folder: str, folders: list[str]) -> str | None:
     return None
 
 
-def _named(document: Document, ip: _IpMets, folders: list[str], budgets: Budgets) -> str | None:
-    """Return the folder of the IP whose OBJID one of an IP's links up has."""
+def _named(document: Document, ups: Sequence[str], folders: list[str], budgets: Budgets) -> str | None:
+    """Return the folder of the IP whose OBJID one of the links up of another has."""
     for folder in folders:
-        other = _ip(document, folder, budgets, whole=False)
-        if other is not None and other.objid and any(are_same(other.objid, href) for href in ip.ups):
+        objid = _objid(document(folder), budgets)
+        if objid and any(are_same(objid, href) for href in ups):
             return folder
     return None
 
@@ -263,11 +247,8 @@ class ByObjid:
         """Yield the METS in a folder, each with its OBJID."""
         for name in METS_NAMES:
             with suppress(OSError, MetspackError):
-                for fact in reader.read(self._blocks((folder, name)), self._budgets):
-                    if isinstance(fact, reader.Root):
-                        if objid := (fact.objid or "").strip():
-                            yield (folder, name), objid
-                        break
+                if objid := _objid(self._blocks((folder, name)), self._budgets):
+                    yield (folder, name), objid
 
 
 def _folders(root: Path) -> Iterator[str]:
@@ -657,8 +638,9 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
     return beside, {objid for div, objid in named if located.get(div) != folder}
 
 
-def _objid(document: Iterable[bytes], budgets: Budgets) -> str | None:
+def _objid(document: Iterable[bytes], budgets: Budgets) -> str:
+    """Return the OBJID of a METS, "" where there is none or it cannot be read."""
     with suppress(OSError, MetspackError):
         for fact in reader.read(document, budgets):
-            return fact.objid if isinstance(fact, reader.Root) else None
-    return None
+            return (fact.objid or "").strip() if isinstance(fact, reader.Root) else ""
+    return ""

@@ -121,7 +121,6 @@ class File:
 
     element: str
     id: str | None
-    ownerid: str | None
     groupid: str | None
     seq: str | None
     groups: tuple[str, ...]
@@ -602,7 +601,6 @@ class _OpenFile:
         return File(
             element=self._element,
             id=value("ID"),
-            ownerid=value("OWNERID"),
             groupid=value("GROUPID"),
             seq=value("SEQ"),
             groups=self._groups,

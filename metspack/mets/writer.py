@@ -89,10 +89,13 @@ def write_document(
     Facts may be iterators: the document streams, and nothing of it is held. Raises ``TargetError``
     and ``ConfigError``.
     """
-    hashers = ThreadedHashers(algorithms)
+    pieces = _environment(folder).get_template(template).generate(facts)
+    return _write(target, _blocks(pieces), ThreadedHashers(algorithms))
+
+
+def _write(target: Path, blocks: Iterable[bytes], hashers: Hashers) -> Hashers:
     with writing.NewFile(target) as file:
-        for block in _blocks(_environment(folder).get_template(template).generate(facts)):
-            hashers.update(block)
+        for block in hashers.passing(blocks):
             file.write(block)
     return hashers
 
@@ -260,12 +263,7 @@ class GrowingDocument:
 
     def write(self, target: Path, algorithms: Iterable[str]) -> Hashers:
         """Write the document with its insertions; returns its digests and size. Raises ``TargetError``."""
-        hashers = Hashers(algorithms)
-        with writing.NewFile(target) as file:
-            for block in self._blocks():
-                hashers.update(block)
-                file.write(block)
-        return hashers
+        return _write(target, self._blocks(), Hashers(algorithms))
 
     def _blocks(self) -> Iterator[bytes]:
         at = 0

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 from metspack.containers import zipreader
 from metspack.containers.ipreader import (
@@ -52,38 +51,11 @@ def path_of(names: Sequence[str]) -> bytes:
     return "/".join(names).encode("utf-8", "surrogateescape")
 
 
-class PackageTree(Protocol):
-    """A folder, or what is packed like one; paths are bytes below it, ``b""`` is itself."""
-
-    @property
-    def shown(self) -> str:
-        """Its path, for people."""
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether it is in a zip or tar file."""
-
-    def walk(self) -> Generator[Item, None, None]:
-        """Yield all files and folders by whole path, each folder before what it holds.
-
-        Raises ``SourceError`` for a folder that cannot be read or holds anything else, and ``PackedError``.
-        """
-
-    def content(self, path: bytes) -> AbstractContextManager[Content]:
-        """Open a file to read all of it; raises OSError, and ``SourceError`` for a special file."""
-
-    def is_there(self, path: bytes) -> bool:
-        """Return whether there is anything at a path."""
-
-    def location(self, path: bytes) -> Place | None:
-        """Return the place of a file's bytes; None for one that a zip or tar file does not contain.
-
-        Raises ``PackedError`` for one that cannot be read.
-        """
-
-
 class FolderTree:
-    """A folder on disk, by its names below a trusted root: no link is followed from there on."""
+    """A folder on disk, by its names below a trusted root: no link is followed from there on.
+
+    Paths are bytes below it, ``b""`` is itself.
+    """
 
     is_packed = False
 
@@ -97,7 +69,10 @@ class FolderTree:
         return str(self.root.joinpath(*self.names))
 
     def walk(self) -> Generator[Item, None, None]:
-        """Yield all files and folders."""
+        """Yield all files and folders by whole path, each folder before what it holds.
+
+        Raises ``SourceError`` for a folder that cannot be read or holds anything else.
+        """
         with closing(walking.entries(self.root, self.names)) as entries:
             for each in entries:
                 name = os.fsencode("/".join(each.path[len(self.names) :]))
@@ -106,7 +81,7 @@ class FolderTree:
 
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:
-        """Open a file."""
+        """Open a file to read all of it; raises OSError, and ``SourceError`` for a special file."""
         with reading.opening(self.root, (*self.names, *names_of(path))) as descriptor:
             yield Content(size=os.fstat(descriptor).st_size, chunks=lambda: reading.chunks(descriptor))
 
@@ -202,7 +177,10 @@ class PackedTree:
         return self._packs.opened(self.file).content(self._prefix + path) is not None
 
     def location(self, path: bytes) -> Stretch | Compressed | Streamed | None:
-        """Return the place of a file's bytes in the zip or tar file."""
+        """Return the place of a file's bytes in the zip or tar file, None for one that it does not contain.
+
+        Raises ``PackedError`` for one that cannot be read.
+        """
         return self._packs.opened(self.file).location(self._prefix + path)
 
     def in_order(self) -> Iterator[bytes]:
@@ -235,6 +213,10 @@ class NoTree:
 
     def location(self, path: bytes) -> None:
         """Return None."""
+
+
+PackageTree = FolderTree | PackedTree | NoTree
+"""A folder, or what is packed like one."""
 
 
 class MountedTree:

@@ -39,6 +39,7 @@ from metspack.packages.metsfiles import (
     split_lob,
 )
 from metspack.siard import metadata
+from metspack.values import dataclass
 
 
 def unread(path: str, error: OSError | MetspackError) -> SourceError:
@@ -619,13 +620,11 @@ def plain_run(run: Run) -> PlainRun | None:
     return files
 
 
+@dataclass(slots=True)
 class Document:
     """State of the reading of one METS: its OBJID and the last file that an ``fptr`` named."""
 
-    __slots__ = ("folder", "number", "objid", "pointed")
-
-    def __init__(self, number: int, folder: tuple[str, ...]) -> None:
-        self.number = number
-        self.folder = folder
-        self.objid = ""
-        self.pointed: str | None = None
+    number: int
+    folder: tuple[str, ...]
+    objid: str = ""
+    pointed: str | None = None

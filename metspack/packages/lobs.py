@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple, Self, TypeVar
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
-from metspack.model import LONGEST, Digest, Format, ZipExtent
+from metspack.model import LONGEST, Columnar, Digest, Format, ZipExtent
 from metspack.sizes import counted
 from metspack.values import dataclass
 
@@ -67,17 +68,17 @@ class ListedFile(NamedTuple):
     """
 
     lob: str
+    number: int
     path: str
     size: int
     algorithm: str | None
     digest: str | None
     media_type: str | None
     segment: str
-    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedColumns:
+class ListedColumns(Columnar):
     """LOBs as METS lists them, as columns of one length: id, and what a ``ListedFile`` has of one.
 
     ``paths`` are None of LOBs that are not one file of their own, of which the other columns mean nothing.
@@ -91,27 +92,13 @@ class ListedColumns:
     algorithms: Sequence[str | None]
     digests: Sequence[str | None]
 
+    OF_EACH = ("lobs", "numbers", "paths", "sizes", "algorithms", "digests")
+
     @classmethod
     def of(cls, rows: Sequence[tuple[Any, ...]]) -> Self:
-        """Return the columns of rows, in the order of the fields."""
-        lobs, numbers, paths, sizes, algorithms, digests = zip(*rows, strict=True) if rows else [()] * 6
-        return cls(
-            lobs=lobs, numbers=numbers, paths=paths, sizes=sizes, algorithms=algorithms, digests=digests
-        )
-
-    def __len__(self) -> int:
-        return len(self.lobs)
-
-    def __getitem__(self, which: slice) -> ListedColumns:
-        """Return some of the LOBs."""
-        return ListedColumns(
-            lobs=self.lobs[which],
-            numbers=self.numbers[which],
-            paths=self.paths[which],
-            sizes=self.sizes[which],
-            algorithms=self.algorithms[which],
-            digests=self.digests[which],
-        )
+        """Return the columns of rows, which begin as a ``ListedFile`` does."""
+        columns = zip(*rows, strict=True) if rows else repeat(())
+        return cls(**dict(zip(cls.OF_EACH, columns, strict=False)))
 
 
 class CellKind(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 
 from metspack.containers.ipreader import OpenPacks
@@ -66,22 +66,14 @@ _MAPPED = """
 SELECT p.part, p.child, p.place, m.path, p.line FROM mapped p JOIN mets m ON m.id = p.mets
 WHERE p.lob = ? ORDER BY p.id
 """
-_OF_ALONE = "e.lob, e.path, e.size, e.algorithm, e.digest, e.media, coalesce(m.called, m.objid, ''), e.id"
-_ALONE = f"""
-SELECT {_OF_ALONE} FROM wanted w CROSS JOIN entry e ON e.lob = w.lob JOIN mets m ON m.id = e.mets
-WHERE {_IS_ALONE} ORDER BY w.rowid
-"""  # noqa: S608 -- constants
-_ALONE_FROM = f"""
-SELECT {_OF_ALONE} FROM entry e JOIN mets m ON m.id = e.mets
-WHERE {_IS_ALONE} AND e.id >= ?1 AND e.id < ?1 + ?2 ORDER BY e.id
-"""  # noqa: S608 -- constants
+_OF_LISTED = "e.size, e.algorithm, e.digest, e.media, coalesce(m.called, m.objid, '')"
 _WANTED = f"""
-SELECT w.lob, e.id, e.path, e.size, e.algorithm, e.digest
-FROM wanted w LEFT JOIN entry e ON e.lob = w.lob AND ? AND {_IS_ALONE} ORDER BY w.rowid
+SELECT w.lob, e.id, e.path, {_OF_LISTED} FROM wanted w
+LEFT JOIN entry e ON e.lob = w.lob AND ? AND {_IS_ALONE} LEFT JOIN mets m ON m.id = e.mets ORDER BY w.rowid
 """  # noqa: S608 -- constants
 _LISTED = f"""
-SELECT e.lob, e.id, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, e.size, e.algorithm, e.digest
-FROM entry e WHERE {_IS_FIRST}
+SELECT e.lob, e.id, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, {_OF_LISTED}
+FROM entry e JOIN mets m ON m.id = e.mets WHERE {_IS_FIRST}
 """  # noqa: S608 -- constants
 _FROM = _LISTED + "AND e.id >= (SELECT min(id) FROM entry WHERE lob = ?) ORDER BY e.id LIMIT ?"  # noqa: S608 -- constants
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check shows more."
@@ -187,31 +179,27 @@ class Package(Closable):
 
         Of others, and of those that are packed or have a format, ``lob`` tells all.
         """
-        if not self.index.files.are_unpacked:
-            return {}
-        # Most packages list LOBs in the order of their cells: then they are asked for by their numbers.
-        first = self.index.row("SELECT min(id) FROM entry WHERE lob = ?", lobs[0]) if lobs else None
-        if first is not None and first[0] is not None:
-            found = [*map(ListedFile._make, self.index.rows(_ALONE_FROM, first[0], len(lobs)))]
-            if [each.lob for each in found] == lobs:
-                return dict(zip(lobs, found, strict=True))
-        self.index.want(lobs)
-        return {row[0]: ListedFile(*row) for row in self.index.rows(_ALONE)}
+        rows = self._listed(lobs) if lobs and self.index.files.are_unpacked else ()
+        return {row[0]: ListedFile(*row) for row in rows if row[2] is not None}
 
     def listed_columns(self, lobs: Sequence[str]) -> ListedColumns:
         """Return what METS lists of many LOBs, of one at least, as columns; see ``listed_files``."""
+        return ListedColumns.of(self._listed(lobs))
+
+    def _listed(self, lobs: Sequence[str]) -> list[Row]:
         are_unpacked = self.index.files.are_unpacked
-        found = ListedColumns.of(list(self.index.rows(_FROM, are_unpacked, lobs[0], len(lobs))))
-        if list(found.lobs) != lobs:  # METS has them in another order
+        # Most packages list LOBs in the order of their cells: then they are asked for by their numbers.
+        rows = list(self.index.rows(_FROM, are_unpacked, lobs[0], len(lobs)))
+        if [row[0] for row in rows] != lobs:
             self.index.want(lobs)
-            found = ListedColumns.of(list(self.index.rows(_WANTED, are_unpacked)))
-        return found
+            rows = list(self.index.rows(_WANTED, are_unpacked))
+        return rows
 
     def listed(self, size: int) -> Iterator[ListedColumns]:
         """Yield every LOB as ``ids`` does, many at a time, but none behind ``size`` bytes."""
         rows = chain(
             self.index.rows(_LISTED + "ORDER BY e.id", self.index.files.are_unpacked),
-            ((lob, None, None, None, None, None) for (lob,) in self.index.rows(_BARE)),
+            ((lob, *repeat(None, 7)) for (lob,) in self.index.rows(_BARE)),
         )
         while some := list(islice(rows, LONGEST)):
             found = ListedColumns.of(some)

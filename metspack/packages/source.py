@@ -223,7 +223,7 @@ class ListedLobs:
         name = held.parts[0].name
         extension = extension_of(whole_of(name) if held.is_split else name)
         return LobRef(
-            cell=LobCell(place=place, file=name, length=None, digest=None),
+            cell=LobCell(place=place, file=name),
             size=held.size,
             extension=extension,
             media_type=held.media_type or DEFAULT,
@@ -297,10 +297,7 @@ def _shared(likeness: _Likeness) -> RunShared:
         extension=extension,
         media_type=listed or DEFAULT,
         recorded=_media_type(listed),
-        digest=None,
         proof=algorithm,
-        is_measured=False,
-        holding=0,
         folders=tuple(folder.split("/")) if folder else (),
     )
 
@@ -309,15 +306,8 @@ def with_proof(lob: LobRef, file: ListedFile) -> LobRef:
     """Return a LOB with digest and media type of the file that it is in METS."""
     digest = Digest(algorithm=file.algorithm or "", value=file.digest or "")
     media_type = _media_type(file.media_type)
-    return LobRef(
-        cell=lob.cell,
-        size=lob.size,
-        extension=lob.extension,
-        media_type=lob.media_type,
-        extents=lob.extents,
-        proofs=Proofs(whole=digest),
-        recorded=None if media_type is None else Recorded(media_type=media_type),
-    )
+    recorded = None if media_type is None else Recorded(media_type=media_type)
+    return replace(lob, proofs=Proofs(whole=digest), recorded=recorded)
 
 
 def _media_type(listed: str | None) -> str | None:
@@ -585,7 +575,6 @@ class PackagedLobs(LooseLobs):
             rows=[place[2] for _, place, _ in rows],
             files=[file.path for file in files],
             sizes=sizes,
-            digests=(),
             proofs=[file.digest or "" for file in files],
             extents=[names, *own],
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, field, fields
+from dataclasses import astuple, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 from metspack import processes
 from metspack.errors import ConfigError
 from metspack.model import (
-    ClosedBy,
     LobPlace,
     LobRef,
     LobRun,
@@ -26,7 +25,7 @@ from metspack.model import (
     ZipExtent,
     number_of,
 )
-from metspack.planning import slices
+from metspack.planning import planfile, slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
@@ -93,7 +92,7 @@ class Course:
         """Return the object for JSON that ``restored`` reads."""
         return {
             **{name: getattr(self, name) for name in _PLAIN},
-            "segments": [[*astuple(each)[:-1], each.closed_by.value] for each in self.segments],
+            "segments": [planfile.described(each) for each in self.segments],
             "joined": sorted(self.joined),
             "cuts": list(self.cuts.items()),
             "columns": sorted(self.columns),
@@ -104,12 +103,8 @@ class Course:
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> Course:
         """Return the course that ``document`` gave."""
-        names = [each.name for each in fields(PlannedSegment)]
-        segments = (dict(zip(names, each, strict=True)) for each in document["segments"])
         course = cls(
-            segments=[
-                PlannedSegment(**{**each, "closed_by": ClosedBy(each["closed_by"])}) for each in segments
-            ],
+            segments=list(map(planfile.segment_of, document["segments"])),
             joined=set(document["joined"]),
             cuts=dict(document["cuts"]),
             columns={(one, two, three) for one, two, three in document["columns"]},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from metspack.errors import PlanError
 from metspack.files import reading
@@ -33,24 +33,17 @@ class PlanHeader:
     min_size: int | None = None
 
 
-class PlanSource(Protocol):
-    """Source of a plan: its size in bytes, and its metadata.xml."""
+def header(
+    name: str, size: int, metadata_document: bytes, division: Division, min_size: int | None = None
+) -> PlanHeader:
+    """Return the header of a plan for a source of ``size`` bytes.
 
-    @property
-    def size(self) -> int:
-        """The size in bytes, 0 without an archive."""
-
-    @property
-    def metadata_document(self) -> bytes:
-        """The bytes of metadata.xml, none without an archive."""
-
-
-def header(name: str, source: PlanSource, division: Division, min_size: int | None = None) -> PlanHeader:
-    """Return the header of a plan for a source; one without an archive is recognised by its LOBs alone."""
+    One without an archive has no ``size`` and no ``metadata_document``: it is recognised by its LOBs alone.
+    """
     return PlanHeader(
         name=name,
-        source_size=source.size,
-        metadata_sha256=hashlib.sha256(source.metadata_document).hexdigest(),
+        source_size=size,
+        metadata_sha256=hashlib.sha256(metadata_document).hexdigest(),
         division=division,
         min_size=min_size,
     )
@@ -87,6 +80,19 @@ def described(segment: PlannedSegment) -> dict[str, object]:
         "bytes": segment.bytes,
         "closed_by": segment.closed_by.value,
     }
+
+
+def segment_of(value: Mapping[str, Any]) -> PlannedSegment:
+    """Return the segment that ``described`` gave; raises KeyError, TypeError and ValueError."""
+    return PlannedSegment(
+        container=str(value.get("container", "")),
+        index=int(str(value["segment"])),
+        first=str(value["first"]),
+        last=str(value["last"]),
+        files=int(str(value["files"])),
+        bytes=int(str(value["bytes"])),
+        closed_by=ClosedBy(value["closed_by"]),
+    )
 
 
 def _line(value: dict[str, object]) -> str:
@@ -158,15 +164,7 @@ class PlanFile:
         """Yield the planned segments in order."""
         for number, value in self._lines:
             try:
-                yield PlannedSegment(
-                    container=str(value.get("container", "")),
-                    index=int(str(value["segment"])),
-                    first=str(value["first"]),
-                    last=str(value["last"]),
-                    files=int(str(value["files"])),
-                    bytes=int(str(value["bytes"])),
-                    closed_by=ClosedBy(value["closed_by"]),
-                )
+                yield segment_of(value)
             except (KeyError, TypeError, ValueError):
                 raise self._damaged(number) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,6 +36,7 @@ _ZIP = tuple(ZipExtent.__dataclass_fields__)
 _FILE = tuple(FileExtent.__dataclass_fields__)
 _SHARED = tuple(RunShared.__dataclass_fields__)
 _UNPROVEN = Proofs()
+_of_entry = attrgetter("name", "offset", "limit", "compressed", "crc", "method", "flags")
 
 
 def path(work: Path, number: int) -> Path:
@@ -228,15 +230,7 @@ class Slice:
         extent, cell, proofs = lob.extents[0], lob.cell, lob.proofs
         own: tuple[Any, ...]
         if isinstance(extent, ZipExtent):
-            own = (
-                extent.name,
-                extent.offset,
-                extent.limit,
-                extent.compressed,
-                extent.crc,
-                extent.method,
-                extent.flags,
-            )
+            own = _of_entry(extent)
         else:
             own = (extent.path[-1], extent.modified, extent.inode, extent.device)
         self._rows.append(

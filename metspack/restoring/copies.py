@@ -8,7 +8,6 @@ from collections.abc import Container, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from metspack.containers.ipreader import SUFFIXES, Content, OpenPacks
 from metspack.errors import ConfigError, MetspackError, SourceError, SourceNotFoundError
@@ -31,25 +30,10 @@ _ID = re.compile(
 _FOLDER_OF_LOBS = b"content/"
 
 
-class Copy(Protocol):
-    """What may have the bytes of a package's files; ``shown`` is its path as it was given."""
-
-    shown: str
-
-    def content(self, path: bytes) -> Iterator[Content]:
-        """Yield what it has at a path of the package, at most one file, open until the next is asked for.
-
-        Raises nothing for what is not there; OSError and ``SourceError`` while the bytes are read.
-        """
-
-    def wholes(self, path: bytes, lob: str) -> Iterator[Content]:
-        """Yield files that may be the LOB of an id, of which the file at the path is all or a part."""
-
-
 class TreeCopy:
     """A folder, or what is in a zip or tar file: a package, or LOBs that were restored.
 
-    What is packed in it (``seg_0.zip``) is found as if it were not.
+    What is packed in it (``seg_0.zip``) is found as if it were not. ``shown`` is its path as it was given.
     """
 
     def __init__(self, shown: str, tree: PackageTree, packs: OpenPacks) -> None:
@@ -59,7 +43,10 @@ class TreeCopy:
         self._known: dict[bytes, PackedTree | None] = {}
 
     def content(self, path: bytes) -> Iterator[Content]:
-        """Yield what lies at a path."""
+        """Yield what it has at a path of the package, at most one file, open until the next is asked for.
+
+        Raises nothing for what is not there; OSError and ``SourceError`` while the bytes are read.
+        """
         with ExitStack() as stack:
             yield from self._opened(stack, self._tree, path)
         for tree, inner in self._packed(path):

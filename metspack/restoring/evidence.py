@@ -15,7 +15,6 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import field
 from itertools import chain, groupby, islice, product
 from pathlib import Path
-from typing import NamedTuple
 
 from metspack import processes
 from metspack.checking import weight
@@ -135,15 +134,6 @@ class _ManifestForm:
 
 
 _Pair = tuple[_ManifestForm | None, ...]
-
-
-class _Score(NamedTuple):
-    """What speaks against two manifests, the more of it the worse; then what decides between equals."""
-
-    against: int
-    elsewhere: int
-    fewer_lines: int
-    rarer: int
 
 
 class FileEvidence(tempdb.Scratch):
@@ -401,8 +391,7 @@ class FileEvidence(tempdb.Scratch):
         for content in self._contents(place, path):
             hashers = Hashers(dict.fromkeys((*MANIFEST_ALGORITHMS, *algorithms)))
             try:
-                for block in content.chunks():
-                    hashers.update(block)
+                hashers.take(content.chunks())
             except (OSError, MetspackError):
                 continue
             found = hashers.digests()
@@ -536,14 +525,17 @@ class FileEvidence(tempdb.Scratch):
                 counts.append((1, METS_NAMES[0].encode()))
         return sum(count for count, _ in counts), next((path for _, path in counts if path), None)
 
-    def _judge(self, pair: _Pair) -> _Score:
-        """Return how much speaks against two manifests."""
+    def _judge(self, pair: _Pair) -> tuple[int, int, int, int]:
+        """Return how much speaks against two manifests, then what decides between equals.
+
+        Better are the package's own, those with more lines, and those that more places have.
+        """
         known = [each for each in pair if each is not None]
-        return _Score(
-            against=self._conflicts(pair)[0] + sum(each.strange for each in known),
-            elsewhere=sum(_OUT not in each.places for each in known),
-            fewer_lines=-sum(each.lines for each in known),
-            rarer=-sum(len(each.places) for each in known),
+        return (
+            self._conflicts(pair)[0] + sum(each.strange for each in known),
+            sum(_OUT not in each.places for each in known),
+            -sum(each.lines for each in known),
+            -sum(len(each.places) for each in known),
         )
 
     def _is_contradicted(self, pair: _Pair) -> dict[str, bytes]:

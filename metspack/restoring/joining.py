@@ -153,15 +153,8 @@ def found(package: Package, lob: str, *, verify: bool = True) -> HeldLob | Archi
     found by the cell. Raises ``SourceError`` as ``Package.lob`` does, for a cell that means nothing, and for
     a place that LOBs of several archives have.
     """
-    lob = packages_package.as_id(lob)
-    packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
-    if _may_be_listed(package, own := packages_package.listed_id(package, lob)):
-        return package.lob(own)
-    for path, place in packages_package.candidate_cells(package, lob):
-        it = _in_archive(package, path, place, verify=verify)
-        if it is not None:
-            return package.lob(it) if isinstance(it, str) else it
-    return package.lob(lob)
+    it = _meant(package, lob, verify=verify)
+    return it if isinstance(it, ArchivedLob) else package.lob(it or packages_package.as_id(lob))
 
 
 def listed(package: Package, lob: str) -> str | None:
@@ -169,17 +162,22 @@ def listed(package: Package, lob: str) -> str | None:
 
     An id that nothing knows is returned as it is. Raises ``SourceError`` as ``found`` does.
     """
+    it = _meant(package, lob, verify=False)
+    if isinstance(it, ArchivedLob):
+        it.close()
+        return None
+    return it or packages_package.listed_id(package, packages_package.as_id(lob))
+
+
+def _meant(package: Package, lob: str, *, verify: bool) -> str | ArchivedLob | None:
+    """Return the id under which METS lists a LOB, or what stayed in the archive, opened; None for neither."""
     lob = packages_package.as_id(lob)
     packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
-    own = packages_package.listed_id(package, lob)
-    for path, place in () if _may_be_listed(package, own) else packages_package.candidate_cells(package, lob):
-        it = _in_archive(package, path, place, verify=False)
-        if isinstance(it, ArchivedLob):
-            it.close()
-            return None
-        if it is not None:
-            return it
-    return own
+    if _may_be_listed(package, own := packages_package.listed_id(package, lob)):
+        return own
+    cells_of = packages_package.candidate_cells(package, lob)
+    found_in = (_in_archive(package, path, place, verify=verify) for path, place in cells_of)
+    return next((it for it in found_in if it is not None), None)
 
 
 def _has_cell(package: Package, path: tuple[str, ...], place: str) -> bool:
@@ -322,9 +320,7 @@ def _check_digest(lob: str, part: HeldPart, medium: Medium | Inflated) -> None:
             f"({part.source}); expected one of {', '.join(OCTETS)}",
             hint=_UNVERIFIED,
         )
-    hashers = ThreadedHashers([] if digest is None else [digest.algorithm])
-    for block in medium.chunks():
-        hashers.update(block)
+    hashers = ThreadedHashers([] if digest is None else [digest.algorithm]).take(medium.chunks())
     if digest is not None and (found := hashers.digest(digest.algorithm)) != digest:
         raise SourceError(
             f"{_about(lob, part)} has {digest.algorithm} {found.value}; expected {digest.value} "

@@ -60,12 +60,16 @@ class Roundtrip(Iterator[Disagreement]):
     whole's, every LOB with the digest and length in its cell, and the files that its cell means with those
     that METS lists, as restoring does; LOBs that stayed in the archive are read there.
     LOBs that no cell names and cells without a LOB are told, and parts that map and child do not both
-    name. Flat memory. Raises ``SourceError`` when the parent METS cannot be read, ``TargetError`` when
-    the temporary disk is full.
+    name. ``jobs`` processes read LOBs, as many as help when None. Flat memory. Raises ``SourceError`` when
+    the parent METS cannot be read, ``TargetError`` when the temporary disk is full.
     """
 
     def __init__(
-        self, package: Package, progress: Progress | None, budgets: Budgets | None, jobs: int | None
+        self,
+        package: Package,
+        progress: Progress | None = None,
+        budgets: Budgets | None = None,
+        jobs: int | None = None,
     ) -> None:
         self._package = package
         self._progress = progress or Silent()
@@ -378,19 +382,6 @@ def _incomplete(error: SourceError) -> Disagreement:
         expected="METS and archives that can be read",
         found=error.message,
     )
-
-
-def proven(
-    package: Package,
-    progress: Progress | None = None,
-    budgets: Budgets | None = None,
-    jobs: int | None = None,
-) -> Roundtrip:
-    """Return an iterator of the disagreements that keep a package's LOBs from being restored as they were.
-
-    ``jobs`` is the number of processes that read LOBs, as many as help when None.
-    """
-    return Roundtrip(package, progress, budgets, jobs)
 
 
 class RoundtripReport(Iterator[Disagreement]):

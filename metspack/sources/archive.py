@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import groupby
@@ -14,6 +14,7 @@ from typing import Any
 
 from metspack import safexml
 from metspack.errors import ConfigError, SourceError
+from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Stretch
 from metspack.files.reading import Closable, StrPath, as_path, as_paths
 from metspack.layouts.names import stem_of
@@ -294,8 +295,8 @@ class Archive(Closable):
                     yield self._located(table, cell, declared)
                 continue
             sizes, *stamps = map(list, zip(*found.statuses, strict=True))
-            where = _Where(holding=found.root, folders=found.folders)
-            yield from _alike(own, declared, where, sizes, [list(found.names), *stamps])
+            extents = [list(found.names), *stamps]
+            yield from _alike(own, declared, sizes, extents, root=found.root, folders=found.folders)
 
     def _cell_runs(
         self, table: Table, tally: Tally | None, read: Callable[[int], None] | None
@@ -305,7 +306,7 @@ class Archive(Closable):
         tally = Tally() if tally is None else tally
         blocks = self.tree.contents(self.document(table))
         if read is not None:
-            blocks = _told(blocks, read)
+            blocks = reading.told(blocks, read)
         for run in tables.cell_runs(blocks, table, self.budgets, tally):
             path = run.cell
             if path not in declared:
@@ -335,7 +336,7 @@ class Archive(Closable):
         if "\nheader/" in text or "/\n" in text or not self._structure.isdisjoint(run.files):
             return None
         found = self.resolver.named_in_full(table, run)
-        return None if found is None else _alike(run, declared, _INSIDE, *found)
+        return None if found is None else _alike(run, declared, *found)
 
     def _located(self, table: Table, cell: LobCell, declared: str | None) -> Located:
         try:
@@ -518,21 +519,16 @@ class Archive(Closable):
         self.tree.close()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Where:
-    """The holding and folders of LOBs that go together, as in ``RunShared``."""
-
-    holding: int
-    folders: tuple[str, ...] | None
-
-
-_INSIDE = _Where(holding=0, folders=None)
-
-
 def _alike(
-    run: CellRun, declared: str | None, where: _Where, sizes: list[int], extents: list[list[Any]]
+    run: CellRun,
+    declared: str | None,
+    sizes: list[int],
+    extents: list[list[Any]],
+    *,
+    root: int = 0,
+    folders: tuple[str, ...] | None = None,
 ) -> Iterator[LobRun]:
-    """Yield cells with their entries or files, those with one extension together."""
+    """Yield cells with their entries, or files in folders, those with one extension together."""
     for extension, which in by_extension(run.files):
         yield LobRun(
             shared=RunShared(
@@ -541,27 +537,18 @@ def _alike(
                 cell=run.cell,
                 extension=extension,
                 media_type=media_type(declared, extension),
-                recorded=None,
                 digest=run.algorithm,
-                proof=None,
                 is_measured=bool(run.lengths),
-                holding=where.holding,
-                folders=where.folders,
+                holding=root,
+                folders=folders,
             ),
             rows=run.rows[which],
             files=run.files[which],
             sizes=sizes[which],
             digests=run.digests[which],
-            proofs=(),
             extents=[column[which] for column in extents],
-            entries=run.files[which] if where.folders is None else (),
+            entries=run.files[which] if folders is None else (),
         )
-
-
-def _told(blocks: Iterable[bytes], read: Callable[[int], None]) -> Iterator[bytes]:
-    for block in blocks:
-        read(len(block))
-        yield block
 
 
 def named(table: Table, cell: str) -> str:

@@ -346,11 +346,6 @@ def _shared(schema: int, table: int, cell: bytes, folder: str, extension: str) -
         cell=cell_of(cell),
         extension=extension,
         media_type=media_type(None, extension),
-        recorded=None,
-        digest=None,
-        proof=None,
-        is_measured=False,
-        holding=0,
         folders=tuple(folder.split("/")) if folder else (),
     )
 
@@ -364,8 +359,6 @@ def _run_of(
         rows=rows,
         files=[f"{before}{each}" for each in names],
         sizes=sizes,
-        digests=(),
-        proofs=(),
         extents=[names, *stamps],
     )
 
@@ -377,7 +370,7 @@ def _split(rows: Sequence[_Row]) -> LobRef:
     extension = extension_of(_named(path[-1]).whole)
     extents = tuple(each.extent for each in files)
     return LobRef(
-        cell=LobCell(place=files[0].place, file="/".join(path), length=None, digest=None),
+        cell=LobCell(place=files[0].place, file="/".join(path)),
         size=sum(each.size for each in extents),
         extension=extension,
         media_type=media_type(None, extension),

@@ -10,7 +10,6 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, islice, pairwise
-from typing import Protocol
 
 from metspack.containers.zipdirectory import unreadable
 from metspack.containers.zipformat import DEFLATED, STORED, encoded
@@ -95,23 +94,6 @@ class Departures(tempdb.Scratch):
 
 HEADER = "header/"
 _CONTENT = "content/"
-
-
-class KeptEntry(Protocol):
-    """An entry of the old archive that stays."""
-
-    @property
-    def name(self) -> str:
-        """The name that it will have."""
-
-    def contents(self) -> Iterator[bytes]:
-        """Yield its bytes, proven when the iterator has ended; raises SourceError."""
-
-    def copy(self, writer: ZipWriter) -> None:
-        """Append it as it is."""
-
-    def rewrite(self, writer: ZipWriter, contents: Iterable[bytes]) -> None:
-        """Append it with other contents, at most ``GROWTH`` times as long."""
 
 
 def entries(archive: Archive, departures: Departures, *, header: bool) -> Iterator[KeptEntry]:
@@ -211,6 +193,10 @@ class _UnpackedFile:
     def rewrite(self, writer: ZipWriter, contents: Iterable[bytes]) -> None:
         most = 0 if self.extent is None else GROWTH * self.extent.size
         writer.add(self.name, contents, method=self.method, most=most)
+
+
+KeptEntry = _Zipped | _UnpackedFile
+"""An entry of the old archive that stays, to be copied as it is or rewritten with other contents."""
 
 
 def _files(archive: Archive) -> Iterator[KeptEntry]:

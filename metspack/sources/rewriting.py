@@ -19,7 +19,7 @@ from metspack.containers.zipformat import DEFLATED, STORED, name_fault
 from metspack.containers.zipwriter import ZipWriter, new_entries
 from metspack.digests import Hashers
 from metspack.errors import SourceError
-from metspack.files import writing
+from metspack.files import reading, writing
 from metspack.layouts.interface import FolderUse
 from metspack.model import CellRun, Digest, LobCell, LobRun, number_of
 from metspack.processes import ThreadedHashers, Workers
@@ -315,7 +315,7 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
             splice, before = changes.splices.get(entry.name), writer.file.size
             meanwhile()
             if splice is not None:
-                entry.rewrite(writer, splice(_accompanied(entry.contents(), meanwhile)))
+                entry.rewrite(writer, splice(reading.told(entry.contents(), lambda _: meanwhile())))
             elif (schema := schemas.pop(entry.name, None)) is not None:
                 entry.rewrite(writer, (schema(),))
             else:
@@ -335,12 +335,6 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
         writer.abandon()
         raise
     return hashers
-
-
-def _accompanied(blocks: Iterable[bytes], meanwhile: Callable[[], object]) -> Iterator[bytes]:
-    for block in blocks:
-        meanwhile()
-        yield block
 
 
 def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals: Hashers) -> None:
@@ -368,8 +362,7 @@ def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals:
 
 def _hash(hashers: Hashers, writer: ZipWriter, stop: int | None = None) -> None:
     """Add what was written since the last time, all or up to an offset."""
-    for block in writer.file.read_back(hashers.size, writer.file.size if stop is None else stop):
-        hashers.update(block)
+    hashers.take(writer.file.read_back(hashers.size, writer.file.size if stop is None else stop))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

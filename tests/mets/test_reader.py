@@ -63,7 +63,6 @@ def test_every_fact_of_a_document_with_its_line() -> None:
         File(
             element="mdRef",
             id="ref",
-            ownerid=None,
             groupid=None,
             seq=None,
             groups=(),
@@ -82,7 +81,6 @@ def test_every_fact_of_a_document_with_its_line() -> None:
         File(
             element="file",
             id="a",
-            ownerid="o",
             groupid="g",
             seq="1",
             groups=("outer", "inner", "child IP"),
@@ -99,7 +97,6 @@ def test_every_fact_of_a_document_with_its_line() -> None:
         File(
             element="file",
             id="b",
-            ownerid=None,
             groupid=None,
             seq=None,
             groups=("outer",),

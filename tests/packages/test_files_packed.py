@@ -24,7 +24,7 @@ from metspack.model import Limits
 from metspack.packages.package import Package
 from metspack.restoring.files import restore_files
 from metspack.restoring.joining import extracted, open_lob
-from metspack.restoring.roundtrip import proven
+from metspack.restoring.roundtrip import Roundtrip
 from metspack.restoring.shards.writing import shards
 from metspack.restoring.siard import restore_archive
 from metspack.sizes import parsed_range
@@ -75,7 +75,7 @@ def test_what_is_given_back_is_what_the_unpacked_package_gives(
     assert package.with_suffix(".siard").read_bytes() == plain.with_suffix(".siard").read_bytes()
     assert tree(package.with_suffix(".files")) == tree(plain.with_suffix(".files"))
     with Package(package) as opened:
-        proof = proven(opened)
+        proof = Roundtrip(opened)
         assert [each.message for each in proof] == []
         assert proof.summary.lobs == len(CONTENTS)
         with open_lob(opened, SPLIT) as file:
@@ -149,7 +149,7 @@ def test_compressed_lobs_are_given_back_from_where_they_are(tmp_path: Path, dial
     convert.convert_package(package, tmp_path / "new", options(dialect, None))
     assert tree(tmp_path / "new") == tree(plain)
     with Package(package) as opened:
-        assert [each.message for each in proven(opened)] == []
+        assert [each.message for each in Roundtrip(opened)] == []
 
 
 @pytest.mark.parametrize("verify", [True, False])

@@ -287,7 +287,7 @@ def test_lobs_are_found_alike(damaged: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def _proof(path: Path, jobs: int | None = None) -> tuple[list[str], object]:
     with Package(path) as package:
-        proof = roundtrip.proven(package, jobs=jobs)
+        proof = roundtrip.Roundtrip(package, jobs=jobs)
         return [each.message for each in proof], proof.summary
 
 
@@ -376,7 +376,7 @@ def test_no_cell_is_taken_of_an_archive_that_cannot_be_read_to_the_end(
     package = _damaged(archived, tmp_path / "package", "nothing")
     _in_cells("(record30.bin[^>]*>)</row>", r"\1</wor>")(package)
     with Package(package) as opened:
-        proof = roundtrip.proven(opened)
+        proof = roundtrip.Roundtrip(opened)
         assert [each.what for each in proof] == ["the package is incomplete"]
     assert proof.summary.evidence[Evidence.METS_DIGEST] == 36
     assert proof.summary.evidence[Evidence.CELL_DIGEST] == 0

@@ -1,7 +1,6 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,17 +11,8 @@ from metspack.planning import planfile
 from metspack.planning.division import Division
 from metspack.planning.planfile import PlanFile
 
-
-@dataclass(frozen=True)
-class Source:
-    """What a plan is made from."""
-
-    size: int
-    metadata_document: bytes
-
-
 LIMITS = Limits(files=4, bytes=45_000)
-HEAD = planfile.header("Northwind", Source(1234, b"<m/>"), Division(limits=LIMITS))
+HEAD = planfile.header("Northwind", 1234, b"<m/>", Division(limits=LIMITS))
 SEGMENTS = [
     PlannedSegment(
         index=0, first="s0.t2.c4.r1", last="s0.t2.c4.r4", files=4, bytes=44_021, closed_by=ClosedBy.FILES
@@ -71,7 +61,7 @@ def test_a_plan_is_lines_of_json_with_known_keys() -> None:
 @pytest.mark.parametrize("min_size", [None, 10])
 @pytest.mark.parametrize("limits", [Limits(), Limits(files=1), Limits(bytes=1), Limits(files=2, bytes=3)])
 def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path, limits: Limits, min_size: int | None) -> None:
-    head = planfile.header("N", Source(1, b""), Division(limits=limits), min_size)
+    head = planfile.header("N", 1, b"", Division(limits=limits), min_size)
     plan = PlanFile(saved(tmp_path, *planfile.lines(head, SEGMENTS)))
     assert plan.header == head
     assert list(plan.segments()) == SEGMENTS
@@ -158,11 +148,11 @@ def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
 def test_a_plan_fits_its_source_and_no_other(tmp_path: Path) -> None:
     plan = PlanFile(saved(tmp_path, *whole()))
     plan.check_fits(HEAD)
-    larger = planfile.header("Northwind", Source(1235, b"<m/>"), HEAD.division)
+    larger = planfile.header("Northwind", 1235, b"<m/>", HEAD.division)
     with pytest.raises(PlanError, match="planned for size 1,234 bytes, found 1,235 bytes") as caught:
         plan.check_fits(larger)
     assert "plan again" in caught.value.hint
-    other = planfile.header("Northwind", Source(1234, b"<n/>"), HEAD.division)
+    other = planfile.header("Northwind", 1234, b"<n/>", HEAD.division)
     with pytest.raises(
         PlanError, match=f"metadata.xml {HEAD.metadata_sha256}, found {other.metadata_sha256}"
     ):

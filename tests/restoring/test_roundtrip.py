@@ -18,7 +18,7 @@ from metspack.packages.cells import cell_of, opened_archive
 from metspack.packages.package import Package
 from metspack.packages.proofs import Evidence
 from metspack.restoring.files import restore_files
-from metspack.restoring.roundtrip import Summary, proven
+from metspack.restoring.roundtrip import Roundtrip, Summary
 from metspack.restoring.shards.writing import unrelated
 from tests.conftest import CHECKOUT
 from tests.packages import forge
@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 
 def messages(root: Path) -> list[str]:
     with Package(root) as package:
-        return [each.message for each in proven(package)]
+        return [each.message for each in Roundtrip(package)]
 
 
 def related(root: Path) -> list[str]:
@@ -84,7 +84,7 @@ class Watched:
 def test_the_golden_packages_are_proven(name: str, lobs: int, size: int | None) -> None:
     watched = Watched()
     with Package(CHECKOUT / "samples" / "northwind" / "golden" / name) as package:
-        proof = proven(package, watched)
+        proof = Roundtrip(package, watched)
         assert list(proof) == []
         total = sum(lob.size for lob in package.lobs())
     assert proof.summary == summary(
@@ -98,7 +98,7 @@ def test_the_golden_packages_are_proven(name: str, lobs: int, size: int | None) 
 
 def test_a_package_with_split_lobs_is_proven(root: Path) -> None:
     with Package(root) as package:
-        proof = proven(package)
+        proof = Roundtrip(package)
         assert list(proof) == []
     size = sum(len(lob.data) for lob in LOBS)
     assert proof.summary == summary(lobs=3, split=1, size=size, mets_digest=3, cell_digest=3, cell_length=3)
@@ -220,14 +220,14 @@ def test_ids_of_others_are_joined_by_the_files_they_name(root: Path) -> None:
     (root / "mets.xml").write_text((root / "mets.xml").read_text().replace("s0.t2.c4.", "uuid-"))
     splitting.agreed(root)
     with Package(root) as package:
-        proof = proven(package)
+        proof = Roundtrip(package)
         assert [each.message for each in proof] == []
         assert cell_of(package, "uuid-r1") is None
     assert proof.summary.lobs == 3
     with_table(root, TABLE.replace(forge.md5(LOBS[0].data), forge.md5(b"?")))
     with Package(root) as package:
         # The resolver finds no file with the cell's digest, or the proof tells that it is another.
-        assert all("r1" in each.message for each in proven(package))
+        assert all("r1" in each.message for each in Roundtrip(package))
 
 
 def test_lobs_inside_the_archive_are_read_there(root: Path) -> None:
@@ -258,7 +258,7 @@ def test_lobs_inside_the_archive_are_read_there(root: Path) -> None:
     (wrong,) = told(len(data) - 1, digest)
     assert f"another length than its cell says: expected {len(data) - 1}; found {len(data)} bytes" in wrong
     with Package(root) as package:
-        proof = proven(package)
+        proof = Roundtrip(package)
         list(proof)
     assert proof.summary == summary(lobs=0, inside=1, size=len(data), disagreements=1, cell_digest=1, crc=1)
 
@@ -294,7 +294,7 @@ def test_an_unpacked_archive_is_read_and_so_are_lobs_in_it(root: Path) -> None:
     damages.listing(root, *(path.replace("unpacked", "Northwind.siard") for path in paths))
     with Package(root) as package:
         assert package.archives == (("Northwind.siard",),)
-        proof = proven(package)
+        proof = Roundtrip(package)
         assert [each.message for each in proof] == []
     assert proof.summary.inside == 1
     (root / "Northwind.siard" / name).write_bytes(b"damage")

@@ -40,11 +40,11 @@ def roundtrip(
     `metspack roundtrip out`
     """
     from metspack.packages.package import Package  # noqa: PLC0415 -- commands load what they need
-    from metspack.restoring.roundtrip import proven  # noqa: PLC0415
+    from metspack.restoring.roundtrip import Roundtrip  # noqa: PLC0415
 
     budgets = common.budgets(budget)
     with Package(package, budgets) as opened, console.progress("roundtrip", quiet=quiet) as progress:
-        proof = proven(opened, progress, budgets, jobs)
+        proof = Roundtrip(opened, progress, budgets, jobs)
         if json_output:
             _document(package, proof)
         else:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from dataclasses import field
 from pathlib import Path
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg
 from metspack.layouts.names import SIARD
+from metspack.mets import REPRESENTATIONS_FOLDER, is_mets_name
 from metspack.mets.filetable import Placed, PlacedFile
 from metspack.mets.packages import noted
+from metspack.mets.reader import Agent
 from metspack.model import Format
 from metspack.siard.metadata import Metadata
 from metspack.sources.pronom import Registry
@@ -164,18 +166,6 @@ class ChildContent:
     files: Callable[[], Iterator[Placed]]
 
 
-def _nothing() -> Iterator[PlacedFile]:
-    return iter(())
-
-
-def _no_lobs() -> Iterator[SplitLob]:
-    return iter(())
-
-
-def _no_parts() -> Iterator[SplitPart]:
-    return iter(())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParentContent:
     """What the parent IP holds: OBJID, the package's name, the archive if there is one, and the children.
@@ -190,10 +180,10 @@ class ParentContent:
     name: str
     siard: SiardFile | None
     children: Sequence[ChildMets]
-    split: Callable[[], Iterator[SplitLob]] = _no_lobs
-    parts: Callable[[], Iterator[SplitPart]] = _no_parts
-    pieces: Callable[[], Iterator[PlacedFile]] = _nothing
-    others: Callable[[], Iterator[PlacedFile]] = _nothing
+    split: Callable[[], Iterator[SplitLob]] = lambda: iter(())
+    parts: Callable[[], Iterator[SplitPart]] = lambda: iter(())
+    pieces: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
+    others: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
     history: tuple[str, ...] = ()
 
     @property
@@ -235,56 +225,30 @@ class PackageFacts:
         return None if self.metadata is None else self.metadata.version
 
 
-class StatedAgent(Protocol):
-    """An agent of a METS header, as it was read."""
+@dataclass(slots=True)
+class Statement:
+    """What the METS of a parent says of itself, as it was read; "" for what it does not say.
 
-    @property
-    def name(self) -> str:
-        """Its name."""
+    ``root`` and ``header`` are attributes by their names as written, ``labels`` those of structMaps,
+    ``checksum`` is the first algorithm. ``child`` is the first reference to the METS of a child, ``href`` the
+    first to any file; ``child_objid`` is what the first mptr to a child names by its OBJID.
+    """
 
-    @property
-    def note(self) -> str:
-        """Its notes, one after the other."""
+    root: Mapping[str, str] = field(default_factory=dict)
+    header: Mapping[str, str] = field(default_factory=dict)
+    agents: list[Agent] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
+    checksum: str = ""
+    href: str = ""
+    child: str = ""
+    child_objid: str = ""
 
-    @property
-    def is_organisation(self) -> bool:
-        """Whether it is an organisation."""
-
-    @property
-    def role(self) -> str:
-        """Its role, or what stands for OTHER."""
-
-
-class Statement(Protocol):
-    """What the METS of a parent says of itself, as it was read; "" for what it does not say."""
-
-    @property
-    def root(self) -> Mapping[str, str]:
-        """The attributes of the root, by their names as written."""
-
-    @property
-    def header(self) -> Mapping[str, str]:
-        """The attributes of the header."""
-
-    @property
-    def agents(self) -> Sequence[StatedAgent]:
-        """The agents of the header."""
-
-    @property
-    def labels(self) -> AbstractSet[str]:
-        """The labels of structMaps."""
-
-    @property
-    def href(self) -> str:
-        """The first reference to a file."""
-
-    @property
-    def child(self) -> str:
-        """The first reference to the METS of a child, among the files."""
-
-    @property
-    def child_objid(self) -> str:
-        """What the first link to a child names, by OBJID."""
+    def add_file(self, checksum: str, href: str) -> None:
+        """Keep the checksum algorithm and the href of a file entry, unless an earlier entry gave them."""
+        self.checksum = self.checksum or checksum
+        self.href = self.href or href
+        if "/" in href and is_mets_name(href) and not href.startswith(f"{REPRESENTATIONS_FOLDER}/"):
+            self.child = self.child or href
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from metspack.mets.dialects.csip.files import TEMPLATES, FileGroup, IpFolder, Me
 from metspack.mets.dialects.csip.links import LINK_LABELS
 from metspack.mets.dialects.csip.package import CsipPackage
 from metspack.mets.dialects.csip.terms import DESCRIPTIVE, Agents, folder_name
-from metspack.mets.dialects.interface import Addition, ExistingPackage, Inherited, ParentContent, StatedAgent
+from metspack.mets.dialects.interface import Addition, ExistingPackage, Inherited, ParentContent
 from metspack.mets.filetable import PlacedFile
 from metspack.mets.links import SPLITLOB, Mptr
 from metspack.mets.premis import Event, Identifier, Relationship
@@ -92,11 +92,6 @@ def _of_premis(name: str, attributes: dict[str, str], _above: Sequence[str]) -> 
     return name if name == _EVENT else ""
 
 
-def find(root: Path) -> tuple[str, str] | None:
-    """Return folder and name of the METS of the IP at the top of those in a folder, None without one."""
-    return packages.top(root)
-
-
 def inherited(package: ExistingPackage, options: Mapping[str, object]) -> tuple[Inherited, dict[str, Any]]:
     """Return what an archive that is added has to say as the package does, and the dialect's own options.
 
@@ -121,7 +116,7 @@ def inherited(package: ExistingPackage, options: Mapping[str, object]) -> tuple[
     return Inherited(agents=agents.packagers, mets_profile=None if known else profile), own
 
 
-def _agents(named: Sequence[StatedAgent]) -> Agents:
+def _agents(named: Sequence[reader.Agent]) -> Agents:
     by_role = {each.role: each for each in named if each.is_organisation}
     creator, submitter, keeper = (by_role.get(role) for role in ("ARCHIVIST", "CREATOR", "PRESERVATION"))
     return Agents(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
@@ -13,13 +13,13 @@ from metspack.errors import ConfigError
 from metspack.files.reading import as_path
 from metspack.layouts import Layout, lobseg, siard22
 from metspack.layouts.names import SIARD
-from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, premis, writer
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, packages, premis, writer
 from metspack.mets.dialects.csip import add, links
 from metspack.mets.dialects.csip import package as csip_package
 from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
-from metspack.mets.dialects.csip.terms import DATA, DESCRIPTIVE, Agents, Terms, folder_name
+from metspack.mets.dialects.csip.terms import DATA, Agents, Terms, folder_name
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Addition,
@@ -39,10 +39,6 @@ from metspack.mets.dialects.interface import (
 )
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.values import dataclass
-
-_DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
-
-Files = Callable[[], Iterable[PlacedFile]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +195,7 @@ class Csip(CsipPackage, Dialect):
     @classmethod
     def find(cls, root: Path) -> tuple[str, str] | None:
         """Return where the METS of the IP at the top of those in a folder is."""
-        return add.find(root)
+        return packages.top(root)
 
     @classmethod
     def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:

@@ -140,12 +140,21 @@ class Recommendation(Dialect):
     @classmethod
     def find(cls, root: Path) -> tuple[str, str] | None:
         """Return where the parent's METS of a package is: in the root."""
-        return find(root)
+        # By its very name: METS.xml, which some file systems would give as well, is another dialect's.
+        is_there = PLAIN_METS in os.listdir(root) and (root / PLAIN_METS).is_file()
+        return ("", PLAIN_METS) if is_there else None
 
     @classmethod
     def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:  # noqa: ARG003
         """Return what an addition has to say as the package does."""
-        return inherited(package)
+        said = package.said
+        is_siard22 = siard22.parsed_folder(said.child.rpartition("/")[0]) is not None
+        return Inherited(
+            layout=siard22.LAYOUT.name if is_siard22 else None,
+            agents=tuple(each.name for each in said.agents if each.is_organisation),
+            mets_profile=said.root.get("PROFILE"),
+            href_style=HREF_STYLES[said.href.startswith("file:")],
+        )
 
     def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:  # noqa: ARG002 -- it lies at the root
         """Return the METS of the parent."""
@@ -153,7 +162,25 @@ class Recommendation(Dialect):
 
     def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
         """Write the parent's METS anew, with one more archive in it and its segments."""
-        return write(self, existing, package, content)
+        facts = self.parent_facts(content)
+        facts["parent"]["pointer_id"] = ids.element_id(content.objid, f"SIARD central file {content.name}")
+        facts["parent"]["registry"] = None  # the root need not declare the prefix of what is said of formats
+        with reading.opening(existing.root, (PLAIN_METS,)) as descriptor:
+            mets = GrowingDocument(descriptor, watched)
+            mets.set_attribute("mets:metsHdr", "LASTMODDATE", self.created)
+            if self.registry is not None and not mets.has(_IDENTIFICATION):
+                text = writer.fragment(TEMPLATES, "_mets.xml.j2", "identification", self.registry)
+                mets.insert_after(_SOFTWARE, text)
+            if content.notes:
+                mets.add_notes(_HISTORY, _SOFTWARE, content.notes)
+            _add_files(mets, facts)
+            _add_divs(mets, facts)
+            files = {PLAIN_METS: mets.write(package / PLAIN_METS, filetable.algorithms(self.checksum_type))}
+        kind = existing.said.root.get("TYPE", "")
+        if f"SIARD{self.version} " in f"{kind} ":
+            return Addition(files=files)
+        other = f"the parent's METS is of TYPE {kind}, but {content.name}.siard is SIARD {self.version}"
+        return Addition(files=files, warnings=(other,))
 
     def parent_facts(self, content: ParentContent) -> dict[str, Any]:
         """Return what the parent's METS says of itself, of an archive in one file, and of the children."""
@@ -262,55 +289,6 @@ def watched(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
     if name == "mets:div" and within == _ROOT:
         return _DIVS.get(attributes.get("LABEL", ""), "")
     return {_MAP: _ROOT, _SPLIT_MAP: _SPLIT_ROOT}.get(within, "") if name == "mets:div" else ""
-
-
-def find(root: Path) -> tuple[str, str] | None:
-    """Return folder and name of the METS of the parent that a folder is, None when it is none."""
-    # By its very name: METS.xml, which some file systems would give as well, is another dialect's.
-    return ("", PLAIN_METS) if PLAIN_METS in os.listdir(root) and (root / PLAIN_METS).is_file() else None
-
-
-def inherited(package: ExistingPackage) -> Inherited:
-    """Return what an archive that is added to a package has to say as it does."""
-    said = package.said
-    is_siard22 = siard22.parsed_folder(said.child.rpartition("/")[0]) is not None
-    return Inherited(
-        layout=siard22.LAYOUT.name if is_siard22 else None,
-        agents=tuple(each.name for each in said.agents if each.is_organisation),
-        mets_profile=said.root.get("PROFILE"),
-        href_style=HREF_STYLES[said.href.startswith("file:")],
-    )
-
-
-def write(
-    dialect: Recommendation, existing: ExistingPackage, package: Path, content: ParentContent
-) -> Addition:
-    """Write the METS of the parent anew below ``package``, with one more archive in it.
-
-    Raises ``SourceError`` when it is not as metspack writes it, ``TargetError``.
-    """
-    facts = dialect.parent_facts(content)
-    facts["parent"]["pointer_id"] = ids.element_id(content.objid, f"SIARD central file {content.name}")
-    facts["parent"]["registry"] = None  # the root need not declare the prefix of what is said of formats
-    with reading.opening(existing.root, (PLAIN_METS,)) as descriptor:
-        mets = GrowingDocument(descriptor, watched)
-        mets.set_attribute("mets:metsHdr", "LASTMODDATE", dialect.created)
-        if dialect.registry is not None and not mets.has(_IDENTIFICATION):
-            text = writer.fragment(TEMPLATES, "_mets.xml.j2", "identification", dialect.registry)
-            mets.insert_after(_SOFTWARE, text)
-        if content.notes:
-            mets.add_notes(_HISTORY, _SOFTWARE, content.notes)
-        _add_files(mets, facts)
-        _add_divs(mets, facts)
-        files = {PLAIN_METS: mets.write(package / PLAIN_METS, filetable.algorithms(dialect.checksum_type))}
-    return Addition(files=files, warnings=_warnings(dialect, existing, content))
-
-
-def _warnings(dialect: Recommendation, existing: ExistingPackage, content: ParentContent) -> tuple[str, ...]:
-    kind, version = existing.said.root.get("TYPE", ""), dialect.version
-    if f"SIARD{version} " in f"{kind} ":
-        return ()
-    return (f"the parent's METS is of TYPE {kind}, but {content.name}.siard is SIARD {version}",)
 
 
 def _add_files(mets: GrowingDocument, facts: dict[str, Any]) -> None:
