@@ -51,6 +51,7 @@ LONG: Mapping[str, str] = {
     "metspack.building.build": "one build from source to publication, in its order",
     "metspack.building.placing": "every way of placing LOBs, alone or in runs, copied or linked",
     "metspack.building.segments": "the work on segments: placed whole or in stretches, and described",
+    "metspack.building.segmentedfolder": "one folder of segments: its files, and its LOBs where they lie",
     "metspack.building.manifests": "every list of checksums: those written, and those trusted",
     "metspack.cli.commands.check": "the options of a check, its run, and what is printed and filed of it",
     "metspack.cli.console": "all that a run prints: results as text and JSON, errors, progress, its log",

@@ -90,7 +90,6 @@ BUILDERS = {
     "files.transaction",
     "merging",
     "building.segmentedfolder",
-    "building.segmentedlobs",
     "mets.writer",
     "mets.dialects",
     "mets.premis",

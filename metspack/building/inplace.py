@@ -14,8 +14,7 @@ from pathlib import Path
 from metspack.building import check_outcome, manifests, placing, segments
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
-from metspack.building.segmentedfolder import SegmentedFolder, SegmentFolder
-from metspack.building.segmentedlobs import SegmentedLobs
+from metspack.building.segmentedfolder import SegmentedFolder, SegmentedLobs, SegmentFolder
 from metspack.building.segments import SegmentTask
 from metspack.digests import Hashers, Seal, Sealed
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError

@@ -1,30 +1,47 @@
-"""Folders whose LOBs lie in segments already: their files, by segment and by LOB.
+"""Folders whose LOBs lie in segments already: their files, and the LOBs read and compared where they lie.
 
 Paths are relative to the folder, with ``/``. What is known of each file is kept on disk.
 """
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 from metspack import uris
-from metspack.digests import is_manifest
+from metspack.building.options import PackageOptions
+from metspack.building.segments import PART_DIGESTS, UTF16_LENGTHS
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers, is_manifest
 from metspack.errors import SourceError
 from metspack.files import tempdb, walking
+from metspack.files.staging import Partial
 from metspack.files.walking import Entry
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
-from metspack.mets import PLAIN_METS, is_mets_name
+from metspack.locations import splitparts
+from metspack.mediatypes import media_type
+from metspack.mets import PLAIN_METS, filetable, is_mets_name
+from metspack.mets.dialects.interface import SplitLob, SplitPart
+from metspack.mets.filetable import COLUMNS, PlacedFile
 from metspack.mets.ids import ncname
-from metspack.model import FileExtent
-from metspack.siard import metadata
+from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
+from metspack.planning import slices
+from metspack.planning.sharedlobs import Sharing
+from metspack.processes import ThreadedHashers
+from metspack.progress import Progress
+from metspack.siard import entries, metadata
+from metspack.sources.archive import Archive, extension_of
+from metspack.sources.lobstream import OpenHoldings, Passage, what
+from metspack.sources.pronom import Identifying
 from metspack.uris import ReferenceRefused, shown
 from metspack.values import dataclass
 
-_LISTED = 100
-_WHAT = "the files of the folder"
+_SHOWN = 100
+_FILES = "the files of the folder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +90,7 @@ class SegmentedFolder(tempdb.Scratch):
         self.root = root
         super().__init__()
         try:
-            with tempdb.explained(_WHAT), closing(walking.entries(root)) as found:
+            with tempdb.explained(_FILES), closing(walking.entries(root)) as found:
                 self._database.execute(
                     "CREATE TABLE file "
                     "(path TEXT, segment TEXT, size INTEGER, modified INTEGER, inode TEXT, device TEXT, "
@@ -121,7 +138,7 @@ class SegmentedFolder(tempdb.Scratch):
             for (path,) in self._database.execute(sql, (PLAIN_METS,))
             if is_mets_name(path) or is_manifest(path)
         )
-        return [path for path, _ in zip(names, range(_LISTED), strict=False)]
+        return [path for path, _ in zip(names, range(_SHOWN), strict=False)]
 
     def archives(self) -> list[str]:
         """Return the names of the SIARD archives in the root: files, the wholes of parts, unpacked ones."""
@@ -269,3 +286,252 @@ class SegmentedFolder(tempdb.Scratch):
 _SEGMENTS = "SELECT DISTINCT segment FROM file WHERE segment IS NOT NULL"
 _UNDIVIDED = f"{_SEGMENTS} AND instr(segment, '/') = 0"
 _HAS_LOBS = "SELECT 1 FROM file WHERE segment = ? AND lob IS NOT NULL LIMIT 1"
+
+
+_PUT = f"INSERT INTO file (segment, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"  # noqa: S608
+_LOBS = "the LOBs of the folder"
+_LISTED, _AGAIN = 0, 1  # the slices: LOBs to be listed, and those only to be compared with their cells
+_EXAMPLES = 3
+
+
+@dataclass(slots=True, kw_only=True)
+class Counted:
+    """Counts of a folder: LOBs in segments and their bytes, LOBs inside the archive, cells that share a file.
+
+    ``example`` is the first cell whose file another had named, after that other; ``unnamed`` counts the
+    files that no cell names, ``strangers`` are the first of them.
+    """
+
+    lobs: int = 0
+    bytes: int = 0
+    inside: int = 0
+    undigested: int = 0
+    shared: int = 0
+    example: tuple[str, str] = ("", "")
+    unnamed: int = 0
+    strangers: tuple[str, ...] = ()
+
+
+class SegmentedLobs(tempdb.Scratch):
+    """LOBs and other files of a folder's segments, kept on disk; a context manager.
+
+    ``find`` finds the LOBs of all cells, ``read`` reads all files of the segments; the other methods give
+    what was read. ``notes`` counts LOBs by the warning about them.
+    """
+
+    def __init__(self, archive: Archive, folder: SegmentedFolder, checksum: str) -> None:
+        self._archive = archive
+        self._folder = folder
+        self._checksum = checksum
+        self._algorithms = filetable.algorithms(checksum)
+        self._prefixes: dict[int, str] = {}
+        self.counted = Counted()
+        self.notes: Counter[str] = Counter()
+        super().__init__(
+            f"CREATE TABLE file (n INTEGER PRIMARY KEY, segment TEXT, {', '.join(COLUMNS)})",
+            "CREATE TABLE whole (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, type TEXT, checksum TEXT, "
+            "puid TEXT, name TEXT, version TEXT)",
+            "BEGIN",
+        )
+
+    def find(self, staging: Partial) -> None:
+        """Find the LOBs of all cells: every one inside the archive or in files of the folder.
+
+        Raises ``SourceError`` for any that is neither, or in a file that is part of another LOB as well.
+        """
+        with (
+            Sharing() as sharing,
+            slices.Slice(slices.path(staging.work, _LISTED)) as listed,
+            slices.Slice(slices.path(staging.work, _AGAIN)) as again,
+        ):
+            for lob in self._archive.lobs():
+                if lob.entries:
+                    self.counted.inside += 1
+                    continue
+                paths = [self._path(lob, extent) for extent in lob.extents]
+                self.counted.undigested += lob.cell.digest is None
+                if not sharing.is_first(lob, ""):
+                    self._share(sharing.first(lob.place.id) or "", lob)
+                    continue
+                claimed = {self._folder.claim(path, lob.place.id) for path in paths}
+                if claimed == {lob.place.id}:
+                    self.counted.lobs += 1
+                    self.counted.bytes += lob.size
+                    listed.add(lob)
+                elif claimed == {""}:
+                    self.counted.inside += 1
+                elif len(claimed) == 1:
+                    self._share(claimed.pop(), lob)
+                    again.add(lob)
+                else:
+                    others = ", ".join(sorted(claimed - {lob.place.id}))
+                    raise SourceError(
+                        f"{what(lob)} has parts that belong to another LOB as well ({others})",
+                        hint="Two cells name the same parts; find out which is right.",
+                    )
+
+    def _share(self, first: str, lob: LobRef) -> None:
+        self.counted.shared += 1
+        if self.counted.shared == 1:
+            self.counted.example = (first, lob.place.id)
+
+    def _path(self, lob: LobRef, extent: FileExtent | ZipExtent) -> str:
+        """Return the path of a LOB's file below the folder; raises ``SourceError`` for one not below it."""
+        if isinstance(extent, ZipExtent):
+            raise SourceError(
+                f"{what(lob)} lies in a packed segment; in place only folders can be described",
+                hint="Put its folder in its place, or make a package elsewhere: metspack build -o OUT.",
+            )
+        prefix = self._prefixes.get(extent.root)
+        if prefix is None:
+            root = os.path.realpath(self._archive.resolver.roots[extent.root])
+            prefix = self._prefixes[extent.root] = os.path.relpath(root, self._folder.root)
+        path = os.path.normpath(os.path.join(prefix, *extent.path))
+        if path.startswith("../"):
+            raise SourceError(
+                f"{what(lob)} lies outside {self._folder.root}",
+                hint="All LOBs of a package lie in its folder: move it there, or make a package elsewhere "
+                "that holds a copy: metspack build -o OUT.",
+            )
+        return path
+
+    def read(self, staging: Partial, options: PackageOptions, progress: Progress) -> None:
+        """Read all files of the segments once: the LOBs in the order of their cells, then the others.
+
+        Of the options it takes ``accepted``, and ``identify`` for the formats of LOBs.
+        Raises ``SourceError`` for a LOB that is not what its cell says, and for files that changed.
+        """
+        algorithms = tuple(each for each in self._algorithms if each not in MANIFEST_ALGORITHMS)
+        accepted = options.accepted
+        identifying = Identifying(staging.work / "probe") if options.identify else None
+        with OpenHoldings(self._archive.holdings()) as holdings, tempdb.explained(_LOBS):
+            for lob, _ in slices.entries(slices.path(staging.work, _LISTED)):
+                if is_split(lob):
+                    passage = Passage(lob, holdings, (self._checksum, *algorithms), accepted, identifying)
+                    self._read_parts(lob, passage, progress)
+                else:
+                    passage = Passage(lob, holdings, self._algorithms, accepted, identifying)
+                    for block in passage.portion():
+                        progress.advance(len(block))
+                    passage.end()
+                    self._take(lob.extents[0], self._listed(passage))
+                self._note(passage)
+            for lob, _ in slices.entries(slices.path(staging.work, _AGAIN)):
+                passage = Passage(lob, holdings, (), accepted)
+                for _block in passage.portion():
+                    pass
+                passage.end()
+                self._note(passage)
+            holdings.check_unchanged()
+            for extent in self._folder.unnamed():
+                self._read_unnamed(extent, progress)
+            for statement in (
+                "CREATE INDEX file_segment ON file (segment, n)",
+                "CREATE INDEX file_part ON file (n) WHERE part_of <> ''",
+            ):
+                self._database.execute(statement)
+
+    def _read_parts(self, lob: LobRef, passage: Passage, progress: Progress) -> None:
+        for number, extent in enumerate(lob.extents):
+            hashers = ThreadedHashers(self._algorithms)
+            for block in passage.portion(extent.size):
+                hashers.update(block)
+                progress.advance(len(block))
+            part = self._placed(f"{lob.place.id}.p{number}", lob.media_type, hashers)
+            self._take(extent, replace(part, part_of=lob.place.id, sequence=number))
+        passage.end()
+        self._database.execute(
+            "INSERT INTO whole (id, size, type, checksum, puid, name, version) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                lob.place.id,
+                lob.size,
+                passage.media_type,
+                passage.hashers.digest(self._checksum).value,
+                *filetable.row_of_format(passage.format),
+            ),
+        )
+
+    def _note(self, passage: Passage) -> None:
+        self.notes[PART_DIGESTS] += passage.is_part_digest
+        self.notes[UTF16_LENGTHS] += passage.unit == "UTF-16 units"
+
+    def _read_unnamed(self, extent: FileExtent, progress: Progress) -> None:
+        path = "/".join(extent.path)
+        counted = self.counted
+        counted.unnamed += 1
+        if counted.unnamed <= _EXAMPLES:
+            counted.strangers += (path,)
+        # No LOB's id begins so: theirs are s<schema>.t<table>...
+        file, _ = self.read_whole(extent, f"unreferenced.{counted.unnamed}", progress)
+        self._take(extent, file)
+
+    def read_whole(
+        self, extent: FileExtent, identifier: str, progress: Progress
+    ) -> tuple[PlacedFile, Hashers]:
+        """Read a file that is not a LOB; return it with its path below the folder, and its digests."""
+        hashers = ThreadedHashers(self._algorithms)
+        for block in entries.contents(self._folder.root, extent):
+            hashers.update(block)
+            progress.advance(len(block))
+        path = "/".join(extent.path)
+        kind = media_type(None, extension_of(path))
+        return replace(self._placed(identifier, kind, hashers), path=path), hashers
+
+    def _placed(self, identifier: str, kind: str, hashers: Hashers) -> PlacedFile:
+        return filetable.placed_file(identifier, "", kind, hashers, self._checksum)
+
+    def _listed(self, passage: Passage) -> PlacedFile:
+        file = self._placed(passage.lob.place.id, passage.media_type, passage.hashers)
+        return replace(file, format=passage.format)
+
+    def _take(self, extent: FileExtent | ZipExtent, file: PlacedFile) -> None:
+        assert isinstance(extent, FileExtent)  # noqa: S101 -- _path let no other through
+        path = "/".join(extent.path) if not extent.root else self._below(extent)
+        segment = self._folder.segment_of(path)
+        row = filetable.row_of(replace(file, path=path[len(segment) + 1 :]))
+        self._database.execute(_PUT, (segment, *row))
+
+    def _below(self, extent: FileExtent) -> str:
+        return os.path.normpath(os.path.join(self._prefixes[extent.root], *extent.path))
+
+    def files(self, segment: str) -> Iterator[PlacedFile]:
+        """Yield the files of a segment: LOBs and parts in the order of their cells, then others by path."""
+        sql = f"SELECT {', '.join(COLUMNS)} FROM file WHERE segment = ? ORDER BY n"  # noqa: S608 -- ours
+        for row in self._database.execute(sql, (segment,)):
+            yield filetable.file_of(row)
+
+    def turns(self) -> dict[str, int]:
+        """Return the segments, each with the turn of its first file."""
+        return dict(self._database.execute("SELECT segment, min(n) FROM file GROUP BY segment"))
+
+    def split_lobs(self) -> Iterator[SplitLob]:
+        """Yield the split LOBs in the order of their cells."""
+        sql = "SELECT id, size, type, checksum, puid, name, version FROM whole ORDER BY n"
+        for identifier, size, kind, checksum, *identified in self._database.execute(sql):
+            yield SplitLob(
+                id=identifier,
+                size=size,
+                media_type=kind,
+                checksum=checksum,
+                format=filetable.format_of(identified),
+            )
+
+    def split_parts(self, objids: dict[str, str]) -> Iterator[SplitPart]:
+        """Yield the parts of the split LOBs in the same order; ``objids`` are the segments' by folder."""
+        sql = "SELECT part_of, id, segment FROM file WHERE part_of <> '' ORDER BY n"
+        for lob, part, segment in self._database.execute(sql):
+            yield SplitPart(lob=lob, id=part, child=objids[segment])
+
+
+def is_split(lob: LobRef) -> bool:
+    """Return whether a LOB is in parts: also when the first is the only one, as its name alone tells."""
+    extent = lob.extents[0]
+    if len(lob.extents) > 1 or isinstance(extent, ZipExtent):
+        return len(lob.extents) > 1
+    name, whole = extent.path[-1], _named(lob.cell)
+    return name.startswith(whole) and splitparts.is_first(name[len(whole) :])
+
+
+def _named(cell: LobCell) -> str:
+    """Return the name of the file that a cell names."""
+    return uris.parsed(cell.file).segments[-1]
