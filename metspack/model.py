@@ -610,6 +610,7 @@ class Budgets:
     ``depth`` counts nested XML elements, ``links`` the mptr of one METS; ``attribute`` and ``metadata`` are
     bytes, ``elements`` those of metadata.xml, which is held in memory. ``inflated`` is bytes too: of an
     archive that a zip file holds compressed, which is inflated into a temporary file to be checked.
+    ``findings`` are those of one code that a check tells one by one; further ones are counted.
     """
 
     entries: int = 200_000_000
@@ -620,3 +621,4 @@ class Budgets:
     metadata: int = 24_000_000
     elements: int = 500_000
     inflated: int = 4 << 30
+    findings: int = 50_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import metspack
 from bench.hostile_inputs import INPUTS, Hostile
 from metspack import checking, safexml
+from metspack.checking import grouping
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.mets import fastreader, reader
@@ -105,3 +107,68 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
         assert caught.value.hint == "If that is what it should be, raise the budget: --budget links=N."
     found = list(checking.check(folder, jobs=1, budgets=Budgets(links=19)))
     assert [each.code for each in found if each.severity.value == "error"] == ["X003", *["L001"] * 19]
+
+
+MANY = ("dangling", "files", "same-ids", "parts", "manifest-missing")
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_findings_beyond_the_budget_are_counted_exactly_and_told_by_one(tmp_path: Path, name: str) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path, most = each.make(tmp_path / "in", 300), 20
+    every = list(checking.check(path, jobs=1))
+    bounded = list(checking.check(path, jobs=1, budgets=Budgets(findings=most)))
+    codes = Counter(each.code for each in every)
+    assert max(codes.values()) > most + 1 or any("likewise 299 more" in each.message for each in every)
+    for code, number in codes.items():
+        found = [each for each in bounded if each.code == code]
+        assert len(found) == min(number, most + 1)
+        assert sum(each.count for each in found) == number
+        if number > most + 1:
+            *_, (last) = (each for each in found if each.count > 1)
+            assert f"and {number - most - 1:,} more findings {code}" in last.message
+            assert "--budget findings=N" in last.message
+            assert len(last.others) == number - most - 1
+            told = {(each.path, each.line, each.place) for each in found}
+            told |= {(each.path, each.line, each.place) for each in last.others}
+            assert told == {(each.path, each.line, each.place) for each in every if each.code == code}
+
+
+def test_of_findings_that_are_counted_the_first_places_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (each,) = (each for each in INPUTS if each.name == "dangling")
+    path = each.make(tmp_path / "in", 300)
+    monkeypatch.setattr(grouping, "MOST_PLACES", 7)
+    found = [
+        each for each in checking.check(path, jobs=1, budgets=Budgets(findings=20)) if each.code == "M005"
+    ]
+    assert [each.count for each in found] == [1] * 20 + [280]
+    assert [each.place for each in found] == [f"n{number}" for number in range(21)]
+    assert [each.place for each in found[-1].others] == [f"n{number}" for number in range(21, 27)]
+
+
+def test_findings_of_several_packages_are_counted_apart(tmp_path: Path) -> None:
+    (each,) = (each for each in INPUTS if each.name == "dangling")
+    paths = [each.make(tmp_path / name, 30) for name in ("a", "b")]
+    run = checking.check(paths, jobs=1, budgets=Budgets(findings=20))
+    found = [each for each in run if each.code == "M005"]
+    assert sorted((each.path, each.count) for each in found if each.count > 1) == [
+        (f"{path}/mets.xml", 10) for path in paths
+    ]
+
+
+def test_equal_lines_of_a_manifest_are_kept_once(tmp_path: Path) -> None:
+    (each,) = (each for each in INPUTS if each.name == "manifest-same")
+    path = each.make(tmp_path / "in", 300)
+    lines = (path / "manifest-md5.txt").read_text().splitlines(keepends=True)
+    wrong = lines[0].replace(lines[0][:8], "0" * 8)
+    early = lines[0].replace("here.bin", "content")
+    (path / "manifest-md5.txt").write_text("".join((*lines, wrong, wrong, early, wrong, *lines)))
+    (path / "content").touch()
+    found = list(checking.check(path, jobs=1))
+    assert [dict(each.facts)["count"] for each in found if each.code == "F022"] == ["602", "1"]
+    sources = [dict(each.facts)["source"] for each in found if each.code == "F026"]
+    assert sources == ["manifest-md5.txt line 301", "manifest-md5.txt line 304"]
+    agreeing = "manifest-md5.txt line 1, manifest-md5.txt line 305 agree with the file"
+    assert all(dict(each.facts)["others"] == agreeing for each in found if each.code == "F026")

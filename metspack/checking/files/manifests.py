@@ -166,6 +166,7 @@ class _Manifest:
         self._plain = re.compile(rb"^([0-9a-f]{%d})  ([^\n]+)\n" % (2 * OCTETS[algorithm]), re.MULTILINE)
         self._line = 1
         self._last = b""
+        self._digest = ""  # of the last line, if it was not as we write them
         self._forms: dict[str, tuple[int, int]] = {}
 
     def findings(self, content: Content) -> Iterator[Finding]:
@@ -190,7 +191,7 @@ class _Manifest:
                     line = self._line + stretch.mets
                     self._batch.add(_PUT_LINE, self._number, segment.mets, stretch.digest, line)
                 self._line += stretch.lines
-                self._last = stretch.last
+                self._last, self._digest = stretch.last, ""
                 at = stretch.stop
             yield from self._take(reading.blocks(reading.chunks(descriptor, at)))
         yield from self._ended()
@@ -225,7 +226,7 @@ class _Manifest:
         self._catalogue.insert(
             _PLAIN_LINES, (self._number,), zip(paths, values, range(number, number + len(paths)), strict=True)
         )
-        self._last = paths[-1]
+        self._last, self._digest = paths[-1], values[-1].decode()
         return len(paths)
 
     def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:
@@ -265,8 +266,11 @@ class _Manifest:
             self._note_form(number, "./ before the path")
         if path == self._last:
             self._note_form(number, "a path twice")
+            if text.lower() == self._digest:
+                return  # it says nothing that the line before does not
         elif path < self._last:
             self._note_form(number, "a path out of order")
+        self._digest = text.lower() if path >= self._last else ""
         self._last = max(path, self._last)
         self._batch.add(_PUT_LINE, self._number, path, text.lower(), number)
 

@@ -93,8 +93,9 @@ Budget = Annotated[
     option(
         "--budget WHAT=N",
         "Raise or lower a safety limit for untrusted input, such as --budget depth=200. Limits: entries, "
-        "ratio, depth, links (mptr of a METS), attribute, metadata and elements (of metadata.xml), and "
-        "inflated (bytes of a compressed archive that check inflates into a temporary file). Repeatable.",
+        "ratio, depth, links (mptr of a METS), attribute, metadata and elements (of metadata.xml), "
+        "inflated (bytes of a compressed archive that check inflates into a temporary file), and findings "
+        "(of one code, each shown by itself). Repeatable.",
         SAFETY,
         to="budgets",
         read=budgets,
