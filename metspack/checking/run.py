@@ -368,7 +368,7 @@ class Checking(Iterator[Finding]):
     ) -> Iterator[tuple[Catalogue, CheckedTree]]:
         """Give a catalogue for a package, which ends with the block."""
         with Catalogue() as catalogue:
-            places = CheckedTree(each.tree, agreement)
+            places = CheckedTree(each.tree, agreement, self._looking.budgets)
             self._open = each, catalogue, places
             try:
                 yield catalogue, places
@@ -492,7 +492,7 @@ class Checking(Iterator[Finding]):
         yield from listed.documents(catalogue, looking.budgets.findings)
         if level.hashes:
             listed.find(catalogue, places, listed.unlisted(catalogue), self._count_bytes)
-        yield from listed.files(catalogue)
+        yield from listed.files(catalogue, looking.budgets.findings)
         yield from listed.segments(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.read_lob_manifests(catalogue, places)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import zipfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ import metspack
 from bench.hostile_inputs import INPUTS, Hostile
 from metspack import checking, safexml
 from metspack.checking import grouping
+from metspack.checking.files import fixity
 from metspack.errors import SourceError
-from metspack.files import tempdb
+from metspack.files import reading, tempdb
 from metspack.mets import fastreader, reader
-from metspack.model import Budgets
+from metspack.model import Budgets, Finding
 from metspack.siard import metadata
 from metspack.sources.archive import Archive
 
@@ -106,7 +108,7 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
             list(read([data], Budgets(links=19)))
         assert caught.value.hint == "If that is what it should be, raise the budget: --budget links=N."
     found = list(checking.check(folder, jobs=1, budgets=Budgets(links=19)))
-    assert [each.code for each in found if each.severity.value == "error"] == ["X003", *["L001"] * 19]
+    assert [each.code for each in found if each.severity.value == "error"] == ["X003"]
 
 
 MANY = ("dangling", "files", "same-ids", "parts", "manifest-missing")
@@ -172,3 +174,90 @@ def test_equal_lines_of_a_manifest_are_kept_once(tmp_path: Path) -> None:
     assert sources == ["manifest-md5.txt line 301", "manifest-md5.txt line 304"]
     agreeing = "manifest-md5.txt line 1, manifest-md5.txt line 305 agree with the file"
     assert all(dict(each.facts)["others"] == agreeing for each in found if each.code == "F026")
+
+
+SPARSE = {"sparse-lob": "content/record0.bin", "sparse-child": "x_lobseg_0/mets.xml"}
+SPARSE |= {"sparse-mets": "mets.xml", "sparse-manifest": "manifest-md5.txt"}
+
+
+@pytest.mark.parametrize(("name", "file"), SPARSE.items(), ids=list(SPARSE))
+def test_a_file_of_holes_is_not_read_beyond_the_budget(tmp_path: Path, name: str, file: str) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path = each.make(tmp_path / "in", 1 << 20)
+    if not (path / file).stat().st_blocks < 1 << 10:
+        pytest.skip("the file system keeps no holes")
+    (found,) = (each for each in refused(path, holes=100_000) if each.path == file)
+    assert (
+        "bytes of holes, which were never written; expected at most 100,000 (--budget holes=N)"
+        in found.message
+    )
+    assert not refused(path, holes=1 << 20)
+    (path / file).write_bytes((path / file).read_bytes().replace(b"\0", b"x"))
+    assert not refused(path, holes=100_000)
+
+
+def untold(_count: int) -> None:
+    """Tell nobody."""
+
+
+def refused(path: Path, *, holes: int) -> list[Finding]:
+    found = checking.check(path, jobs=1, budgets=Budgets(holes=holes))
+    return [each for each in found if each.code == "P007"]
+
+
+def test_a_part_of_holes_is_not_read_beyond_the_budget(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with path.open("wb") as file:
+        file.write(b"x" * (1 << 16))
+        file.seek(1 << 20)
+        file.write(b"x" * (1 << 16))
+        file.truncate(1 << 21)
+    if not path.stat().st_blocks < 1 << 11:
+        pytest.skip("the file system keeps no holes")
+    holes = (1 << 21) - (1 << 17)
+    asked = reading.Asked(algorithms=("MD5",), holes=holes - 1)
+    run = reading.PartRun(files=((tmp_path, ("file",), asked),), asked=asked)
+    (outcome,) = reading.hash_parts(run, untold).parts
+    assert isinstance(outcome, reading.HolesRefused)
+    asked = replace(asked, holes=holes)
+    assert isinstance(reading.hash_file(tmp_path, ("file",), asked, untold), reading.Hashed)
+
+
+@pytest.mark.parametrize("name", ["mets-names", "mets-odd"])
+def test_names_of_a_mets_are_a_budget(tmp_path: Path, name: str) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path = each.make(tmp_path / "in", 300)
+    budgets = Budgets(names=250)
+    (found,) = (each for each in checking.check(path, jobs=1, budgets=budgets) if each.code == "X003")
+    assert found.message == "elements and attributes have more than 250 different names"
+    assert not [
+        each for each in checking.check(path, jobs=1, budgets=Budgets(names=400)) if each.code == "X003"
+    ]
+
+
+@pytest.mark.parametrize("name", ["table-names", "table-cells", "table-odd"])
+def test_names_of_a_table_are_a_budget(tmp_path: Path, name: str) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path = each.make(tmp_path / "in", 300)
+    with Archive(path, Budgets(names=1_000)) as archive:
+        assert [list(archive.located_runs(each)) for each in archive.metadata.tables] == [[]]
+    with (
+        Archive(path, Budgets(names=200)) as archive,
+        pytest.raises(SourceError, match="more than 200 different names") as caught,
+    ):
+        list(archive.located_runs(archive.metadata.tables[0]))
+    assert "--budget names=N" in caught.value.hint
+
+
+def test_equal_statements_about_a_file_are_held_once_where_they_are_very_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (each,) = (each for each in INPUTS if each.name == "same-file")
+    path = each.make(tmp_path / "in", 300)
+    (path / "here.bin").write_bytes(b"x")
+    (found,) = (each for each in checking.check(path, jobs=1) if each.code == "F003")
+    assert "mets.xml line 303" in found.message
+    monkeypatch.setattr(fixity, "_MOST_OF_ONE", 299)
+    (again,) = (each for each in checking.check(path, jobs=1) if each.code == "F003")
+    assert "mets.xml line 303" not in again.message
+    assert (again.place, dict(again.facts)["source"]) == (found.place, dict(found.facts)["source"])

@@ -275,10 +275,10 @@ def compare(catalogue: Catalogue, *, whole: bool) -> None:
         catalogue.put(_DIFFERING)
 
 
-def files(catalogue: Catalogue) -> Iterator[Finding]:
+def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     """Yield listed files that are folders, unlisted ones, and ones listed twice; note the missing ones.
 
-    What an unlisted folder does to all files below it is one finding.
+    What an unlisted folder does to all files below it is one finding; ``most`` are told singly.
     """
     guesses = 0
     catalogue.put(_NOTE_GONE)
@@ -303,9 +303,14 @@ def files(catalogue: Catalogue) -> Iterator[Finding]:
         yield from together.take(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
     yield from together.release()
     if catalogue.number(_ANY_PATH_TWICE):
-        for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
-            where = source_of(other, other_line)
-            yield Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
+        yield from grouping.each_of(catalogue.rows(_TWICE), most, _listed_twice)
+
+
+def _listed_twice(  # noqa: PLR0917 -- a row
+    mets: bytes, line: int, xml_id: str | None, path: bytes, other_line: int, other: bytes
+) -> Finding:
+    where = source_of(other, other_line)
+    return Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
 
 
 def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from metspack.checking.options import Looking
 from metspack.checking.segments import AgreedSegment, Unsettled
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError
+from metspack.files.reading import HolesRefused
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, SinkBeside, condensed
@@ -121,6 +122,8 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
     """Return the finding for a file that could not be opened or read."""
     if isinstance(error, PackedError):
         return Code.PACKED_DAMAGED.at(shown(path), reason=error.message)
+    if isinstance(error, HolesRefused):
+        return Code.UNREADABLE.at(shown(path), reason=f"{error.message} (--budget holes=N)")
     if isinstance(error, MetspackError):
         return Code.SPECIAL.at(shown(path))
     if error.errno == errno.EISDIR:
@@ -212,6 +215,8 @@ class DocumentReader:
         # A link or a special file was reported where the walk came by.
         if kind is None or kind[0] in {"f", "d"}:
             yield of_opening(self._path, error)
+        if isinstance(error, HolesRefused):
+            self._catalogue.put("INSERT OR IGNORE INTO done VALUES (?)", self._path)
 
     def _parse(self, content: Content) -> Iterator[Finding]:
         validation = schema.Validation(self._grammar, self._name)
@@ -223,6 +228,10 @@ class DocumentReader:
                         yield from self._run(each) if isinstance(each, Run) else self._take(each)
             except safexml.XmlError as error:
                 yield self._unparsed(error)
+                if isinstance(error, reader.BudgetExceeded):
+                    # What is refused leads nowhere: a million links would be a million findings.
+                    self._batch.flush()
+                    self._catalogue.put("DELETE FROM mptr WHERE mets = ?", self._mets)
                 return
             yield from self._declared(content)
             if not self._seen.files:
