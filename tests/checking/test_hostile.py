@@ -261,3 +261,16 @@ def test_equal_statements_about_a_file_are_held_once_where_they_are_very_many(
     (again,) = (each for each in checking.check(path, jobs=1) if each.code == "F003")
     assert "mets.xml line 303" not in again.message
     assert (again.place, dict(again.facts)["source"]) == (found.place, dict(found.facts)["source"])
+
+
+def test_a_mets_of_endless_references_that_lead_out_is_refused(tmp_path: Path) -> None:
+    (each,) = (each for each in INPUTS if each.name == "escaping")
+    path = each.make(tmp_path / "in", 300)
+    every = Counter(each.code for each in checking.check(path, jobs=1))
+    assert every["P003"] == 300
+    assert not every["X003"]
+    found = list(checking.check(path, jobs=1, budgets=Budgets(findings=200)))
+    (refused,) = (each for each in found if each.code == "X003")
+    assert "more than 200 references lead out" in refused.message
+    assert "--budget findings=N" in refused.message
+    assert sum(each.count for each in found if each.code == "P003") == 201

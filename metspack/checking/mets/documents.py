@@ -144,6 +144,7 @@ class _DocumentCounts:
     files: int = 0
     leads: bool = False
     division: int = 0
+    refused: int = 0
     is_map_told: bool = False
     has_objects: bool = False
     are_objects_new: bool = False
@@ -444,6 +445,7 @@ class DocumentReader:
                 self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
             elif refused is not None:
                 yield refused
+                self._count_refused(fact.line)
         elif not (fact.embedded or fact.element == "mdRef" or SPLIT_LOBS in fact.groups):
             yield Code.NO_LOCATION.at(self._name, fact.line, fact.id or "", id=fact.id or "")
         if fact.embedded and fact.href is not None:
@@ -475,6 +477,15 @@ class DocumentReader:
             fact.seq,
         )
 
+    def _count_refused(self, line: int) -> None:
+        """Refuse a METS of endless references that lead out of the package, or nowhere."""
+        self._seen.refused += 1
+        if self._seen.refused > (most := self._looking.budgets.findings):
+            raise reader.BudgetExceeded(
+                f"more than {most:,} references lead out of the package or are none (--budget findings=N)",
+                line=line,
+            )
+
     def _further(self, fact: reader.File) -> Iterator[Finding]:
         """Take further locations of a file that are paths: what lies there is to have the same bytes."""
         paths = dict.fromkeys(each for each in fact.others if each.strip() != (fact.href or "").strip())
@@ -485,6 +496,7 @@ class DocumentReader:
             path, pseudo, refused = self._located(href, fact.line, fact.id or "")
             if refused is not None:
                 yield refused
+                self._count_refused(fact.line)
             size, digest = self._size(fact)[0], self._digest(fact)[0]
             kept = (size, digest and digest.algorithm, digest and digest.value, href, path, pseudo)
             groups = "\n".join(fact.groups)
