@@ -592,8 +592,7 @@ class CheckedTree(MountedTree):
         self, base: PackageTree, agreement: Agreement | None = None, budgets: Budgets | None = None
     ) -> None:
         super().__init__(base)
-        self.agreement = agreement
-        self.holes = (budgets or Budgets()).holes
+        self.agreement, self.holes = agreement, (budgets or Budgets()).holes
         self._apart: list[bytes] = []
         self.given: dict[str, str] = {}
         """The paths of children that are packages under check themselves, with what they were given as."""
