@@ -604,6 +604,9 @@ class Budgets:
     ``depth`` counts nested XML elements, ``links`` the mptr of one METS; ``attribute`` and ``metadata`` are
     bytes, ``elements`` those of metadata.xml, which is held in memory. ``inflated`` is bytes too: of an
     archive that a zip file holds compressed, which is inflated into a temporary file to be checked.
+    ``holes`` are bytes of a file that were never written (of a sparse file), which a check reads as zeros.
+    ``names`` are different ones of elements and attributes in one document: a parser keeps them all.
+    ``findings`` are those of one code that a check tells one by one; further ones are counted.
     """
 
     entries: int = 200_000_000
@@ -614,3 +617,6 @@ class Budgets:
     metadata: int = 24_000_000
     elements: int = 500_000
     inflated: int = 4 << 30
+    holes: int = 4 << 30
+    names: int = 100_000
+    findings: int = 20_000

@@ -64,6 +64,8 @@ LONG: Mapping[str, str] = {
     "metspack.checking.files.splitlobs": "all that is said of split LOBs, against each other and the bytes",
     "metspack.checking.eark.package": "one package against all standards, its METS, folders and archives",
     "metspack.checking.eark.sections": "the sections of METS before the structMap, a handler each",
+    "metspack.checking.grouping": "what is told once of many: of a folder, of a cause, of a code",
+    "metspack.checking.files.listed": "what METS list against the disk: each query beside its findings",
     "metspack.checking.links.links": "one walk from METS to METS, each way of linking beside the others",
     "metspack.checking.opening": "what can be named to be checked, and what all else that is named is",
     "metspack.packages.listing": "one list of LOBs: by cells, by METS, of a segment, with all digests",

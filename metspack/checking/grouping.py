@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import field, replace
+from itertools import islice
 
-from metspack.checking.catalogue import LISTED_PATH, Catalogue, folder_of, shown
+from metspack.checking.catalogue import LISTED_PATH, Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
 from metspack.files import tempdb
@@ -53,6 +54,14 @@ class FindingGroups:
             yield from self.release()
         first, _, count = self._held.get(key, (finding, folder, 0))
         self._held[key] = first, folder, count + 1
+
+    def count(self, folder: bytes | None, code: str, alike: Hashable = None) -> bool:
+        """Count a finding if it would be held back behind another; return whether it need not be made."""
+        held = self._held.get((code, folder, alike))
+        if held is None:
+            return False
+        self._held[code, folder, alike] = *held[:2], held[2] + 1
+        return True
 
     def release(self) -> Iterator[Finding]:
         """Yield what was held back: each folder's first finding, with the number of those like it."""
@@ -136,6 +145,70 @@ def _of_all(finding: Finding, kind: str, count: int) -> Finding:
     )
 
 
+def each_of(rows: Iterable[Row], most: int, finding: Callable[..., Finding]) -> Iterator[Finding]:
+    """Yield a finding for each row, made of its values; one for all of those that will only be counted.
+
+    ``most`` are told one by one, so that ``FurtherFindings`` keeps no place of what is far behind these.
+    """
+    left = iter(rows)
+    for row in islice(left, most + MOST_PLACES):
+        yield finding(*row)
+    for row in left:
+        yield replace(finding(*row), count=1 + sum(1 for _ in left))
+
+
+@dataclass(slots=True)
+class _FurtherOnes:
+    first: Finding
+    count: int = 0
+    others: list[FindingPlace] = field(default_factory=list)
+
+
+class FurtherFindings:
+    """Counts the findings of a code beyond ``most``: one finding stands for them, with the first places.
+
+    Those of several packages, and those for several requirements, are counted apart.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._told: dict[tuple[str, ...], int] = {}
+        self._held: dict[tuple[str, ...], _FurtherOnes] = {}
+
+    def take(self, finding: Finding, owners: tuple[str, ...]) -> bool:
+        """Take a finding about packages; return whether it is only counted."""
+        key = (finding.code, finding.requirement, *owners)
+        told = self._told.get(key, 0)
+        if told < self._most:
+            self._told[key] = told + 1
+            return False
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = _FurtherOnes(finding)
+        elif len(held.others) < MOST_PLACES - 1:
+            held.others.append(FindingPlace(path=finding.path, line=finding.line, place=finding.place))
+        held.count += finding.count
+        return True
+
+    def release(self) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+        """Yield the finding that stands for those of each kind, and the packages it is about."""
+        for (code, requirement, *owners), held in self._held.items():
+            yield self._together(held, requirement or code), tuple(owners)
+        self._held.clear()
+
+    def _together(self, held: _FurtherOnes, told_as: str) -> Finding:
+        if held.count == 1:
+            return held.first
+        return replace(
+            held.first,
+            message=f"{held.first.message}; and {held.count - 1:,} more findings {told_as}, counted and "
+            f"not told one by one (--budget findings=N tells N of each code, not {self._most:,})",
+            facts=tuple(sorted((*held.first.facts, ("places", f"{held.count:,}")))),
+            count=held.count,
+            others=tuple(held.others),
+        )
+
+
 _DIFFERING = {
     Code.MPTR_WITHOUT_FILE.id: ("href", "nearest"),
     Code.CHILD_MISSING.id: ("expected", "nearest"),
@@ -153,6 +226,8 @@ _OF_OTHERS = ("parent", "expected")
 _PARENTS = {Code.PARENT_NOT_HERE.id: ("expected", "nearest"), Code.PARENT_NOWHERE.id: ("expected", "nearest")}
 """The same of a parent, which packages name that are apart from each other."""
 
+_WITH_CAUSE = _DIFFERING | _PARENTS
+
 
 def cause(finding: Finding, package: str) -> str:
     """Return what made a finding, as far as others have the same cause; "" for one that is told alone.
@@ -160,8 +235,9 @@ def cause(finding: Finding, package: str) -> str:
     Links of one ``package`` have one cause if all were changed by one edit; those of several packages, if
     they name one parent that is called otherwise.
     """
+    if (differing := _WITH_CAUSE.get(finding.code)) is None:
+        return ""
     facts = dict(finding.facts)
-    differing = (_DIFFERING | _PARENTS).get(finding.code, ("", ""))
     if finding.code == Code.CHILD_NOWHERE.id and "parent" in facts:
         differing = _OF_OTHERS
     said, meant = (facts.get(each, "") for each in differing)

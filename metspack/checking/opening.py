@@ -8,7 +8,7 @@ import shlex
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from metspack.checking.codes import Code
 from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
-from metspack.containers.ipreader import OpenPacks, PackedError
+from metspack.containers.ipreader import Content, OpenPacks, PackedError
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import reading
@@ -588,9 +588,11 @@ class CheckedTree(MountedTree):
     The files in which its segments agree, if that was looked at, are not to be put into the catalogue.
     """
 
-    def __init__(self, base: PackageTree, agreement: Agreement | None = None) -> None:
+    def __init__(
+        self, base: PackageTree, agreement: Agreement | None = None, budgets: Budgets | None = None
+    ) -> None:
         super().__init__(base)
-        self.agreement = agreement
+        self.agreement, self.holes = agreement, (budgets or Budgets()).holes
         self._apart: list[bytes] = []
         self.given: dict[str, str] = {}
         """The paths of children that are packages under check themselves, with what they were given as."""
@@ -638,6 +640,15 @@ class CheckedTree(MountedTree):
                 return given, path[len(at) + 1 :]
             at = at.rpartition("/")[0]
         return None
+
+    @contextmanager
+    def content(self, path: bytes) -> Iterator[Content]:
+        """Open a file; raises ``HolesRefused`` for one on disk that has too many bytes of holes."""
+        with super().content(path) as content:
+            if content.size > self.holes and (place := self.below(path)) is not None:
+                with reading.opening(place.root, place.segments) as descriptor:
+                    reading.check_holes(descriptor, self.holes)
+            yield content
 
     def below(self, path: bytes) -> Below | None:
         """Return the file on disk at a path, None for one that is packed."""

@@ -21,7 +21,7 @@ from metspack.checking.eark.package import PackageRoot, StandardsCheck
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
-from metspack.checking.grouping import CommonCauses, cause
+from metspack.checking.grouping import CommonCauses, FurtherFindings, cause
 from metspack.checking.ledger import Remembering
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
@@ -243,25 +243,30 @@ class Checking(Iterator[Finding]):
             self._sampled += more
 
     def _together(self) -> Iterator[Finding]:
-        """Yield all findings, at last those that have one cause, each cause once."""
+        """Yield all findings, at last those that have one cause, each cause once, and those only counted."""
+        further = FurtherFindings(self._looking.budgets.findings)
         with CommonCauses() as causes:
             try:
                 for finding in self._checked():
                     self._owners, self._owner = (self._owner,), ""
                     if not (same := cause(finding, self._scope)):
-                        yield finding
+                        if not further.take(finding, self._owners):
+                            yield finding
                         continue
                     (owner,) = self._owners
                     path = finding.path.removeprefix(f"{owner}/")
                     rank = path, self._found.get(owner, Identity()).objid, owner
                     causes.take(same, finding, owner=owner, rank=rank)
             except Interrupted:
-                yield from self._released(causes)
+                yield from self._released(causes, further)
                 raise
-            yield from self._released(causes)
+            yield from self._released(causes, further)
 
-    def _released(self, causes: CommonCauses) -> Iterator[Finding]:
+    def _released(self, causes: CommonCauses, further: FurtherFindings) -> Iterator[Finding]:
         for finding, self._owners in causes.release():
+            if not further.take(finding, self._owners):
+                yield finding
+        for finding, self._owners in further.release():
             yield finding
 
     def _checked(self) -> Iterator[Finding]:
@@ -363,7 +368,7 @@ class Checking(Iterator[Finding]):
     ) -> Iterator[tuple[Catalogue, CheckedTree]]:
         """Give a catalogue for a package, which ends with the block."""
         with Catalogue() as catalogue:
-            places = CheckedTree(each.tree, agreement)
+            places = CheckedTree(each.tree, agreement, self._looking.budgets)
             self._open = each, catalogue, places
             try:
                 yield catalogue, places
@@ -379,9 +384,12 @@ class Checking(Iterator[Finding]):
     ) -> Iterator[Finding]:
         """Yield findings with the requirements that they tell of as well, and note what links are."""
         standards = StandardsCheck(catalogue, places, PackageRoot(name="", is_rooted=True), self._looking)
+        noted = ("", "")
         for finding in findings:
-            if finding.code[0] in _LINKING or finding.code in _LINKED:
-                catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", finding.path, finding.code)
+            fault = finding.path, finding.code
+            if fault != noted and (finding.code[0] in _LINKING or finding.code in _LINKED):
+                catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", *fault)
+                noted = fault
             yield self._as_given(standards.named(finding), each, places)
 
     def _end_package(self, *, is_complete: bool) -> None:
@@ -481,10 +489,10 @@ class Checking(Iterator[Finding]):
         """Yield the findings on files, once all METS and manifests are in the catalogue."""
         looking, level = self._looking, self._looking.level
         yield from inventory.alike(catalogue)
-        yield from listed.documents(catalogue)
+        yield from listed.documents(catalogue, looking.budgets.findings)
         if level.hashes:
             listed.find(catalogue, places, listed.unlisted(catalogue), self._count_bytes)
-        yield from listed.files(catalogue)
+        yield from listed.files(catalogue, looking.budgets.findings)
         yield from listed.segments(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.read_lob_manifests(catalogue, places)
@@ -500,7 +508,7 @@ class Checking(Iterator[Finding]):
             yield from manifests.incomplete_lob_manifests(catalogue)
             yield from listed.lobs_twice(catalogue)
             yield from listed.archives_twice(catalogue)
-        yield from listed.missing(catalogue)
+        yield from listed.missing(catalogue, looking.budgets.findings)
         yield from metadatafiles.findings(catalogue, places)
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)

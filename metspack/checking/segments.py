@@ -389,7 +389,8 @@ class Agreement(tempdb.Scratch):
         sql = "SELECT number - ?2, length FROM length WHERE folder = ?1 AND number >= ?2 AND number < ?3"
         for columns in islice(self.columns(folder, start), 1):
             lengths = dict(self._database.execute(sql, (folder, start, columns.stop)))
-            yield from _batched(self._root, folder, columns, lengths)
+            holes = self._looking.budgets.holes
+            yield from _batched(self._root, folder, columns, lengths, holes)
 
     def _take(self, segment: AgreedSegment, columns: Iterable[AgreedColumns]) -> None:
         # Segments say nearly the same of themselves: what each of many says is to be held once.
@@ -500,7 +501,7 @@ class _Released(Iterator[StatedBatch]):
 
 
 def _batched(
-    root: Path, folder: bytes, columns: AgreedColumns, lengths: Mapping[int, int]
+    root: Path, folder: bytes, columns: AgreedColumns, lengths: Mapping[int, int], holes: int
 ) -> Iterator[StatedBatch]:
     """Yield some files of a segment, as many at a time as are read together."""
     names = [os.fsdecode(name) for name in columns.names.split(b"\0")]
@@ -514,7 +515,7 @@ def _batched(
                 root=root,
                 folder=(*names_of(folder), *(inner.split("/") if inner else ())),
                 names="/".join(names[each].rpartition("/")[2] for each in some),
-                asked=Asked(algorithms=tuple(columns.digests), as_text=is_text),
+                asked=Asked(algorithms=tuple(columns.digests), as_text=is_text, holes=holes),
             )
             for (inner, is_text), some in groupby(
                 numbers, lambda each: (names[each].rpartition("/")[0], each in lengths)

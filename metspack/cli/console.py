@@ -239,6 +239,8 @@ _LOGGED_EVERY = 5.0  # seconds between those in the log
 
 def escaped(text: str) -> str:
     """Return text without control characters, so that a name in an archive cannot steer the terminal."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
 
 

@@ -330,16 +330,47 @@ def told(source: Iterable[bytes], tell: Callable[[int], object]) -> Iterator[byt
         yield block
 
 
+class HolesRefused(SourceError):  # noqa: N818 -- the state of the file
+    """A file most of which was never written: to read its zeros may take days."""
+
+
+_OCTETS_OF_BLOCK = 512  # whatever the file system's own are
+
+
+def check_holes(descriptor: int, most: int) -> None:
+    """Raise ``HolesRefused`` for a file with more than so many bytes of holes; their bytes are not read."""
+    found = os.fstat(descriptor)
+    if found.st_size - _OCTETS_OF_BLOCK * found.st_blocks <= most:
+        return
+    # What a file system compresses takes few blocks too, and has no holes.
+    holes = at = 0
+    while at < found.st_size and (hole := os.lseek(descriptor, at, os.SEEK_HOLE)) < found.st_size:
+        try:
+            at = os.lseek(descriptor, hole, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            at = found.st_size  # there is nothing behind the hole
+        holes += at - hole
+        if holes > most:
+            raise HolesRefused(
+                f"has {holes:,} bytes of holes, which were never written; expected at most {most:,}",
+                hint="If it is to be so, raise the budget: --budget holes=N.",
+            )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The digests wanted of a file: algorithms for the whole, and for the bytes up to a boundary.
 
-    ``boundary`` is in bytes, 0 for none; ``as_text`` asks how long the text is.
+    ``boundary`` is in bytes, 0 for none; ``as_text`` asks how long the text is. A file with more than
+    ``holes`` bytes that were never written is not read, None for any.
     """
 
     algorithms: tuple[str, ...]
     boundary: int = 0
     as_text: bool = False
+    holes: int | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -512,6 +543,8 @@ def hash_file(
     """Read one file, and return what was asked of it, or the error because of which it cannot be read."""
     try:
         with opening(root, segments) as descriptor:
+            if asked.holes is not None:
+                check_holes(descriptor, asked.holes)
             return hash_blocks(chunks(descriptor), asked, progress, whole)
     except (OSError, MetspackError) as error:
         return error

@@ -285,7 +285,11 @@ class Reader:
             raise self._fault
 
     def _check_bounds(self, size: int) -> None:
-        """Refuse a tag that goes on for longer than the budget and the ``size`` bytes that came last."""
+        """Refuse too many names, and a tag longer than the budget and the ``size`` bytes that came last."""
+        if len(self._parser.intern) > (most := self._budgets.names):
+            why = f"elements and attributes have more than {most:,} different names"
+            hint = "If that is what it should be, raise the budget: --budget names=N."
+            raise BudgetExceeded(why, hint=hint, line=self._parser.CurrentLineNumber)
         if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
             raise BudgetExceeded(
                 f"a tag or comment is longer than {self._budgets.attribute:,} bytes",

@@ -215,6 +215,12 @@ class CellReader:
                 f"a tag or comment is longer than {self._budgets.attribute:,} bytes",
                 hint="If that is what it should be, raise the budget: --budget attribute=BYTES.",
             )
+        if len(self._parser.intern) > self._budgets.names:
+            raise SourceError(
+                f"{self._table.path} line {self._parser.CurrentLineNumber}: elements and attributes have "
+                f"more than {self._budgets.names:,} different names",
+                hint="If that is what it should be, raise the budget: --budget names=N.",
+            )
 
     def _see(self, block: bytes, *, final: bool) -> None:
         """Refuse an encoding that cannot be spliced, as soon as the declaration is there."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import zipfile
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,12 @@ import pytest
 import metspack
 from bench.hostile_inputs import INPUTS, Hostile
 from metspack import checking, safexml
+from metspack.checking import grouping
+from metspack.checking.files import fixity
 from metspack.errors import SourceError
-from metspack.files import tempdb
+from metspack.files import reading, tempdb
 from metspack.mets import fastreader, reader
-from metspack.model import Budgets
+from metspack.model import Budgets, Finding
 from metspack.siard import metadata
 from metspack.sources.archive import Archive
 
@@ -104,4 +108,169 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
             list(read([data], Budgets(links=19)))
         assert caught.value.hint == "If that is what it should be, raise the budget: --budget links=N."
     found = list(checking.check(folder, jobs=1, budgets=Budgets(links=19)))
-    assert [each.code for each in found if each.severity.value == "error"] == ["X003", *["L001"] * 19]
+    assert [each.code for each in found if each.severity.value == "error"] == ["X003"]
+
+
+MANY = ("dangling", "files", "same-ids", "parts", "manifest-missing")
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_findings_beyond_the_budget_are_counted_exactly_and_told_by_one(tmp_path: Path, name: str) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path, most = each.make(tmp_path / "in", 300), 20
+    every = list(checking.check(path, jobs=1))
+    bounded = list(checking.check(path, jobs=1, budgets=Budgets(findings=most)))
+    codes = Counter(each.code for each in every)
+    assert max(codes.values()) > most + 1 or any("likewise 299 more" in each.message for each in every)
+    for code, number in codes.items():
+        found = [each for each in bounded if each.code == code]
+        assert len(found) == min(number, most + 1)
+        assert sum(each.count for each in found) == number
+        if number > most + 1:
+            *_, (last) = (each for each in found if each.count > 1)
+            assert f"and {number - most - 1:,} more findings {code}" in last.message
+            assert "--budget findings=N" in last.message
+            assert len(last.others) == number - most - 1
+            told = {(each.path, each.line, each.place) for each in found}
+            told |= {(each.path, each.line, each.place) for each in last.others}
+            assert told == {(each.path, each.line, each.place) for each in every if each.code == code}
+
+
+def test_of_findings_that_are_counted_the_first_places_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (each,) = (each for each in INPUTS if each.name == "dangling")
+    path = each.make(tmp_path / "in", 300)
+    monkeypatch.setattr(grouping, "MOST_PLACES", 7)
+    found = [
+        each for each in checking.check(path, jobs=1, budgets=Budgets(findings=20)) if each.code == "M005"
+    ]
+    assert [each.count for each in found] == [1] * 20 + [280]
+    assert [each.place for each in found] == [f"n{number}" for number in range(21)]
+    assert [each.place for each in found[-1].others] == [f"n{number}" for number in range(21, 27)]
+
+
+def test_findings_of_several_packages_are_counted_apart(tmp_path: Path) -> None:
+    (each,) = (each for each in INPUTS if each.name == "dangling")
+    paths = [each.make(tmp_path / name, 30) for name in ("a", "b")]
+    run = checking.check(paths, jobs=1, budgets=Budgets(findings=20))
+    found = [each for each in run if each.code == "M005"]
+    assert sorted((each.path, each.count) for each in found if each.count > 1) == [
+        (f"{path}/mets.xml", 10) for path in paths
+    ]
+
+
+def test_equal_lines_of_a_manifest_are_kept_once(tmp_path: Path) -> None:
+    (each,) = (each for each in INPUTS if each.name == "manifest-same")
+    path = each.make(tmp_path / "in", 300)
+    lines = (path / "manifest-md5.txt").read_text().splitlines(keepends=True)
+    wrong = lines[0].replace(lines[0][:8], "0" * 8)
+    early = lines[0].replace("here.bin", "content")
+    (path / "manifest-md5.txt").write_text("".join((*lines, wrong, wrong, early, wrong, *lines)))
+    (path / "content").touch()
+    found = list(checking.check(path, jobs=1))
+    assert [dict(each.facts)["count"] for each in found if each.code == "F022"] == ["602", "1"]
+    sources = [dict(each.facts)["source"] for each in found if each.code == "F026"]
+    assert sources == ["manifest-md5.txt line 301", "manifest-md5.txt line 304"]
+    agreeing = "manifest-md5.txt line 1, manifest-md5.txt line 305 agree with the file"
+    assert all(dict(each.facts)["others"] == agreeing for each in found if each.code == "F026")
+
+
+SPARSE = {"sparse-lob": "content/record0.bin", "sparse-child": "x_lobseg_0/mets.xml"}
+SPARSE |= {"sparse-mets": "mets.xml", "sparse-manifest": "manifest-md5.txt"}
+
+
+@pytest.mark.parametrize(("name", "file"), SPARSE.items(), ids=list(SPARSE))
+def test_a_file_of_holes_is_not_read_beyond_the_budget(tmp_path: Path, name: str, file: str) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path = each.make(tmp_path / "in", 1 << 20)
+    if not (path / file).stat().st_blocks < 1 << 10:
+        pytest.skip("the file system keeps no holes")
+    (found,) = (each for each in refused(path, holes=100_000) if each.path == file)
+    assert (
+        "bytes of holes, which were never written; expected at most 100,000 (--budget holes=N)"
+        in found.message
+    )
+    assert not refused(path, holes=1 << 20)
+    (path / file).write_bytes((path / file).read_bytes().replace(b"\0", b"x"))
+    assert not refused(path, holes=100_000)
+
+
+def untold(_count: int) -> None:
+    """Tell nobody."""
+
+
+def refused(path: Path, *, holes: int) -> list[Finding]:
+    found = checking.check(path, jobs=1, budgets=Budgets(holes=holes))
+    return [each for each in found if each.code == "P007"]
+
+
+def test_a_part_of_holes_is_not_read_beyond_the_budget(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with path.open("wb") as file:
+        file.write(b"x" * (1 << 16))
+        file.seek(1 << 20)
+        file.write(b"x" * (1 << 16))
+        file.truncate(1 << 21)
+    if not path.stat().st_blocks < 1 << 11:
+        pytest.skip("the file system keeps no holes")
+    holes = (1 << 21) - (1 << 17)
+    asked = reading.Asked(algorithms=("MD5",), holes=holes - 1)
+    run = reading.PartRun(files=((tmp_path, ("file",), asked),), asked=asked)
+    (outcome,) = reading.hash_parts(run, untold).parts
+    assert isinstance(outcome, reading.HolesRefused)
+    asked = replace(asked, holes=holes)
+    assert isinstance(reading.hash_file(tmp_path, ("file",), asked, untold), reading.Hashed)
+
+
+@pytest.mark.parametrize("name", ["mets-names", "mets-odd"])
+def test_names_of_a_mets_are_a_budget(tmp_path: Path, name: str) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path = each.make(tmp_path / "in", 300)
+    budgets = Budgets(names=250)
+    (found,) = (each for each in checking.check(path, jobs=1, budgets=budgets) if each.code == "X003")
+    assert found.message == "elements and attributes have more than 250 different names"
+    assert not [
+        each for each in checking.check(path, jobs=1, budgets=Budgets(names=400)) if each.code == "X003"
+    ]
+
+
+@pytest.mark.parametrize("name", ["table-names", "table-cells", "table-odd"])
+def test_names_of_a_table_are_a_budget(tmp_path: Path, name: str) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path = each.make(tmp_path / "in", 300)
+    with Archive(path, Budgets(names=1_000)) as archive:
+        assert [list(archive.located_runs(each)) for each in archive.metadata.tables] == [[]]
+    with (
+        Archive(path, Budgets(names=200)) as archive,
+        pytest.raises(SourceError, match="more than 200 different names") as caught,
+    ):
+        list(archive.located_runs(archive.metadata.tables[0]))
+    assert "--budget names=N" in caught.value.hint
+
+
+def test_equal_statements_about_a_file_are_held_once_where_they_are_very_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (each,) = (each for each in INPUTS if each.name == "same-file")
+    path = each.make(tmp_path / "in", 300)
+    (path / "here.bin").write_bytes(b"x")
+    (found,) = (each for each in checking.check(path, jobs=1) if each.code == "F003")
+    assert "mets.xml line 303" in found.message
+    monkeypatch.setattr(fixity, "_MOST_OF_ONE", 299)
+    (again,) = (each for each in checking.check(path, jobs=1) if each.code == "F003")
+    assert "mets.xml line 303" not in again.message
+    assert (again.place, dict(again.facts)["source"]) == (found.place, dict(found.facts)["source"])
+
+
+def test_a_mets_of_endless_references_that_lead_out_is_refused(tmp_path: Path) -> None:
+    (each,) = (each for each in INPUTS if each.name == "escaping")
+    path = each.make(tmp_path / "in", 300)
+    every = Counter(each.code for each in checking.check(path, jobs=1))
+    assert every["P003"] == 300
+    assert not every["X003"]
+    found = list(checking.check(path, jobs=1, budgets=Budgets(findings=200)))
+    (refused,) = (each for each in found if each.code == "X003")
+    assert "more than 200 references lead out" in refused.message
+    assert "--budget findings=N" in refused.message
+    assert sum(each.count for each in found if each.code == "P003") == 201

@@ -315,7 +315,7 @@ class Xml:
         "{reason}",
         "metspack, safety of input",
         "No ordinary document needs this much; a hostile one might.",
-        "If the document is genuine, raise the budget: --budget depth=200, links=200000 or "
+        "If the document is genuine, raise the budget: --budget depth=200, links=500000, names=200000 or "
         "attribute=4000000.",
     )  # fmt: skip
     DECLARATION = rule(

@@ -50,14 +50,17 @@ class Rule:
 
     def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
         """Return a finding; ``facts`` fill the message, empty ``nearest`` and ``likeness`` are left out."""
-        kept = {name: value for name, value in facts.items() if name not in _HINTS or value}
-        is_one = kept.get("found") == "1"
-        template = self.message.replace("{found} bytes", "{found} byte") if is_one else self.message
-        message = template.format(path=path, place=place, **kept)
-        if "nearest" in kept:
-            message += f"; nearest is {kept['nearest']!r}"
-        if "likeness" in kept:
-            message += f" ({kept['likeness']})"
+        for name in _HINTS & facts.keys():
+            if not facts[name]:
+                del facts[name]
+        template = self.message
+        if facts.get("found") == "1":
+            template = template.replace("{found} bytes", "{found} byte")
+        message = template.format(path=path, place=place, **facts)
+        if "nearest" in facts:
+            message += f"; nearest is {facts['nearest']!r}"
+        if "likeness" in facts:
+            message += f" ({facts['likeness']})"
         return Finding(
             code=self.id,
             severity=self.severity,
@@ -65,7 +68,7 @@ class Rule:
             line=line,
             place=place,
             message=message,
-            facts=tuple(sorted((name, str(value)) for name, value in kept.items())),
+            facts=tuple(sorted(zip(facts, map(str, facts.values()), strict=True))),
         )
 
 

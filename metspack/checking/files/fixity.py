@@ -51,7 +51,7 @@ Group = tuple[bytes, list[Row]]
 # Each row: path, rank, number, line, place, algorithm, digest, length. Ranks say whose statement it is.
 _METS, _MANIFEST, _CELL, _LENGTH, _ARCHIVE, _PREMIS = range(1, 7)
 _BY_METS = """
-SELECT e.path AS path, 1 AS rank, e.mets AS number, e.line, coalesce(e.xml_id, ''),
+SELECT e.path AS path, 1 AS rank, e.mets AS number, e.line AS line, coalesce(e.xml_id, '') AS place,
     e.algorithm AS algorithm, e.digest AS digest, NULL AS length
 FROM entry e WHERE e.path IS NOT NULL AND e.digest IS NOT NULL
 """
@@ -87,7 +87,13 @@ AND NOT EXISTS (
         WHERE l.path = c.path AND f.algorithm = c.algorithm AND l.digest = c.digest))
 """  # noqa: S608 -- constants
 _DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
-_OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank"
+_OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank LIMIT ?"
+# Of very many those that are alike are held once, with the first line.
+_MOST_OF_ONE = 10_000
+_OF_ONE_AT_ONCE = """
+SELECT path, rank, number, min(line), place, algorithm, digest, length FROM ({}) WHERE path = ?
+GROUP BY rank, number, algorithm, digest, length ORDER BY rank, min(line)
+"""
 _OF_METS = (
     "SELECT * FROM ({}) WHERE path IN (SELECT path FROM mets WHERE size IS NOT NULL) ORDER BY path, rank"
 )
@@ -285,7 +291,7 @@ class Fixity:
         for path in self._places.in_order():
             if self._catalogue.row(is_wanted, path) is not None:
                 self._catalogue.put("INSERT OR IGNORE INTO done VALUES (?)", path)
-                if rows := self._catalogue.all(_OF_ONE.format(_ALL), path):
+                if rows := self._statements(path):
                     yield from self._read_one(path, rows)
 
     def _read(self, sql: str) -> Iterator[Finding]:
@@ -354,13 +360,14 @@ class Fixity:
             if not paths:
                 return None
             if (columns := _columns(paths, stated)) is not None:
-                asked = Asked(algorithms=tuple(dict.fromkeys(each.algorithm for each in columns)))
+                algorithms = tuple(dict.fromkeys(each.algorithm for each in columns))
+                asked = Asked(algorithms=algorithms, holes=self._places.holes)
                 return _FileBatch(paths=paths, columns=columns, runs=self._runs(paths, repeat(asked)))
         groups = self._groups(paths)
         if not groups:
             return None
         paths = [path for path, _ in groups]
-        asked_of = [_asked(rows) for _, rows in groups]
+        asked_of = [self._asked(rows) for _, rows in groups]
         return _FileBatch(paths=paths, groups=groups, runs=self._runs(paths, asked_of))
 
     def _manifests(self) -> list[Row]:
@@ -370,7 +377,7 @@ class Fixity:
         """Return all that is said of some files, file by file."""
         wanted, most = set(paths), _STATED * len(paths)
         if self._catalogue.number(_MANY_BETWEEN, paths[0], paths[-1], most) == most:
-            of_one = ((path, self._catalogue.all(_OF_ONE.format(_ALL), path)) for path in paths)
+            of_one = ((path, self._statements(path)) for path in paths)
             return [(path, rows) for path, rows in of_one if rows]
         rows = self._catalogue.rows(_ALL_BETWEEN, paths[0], paths[-1])
         return [(path, list(group)) for path, group in groupby(rows, key=itemgetter(0)) if path in wanted]
@@ -447,7 +454,7 @@ class Fixity:
     def _asked_of(self, whole: Parts) -> Iterator[Asked]:
         """Yield what is asked of each part, of the last also the digests of the whole: cells may have its."""
         for number, path in enumerate(whole.paths, 1):
-            asked = _asked(self._catalogue.all(_OF_ONE.format(_ALL), path))
+            asked = self._asked(self._statements(path))
             more = whole.asked.algorithms if number == len(whole.paths) else ()
             yield replace(asked, algorithms=tuple(dict.fromkeys((*asked.algorithms, *more))))
 
@@ -469,14 +476,29 @@ class Fixity:
 
     def of_part(self, path: bytes, outcome: Outcome) -> Generator[Finding, None, bool]:
         """Compare the statements about a part with what was read; returns whether it could be read."""
-        rows = self._catalogue.all(_OF_ONE.format(_ALL), path)
+        rows = self._statements(path)
         is_read = yield from self._judge(path, rows, outcome)
         self._note([(path, rows, outcome)])
         return is_read
 
+    def _statements(self, path: bytes) -> list[Row]:
+        """Return all that is said of a file."""
+        found = self._catalogue.all(_OF_ONE.format(_ALL), path, _MOST_OF_ONE + 1)
+        if len(found) <= _MOST_OF_ONE:
+            return found
+        return self._catalogue.all(_OF_ONE_AT_ONCE.format(_ALL), path)
+
+    def _asked(self, rows: list[Row]) -> Asked:
+        return Asked(
+            algorithms=tuple(dict.fromkeys(row[5] for row in rows if row[1] != _LENGTH)),
+            boundary=next((row[2] for row in rows if row[1] == _ARCHIVE), 0),
+            as_text=any(row[1] == _LENGTH for row in rows),
+            holes=self._places.holes,
+        )
+
     def _read_one(self, path: bytes, rows: list[Row]) -> Iterator[Finding]:
         self.ledger.look_at([path])
-        outcome = self._hash(path, _asked(rows))
+        outcome = self._hash(path, self._asked(rows))
         yield from self._judge(path, rows, outcome)
         self._note([(path, rows, outcome)])
 
@@ -627,11 +649,3 @@ def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:
         if not is_right:
             return ()
     return tuple(facts)
-
-
-def _asked(rows: list[Row]) -> Asked:
-    return Asked(
-        algorithms=tuple(dict.fromkeys(row[5] for row in rows if row[1] != _LENGTH)),
-        boundary=next((row[2] for row in rows if row[1] == _ARCHIVE), 0),
-        as_text=any(row[1] == _LENGTH for row in rows),
-    )

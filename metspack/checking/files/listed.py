@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise, starmap
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import OF_BAG, Catalogue, folder_of, nearest_file, shown
+from metspack.checking.catalogue import OF_BAG, Batch, Catalogue, folder_of, nearest_file, shown
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
@@ -79,6 +79,12 @@ LEFT JOIN disk d ON d.path = e.path LEFT JOIN renamed r ON r.path = e.path
 WHERE e.path IS NOT NULL AND (d.kind IS NULL OR d.kind = 'd')
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
 """
+# Of nearly all nothing is to be told but that they are missing; only these are looked at one by one.
+_ODD = "r.other IS NULL AND (d.kind IS 'd' OR e.path IS x'' OR e.pseudo)"
+_ODDLY_MISSING = _MISSING.replace("ORDER BY", f"AND {_ODD} ORDER BY")
+_NOTE_GONE = "INSERT OR IGNORE INTO gone SELECT e.path " + _MISSING[
+    _MISSING.index("FROM differing") :
+].replace("ORDER BY", f"AND NOT ({_ODD}) ORDER BY")
 _GONE = _MISSING.replace(
     "WHERE e.path IS",
     """WHERE e.path IN gone AND e.path NOT IN unfetched
@@ -222,28 +228,36 @@ def source_of(mets: bytes, line: int) -> str:
     return f"{shown(mets)} line {line}"
 
 
-def documents(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the findings inside each METS document: on its IDs and its structMaps."""
+def documents(catalogue: Catalogue, most: int) -> Iterator[Finding]:
+    """Yield the findings inside each METS document: on its IDs and its structMaps; ``most`` singly."""
     catalogue.put(_WITHOUT_HASH)
     if catalogue.number(_ANY_ID_TWICE):
-        for path, line, identifier, element, other in catalogue.rows(_IDS_TWICE):
-            facts = {"found": identifier, "other": other, "element": element}
-            yield Code.ID_TWICE.at(shown(path), line, identifier, **facts)
-    for path, line, fileid in catalogue.rows(_DANGLING):
-        yield Code.FPTR_DANGLING.at(shown(path), line, fileid, found=fileid)
+        yield from grouping.each_of(catalogue.rows(_IDS_TWICE), most, _id_twice)
+    yield from grouping.each_of(catalogue.rows(_DANGLING), most, _dangling)
     for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok AND NOT pointed ORDER BY id"):
-        yield from _structure(catalogue, mets, path)
+        yield from _structure(catalogue, mets, path, most)
 
 
-def _structure(catalogue: Catalogue, mets: int, path: bytes) -> Iterator[Finding]:
+def _id_twice(path: bytes, line: int, identifier: str, element: str, other: int) -> Finding:
+    return Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other, element=element)
+
+
+def _dangling(path: bytes, line: int, fileid: str) -> Finding:
+    return Code.FPTR_DANGLING.at(shown(path), line, fileid, found=fileid)
+
+
+def _unpointed(path: bytes, line: int, identifier: str) -> Finding:
+    return Code.FILE_IN_NO_FPTR.at(shown(path), line, identifier, found=identifier)
+
+
+def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[Finding]:
     pointers = catalogue.number("SELECT count(*) FROM (SELECT 1 FROM fptr WHERE mets = ? LIMIT 1)", mets)
     linked = catalogue.number(
         "SELECT count(*) FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?",
         mets,
     )
     if pointers or linked or catalogue.row(_EDGE, mets) is not None:
-        for name, line, identifier in catalogue.rows(_UNPOINTED, mets):
-            yield Code.FILE_IN_NO_FPTR.at(shown(name), line, identifier, found=identifier)
+        yield from grouping.each_of(catalogue.rows(_UNPOINTED, mets), most, _unpointed)
         return
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
     if files:
@@ -261,56 +275,71 @@ def compare(catalogue: Catalogue, *, whole: bool) -> None:
         catalogue.put(_DIFFERING)
 
 
-def files(catalogue: Catalogue) -> Iterator[Finding]:
+def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     """Yield listed files that are folders, unlisted ones, and ones listed twice; note the missing ones.
 
-    What an unlisted folder does to all files below it is one finding.
+    What an unlisted folder does to all files below it is one finding; ``most`` are told singly.
     """
     guesses = 0
-    for mets, line, xml_id, path, pseudo, href, kind, other, _ in catalogue.rows(_MISSING):
+    catalogue.put(_NOTE_GONE)
+    batch = Batch(catalogue)
+    for mets, line, xml_id, path, _, href, kind, _, _ in catalogue.rows(_ODDLY_MISSING):
         place = xml_id or ""
-        if other is None and (kind == "d" or not path):
+        if kind == "d" or not path:
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source_of(mets, line))
-        elif other is None and pseudo and not _first_exists(catalogue, path):
+        elif not _first_exists(catalogue, path):
             near = _inside(catalogue, mets, path)
             if not near and guesses < _NEAREST_FOR:
                 guesses += 1
                 near = nearest_file(catalogue, path.rpartition(b"/")[2])
             yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href, nearest=near)
         else:
-            catalogue.put("INSERT OR IGNORE INTO gone VALUES (?)", path)
+            batch.add("INSERT OR IGNORE INTO gone VALUES (?)", path)
+    batch.flush()
     together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
     for path, size in unlisted(catalogue):
         yield from together.take(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
     yield from together.release()
     if catalogue.number(_ANY_PATH_TWICE):
-        for mets, line, xml_id, path, other_line, other in catalogue.rows(_TWICE):
-            where = source_of(other, other_line)
-            yield Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
+        yield from grouping.each_of(catalogue.rows(_TWICE), most, _listed_twice)
 
 
-def missing(catalogue: Catalogue) -> Iterator[Finding]:
+def _listed_twice(  # noqa: PLR0917 -- a row
+    mets: bytes, line: int, xml_id: str | None, path: bytes, other_line: int, other: bytes
+) -> Finding:
+    where = source_of(other, other_line)
+    return Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
+
+
+def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     """Yield listed files that are missing or were renamed, once all that names them was read: one for each.
 
-    What a missing or renamed folder does to all files below it is one finding.
+    What a missing or renamed folder does to all files below it is one finding. Of those behind the first
+    ``most`` only one of the METS is told that name them: they are counted.
     """
-    guesses = 0
+    alone = guesses = 0
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
     for mets, line, xml_id, path, _, _, _, other, algorithm in catalogue.rows(_GONE):
-        place, source = xml_id or "", _sources(catalogue, mets, line, path)
+        place = xml_id or ""
         if other is not None:
+            source = _sources(catalogue, mets, line, path)
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
             facts["likeness"] = likeness(shown(path), shown(other))
             before, now = grouping.moved(path, other) or (None, None)
             yield from together.take(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
-        else:
-            guesses += 1
-            near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""
-            facts = {"expected": shown(path), "source": source, "nearest": near}
-            yield from together.take(absent(path), Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets)
+            continue
+        folder = absent(path)
+        if together.count(folder, Code.FILE_MISSING.id, mets):
+            continue
+        guesses += 1
+        near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""
+        alone += folder is None
+        source = _sources(catalogue, mets, line, path) if alone <= most else source_of(mets, line)
+        facts = {"expected": shown(path), "source": source, "nearest": near}
+        yield from together.take(folder, Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets)
     yield from together.release()
 
 

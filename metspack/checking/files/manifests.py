@@ -16,7 +16,7 @@ from operator import lt
 
 from metspack.checking import grouping
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import OF_BAG, Batch, BulkInsert, Catalogue, fault, folder_of, shown
+from metspack.checking.catalogue import OF_BAG, Batch, BulkInsert, Catalogue, Row, fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -166,6 +166,7 @@ class _Manifest:
         self._plain = re.compile(rb"^([0-9a-f]{%d})  ([^\n]+)\n" % (2 * OCTETS[algorithm]), re.MULTILINE)
         self._line = 1
         self._last = b""
+        self._digest = ""  # of the last line, if it was not as we write them
         self._forms: dict[str, tuple[int, int]] = {}
 
     def findings(self, content: Content) -> Iterator[Finding]:
@@ -190,7 +191,7 @@ class _Manifest:
                     line = self._line + stretch.mets
                     self._batch.add(_PUT_LINE, self._number, segment.mets, stretch.digest, line)
                 self._line += stretch.lines
-                self._last = stretch.last
+                self._last, self._digest = stretch.last, ""
                 at = stretch.stop
             yield from self._take(reading.blocks(reading.chunks(descriptor, at)))
         yield from self._ended()
@@ -218,14 +219,16 @@ class _Manifest:
         found = self._plain.findall(stretch)
         if not found or len(found) != stretch.count(b"\n") or any(each in stretch for each in _NOT_PLAIN):
             return 0
-        values, paths = zip(*found, strict=True)
-        if not stretch.endswith(b"\n") or paths[0] <= self._last or not all(map(lt, paths, paths[1:])):
+        if not stretch.endswith(b"\n"):
             return 0
+        values, paths = zip(*found, strict=True)
+        rows: Iterable[Row] = zip(paths, values, range(number, number + len(paths)), strict=True)
+        if paths[0] <= self._last or not all(map(lt, paths, paths[1:])):
+            rows = [row for row in rows if self._is_further(row[2], row[0], row[1].decode())]
+        else:
+            self._last, self._digest = paths[-1], values[-1].decode()
         self._batch.flush()
-        self._catalogue.insert(
-            _PLAIN_LINES, (self._number,), zip(paths, values, range(number, number + len(paths)), strict=True)
-        )
-        self._last = paths[-1]
+        self._catalogue.insert(_PLAIN_LINES, (self._number,), rows)
         return len(paths)
 
     def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:
@@ -263,12 +266,19 @@ class _Manifest:
             self._note_form(number, "an asterisk before the path")
         if written.startswith(b"./"):
             self._note_form(number, "./ before the path")
+        if self._is_further(number, path, text.lower()):
+            self._batch.add(_PUT_LINE, self._number, path, text.lower(), number)
+
+    def _is_further(self, number: int, path: bytes, digest: str) -> bool:
+        """Note where a line stands; return whether it says anything that the line before does not."""
+        if path < self._last:
+            self._note_form(number, "a path out of order")
+            self._digest = ""
+            return True
         if path == self._last:
             self._note_form(number, "a path twice")
-        elif path < self._last:
-            self._note_form(number, "a path out of order")
-        self._last = max(path, self._last)
-        self._batch.add(_PUT_LINE, self._number, path, text.lower(), number)
+        before, self._last, self._digest = (self._last, self._digest), path, digest
+        return before != (path, digest)
 
 
 def _path(written: bytes, *, escaped: bool = False) -> tuple[str, bytes]:

@@ -20,6 +20,7 @@ from metspack.checking.options import Looking
 from metspack.checking.segments import AgreedSegment, Unsettled
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError
+from metspack.files.reading import HolesRefused
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, SinkBeside, condensed
@@ -121,6 +122,8 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
     """Return the finding for a file that could not be opened or read."""
     if isinstance(error, PackedError):
         return Code.PACKED_DAMAGED.at(shown(path), reason=error.message)
+    if isinstance(error, HolesRefused):
+        return Code.UNREADABLE.at(shown(path), reason=f"{error.message} (--budget holes=N)")
     if isinstance(error, MetspackError):
         return Code.SPECIAL.at(shown(path))
     if error.errno == errno.EISDIR:
@@ -141,6 +144,7 @@ class _DocumentCounts:
     files: int = 0
     leads: bool = False
     division: int = 0
+    refused: int = 0
     is_map_told: bool = False
     has_objects: bool = False
     are_objects_new: bool = False
@@ -212,6 +216,8 @@ class DocumentReader:
         # A link or a special file was reported where the walk came by.
         if kind is None or kind[0] in {"f", "d"}:
             yield of_opening(self._path, error)
+        if isinstance(error, HolesRefused):
+            self._catalogue.put("INSERT OR IGNORE INTO done VALUES (?)", self._path)
 
     def _parse(self, content: Content) -> Iterator[Finding]:
         validation = schema.Validation(self._grammar, self._name)
@@ -223,6 +229,10 @@ class DocumentReader:
                         yield from self._run(each) if isinstance(each, Run) else self._take(each)
             except safexml.XmlError as error:
                 yield self._unparsed(error)
+                if isinstance(error, reader.BudgetExceeded):
+                    # What is refused leads nowhere: a million links would be a million findings.
+                    self._batch.flush()
+                    self._catalogue.put("DELETE FROM mptr WHERE mets = ?", self._mets)
                 return
             yield from self._declared(content)
             if not self._seen.files:
@@ -435,6 +445,7 @@ class DocumentReader:
                 self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
             elif refused is not None:
                 yield refused
+                self._count_refused(fact.line)
         elif not (fact.embedded or fact.element == "mdRef" or SPLIT_LOBS in fact.groups):
             yield Code.NO_LOCATION.at(self._name, fact.line, fact.id or "", id=fact.id or "")
         if fact.embedded and fact.href is not None:
@@ -466,6 +477,15 @@ class DocumentReader:
             fact.seq,
         )
 
+    def _count_refused(self, line: int) -> None:
+        """Refuse a METS of endless references that lead out of the package, or nowhere."""
+        self._seen.refused += 1
+        if self._seen.refused > (most := self._looking.budgets.findings):
+            raise reader.BudgetExceeded(
+                f"more than {most:,} references lead out of the package or are none (--budget findings=N)",
+                line=line,
+            )
+
     def _further(self, fact: reader.File) -> Iterator[Finding]:
         """Take further locations of a file that are paths: what lies there is to have the same bytes."""
         paths = dict.fromkeys(each for each in fact.others if each.strip() != (fact.href or "").strip())
@@ -476,6 +496,7 @@ class DocumentReader:
             path, pseudo, refused = self._located(href, fact.line, fact.id or "")
             if refused is not None:
                 yield refused
+                self._count_refused(fact.line)
             size, digest = self._size(fact)[0], self._digest(fact)[0]
             kept = (size, digest and digest.algorithm, digest and digest.value, href, path, pseudo)
             groups = "\n".join(fact.groups)
