@@ -90,6 +90,7 @@ def test_parts_lie_in_one_segment_or_in_those_that_follow(whole: str, parts: lis
 )
 def test_numbers_may_have_other_zeros_before_them(whole: str, parts: list[str]) -> None:
     assert paths(parts, whole) == []  # the usual name of the first part alone is looked for at first
+    assert found(among(dict.fromkeys(parts, 10)), tuple(whole.split("/")), lambda _: True) == ()
     assert paths(parts, whole, odd=True) == parts
 
 
@@ -141,6 +142,10 @@ def test_a_part_that_is_missing_is_named(files: list[str], whole: str, size: int
 def test_what_lies_three_segments_on_is_not_seen() -> None:
     assert paths(["a_lobseg_1/x.0", "a_lobseg_4/x.2"], "a_lobseg_1/x", size=10) == ["a_lobseg_1/x.0"]
     assert paths(["a_lobseg_1/x.0", "a_lobseg_3/x.1"], "a_lobseg_1/x", size=10) == ["a_lobseg_1/x.0"]
+
+
+def test_a_file_that_is_called_as_a_segment_is_none() -> None:
+    assert paths(["seg_1_part001", "seg_2/seg_1_part001"], "seg_1", size=10) == ["seg_1_part001"]
 
 
 def test_parts_of_siard_2_2_need_no_last_and_no_size() -> None:

@@ -90,7 +90,12 @@ def test_the_order_is_that_of_the_map_where_seq_is_missing() -> None:
 
 
 def test_names_that_count_otherwise_than_each_other_say_nothing() -> None:
-    for names in (("x.0", "x_part002", "x.z"), ("x.0", "x", "x.z"), ("c", "x.0", "x.z")):
+    for names in (
+        ("x.0", "x_part002", "x.z"),
+        ("x.0", "x", "x.z"),
+        ("c", "x.0", "x.z"),
+        ("x.1", "x_part001", "x.z"),
+    ):
         assert ids(chained("L", parts(names), whole(), [])) == ["p0", "p1", "p2"]
 
 
@@ -287,6 +292,19 @@ NO_ORDER = (
                 (
                     f"its part p1 has the ORDER {'8' * 100!r} in the parent's map (mets.xml "
                     "line 51); expected a whole number"
+                ),
+                REPAIR,
+            ),
+        ),
+        (
+            parts(PLAIN),
+            whole(),
+            mapped(("1", "x", "3")),
+            (
+                OrderError,
+                (
+                    "its part p1 has the ORDER 'x' in the parent's map (mets.xml line 51); "
+                    "expected a whole number"
                 ),
                 REPAIR,
             ),

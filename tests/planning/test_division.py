@@ -214,6 +214,12 @@ def test_lobs_that_come_together_keep_away_from_a_part_where_parts_stay_alone() 
         assert slot.run is run  # whole runs are not copied
 
 
+def test_lobs_that_come_together_stay_together_where_one_fills_a_segment() -> None:
+    events = list(planned([run_of([5, 6], [10, 2])], Limits(bytes=10)))
+    slots = [each for each in events if not isinstance(each, PlannedSegment)]
+    assert [(type(each), each.segment) for each in slots] == [(RunSlot, 0), (RunSlot, 1)]
+
+
 def test_lobs_that_come_together_say_in_which_column_they_are() -> None:
     run = run_of([5, 6], [1, 2])
     events = list(planned([run], Limits(), layout=siard22.LAYOUT))

@@ -1,0 +1,49 @@
+"""The mutants that may survive, each with the reason: ``survivors.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+LIST = Path(__file__).with_name("survivors.toml")
+EQUIVALENT, NOT_WORTH_IT = "equivalent", "not worth a test"
+KINDS = (EQUIVALENT, NOT_WORTH_IT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """One change of the code: what stood in a function, and what stands there now, without indentation."""
+
+    function: str
+    was: str
+    now: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason:
+    """Why some mutants may survive; one without ``now`` stands for every change of its line."""
+
+    why: str
+    kind: str
+    mutants: tuple[tuple[str, str, str | None], ...]
+
+    def covers(self, mutant: Mutant) -> bool:
+        """Return whether the reason is given for a mutant."""
+        return any(
+            (function, was) == (mutant.function, mutant.was) and now in {None, mutant.now}
+            for function, was, now in self.mutants
+        )
+
+
+def reasons(text: str | None = None) -> tuple[Reason, ...]:
+    """Return the reasons of the list, or of a text as it has."""
+    read = tomllib.loads(LIST.read_text(encoding="utf-8") if text is None else text)
+    return tuple(
+        Reason(
+            why=each["why"],
+            kind=each["kind"],
+            mutants=tuple((one["in"], one["was"], one.get("now")) for one in each["mutants"]),
+        )
+        for each in read["reason"]
+    )
