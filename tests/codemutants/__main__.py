@@ -23,7 +23,7 @@ from typing import Any
 
 from bench.hostile import put_section
 from tests.codemutants.groups import GROUPS, Group
-from tests.codemutants.listed import EQUIVALENT, NOT_WORTH_IT, Mutant, reasons
+from tests.codemutants.listed import KINDS, Mutant, reasons
 from tests.shared_data import FOLDER
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,6 @@ _SEED = 20
 _MEMORY = 3 << 30  # a loop that no longer ends is a mutant too
 _NEEDED = ("bench", "docs", "metspack", "samples", "schemas", "templates", "tests")
 _KILLED = {1, 3}
-_UNREACHED = {5, 33}
 _TIMED_OUT = {-24, 24, 36, 152, 255}
 _SEPARATOR = "ǁ"  # mutmut's, between class and method
 
@@ -132,15 +131,14 @@ def counted(file: str, mutants: int, codes: Mapping[str, int | None]) -> dict[st
         "killed": len(codes) - len(alive),
         "of these by time": sum(code in _TIMED_OUT for code in codes.values()),
         "survived": len(alive),
-        EQUIVALENT: told[EQUIVALENT],
-        NOT_WORTH_IT: told[NOT_WORTH_IT],
+        **{kind: told[kind] for kind in KINDS},
         "not listed": [each for each in alive if not any(why.covers(each) for why in reasons())],
     }
 
 
 def table(figures: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the figures as a table in Markdown, the modules in the order of ``groups``."""
-    columns = ("mutants", "tried", "killed", "survived", EQUIVALENT, NOT_WORTH_IT)
+    columns = ("mutants", "tried", "killed", "survived", *KINDS)
     lines = [f"| module | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     rows = [(name, figures[name]) for group in GROUPS for name in group.modules if name in figures]
     sums = {column: sum(row[column] for _name, row in rows) for column in columns}

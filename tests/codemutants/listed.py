@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LIST = Path(__file__).with_name("survivors.toml")
-EQUIVALENT, NOT_WORTH_IT = "equivalent", "not worth a test"
-KINDS = (EQUIVALENT, NOT_WORTH_IT)
+EQUIVALENT, NOT_WORTH_IT, UNREACHED = "equivalent", "not worth a test", "beyond mutmut"
+KINDS = (EQUIVALENT, NOT_WORTH_IT, UNREACHED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +22,19 @@ class Mutant:
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """Why some mutants may survive; one without ``now`` stands for every change of its line."""
+    """Why some mutants may survive: function, what was there, and what is.
+
+    One without ``now`` stands for every change of what was there, one without ``was`` for all of a function.
+    """
 
     why: str
     kind: str
-    mutants: tuple[tuple[str, str, str | None], ...]
+    mutants: tuple[tuple[str, str | None, str | None], ...]
 
     def covers(self, mutant: Mutant) -> bool:
         """Return whether the reason is given for a mutant."""
         return any(
-            (function, was) == (mutant.function, mutant.was) and now in {None, mutant.now}
+            function == mutant.function and was in {None, mutant.was} and now in {None, mutant.now}
             for function, was, now in self.mutants
         )
 
@@ -43,7 +46,7 @@ def reasons(text: str | None = None) -> tuple[Reason, ...]:
         Reason(
             why=each["why"],
             kind=each["kind"],
-            mutants=tuple((one["in"], one["was"], one.get("now")) for one in each["mutants"]),
+            mutants=tuple((one["in"], one.get("was"), one.get("now")) for one in each["mutants"]),
         )
         for each in read["reason"]
     )

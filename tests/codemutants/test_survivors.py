@@ -10,7 +10,7 @@ import pytest
 
 from tests.codemutants.__main__ import FIGURES, PAGE, as_listed, drawn, table
 from tests.codemutants.groups import GROUPS
-from tests.codemutants.listed import EQUIVALENT, KINDS, NOT_WORTH_IT, Mutant, Reason, reasons
+from tests.codemutants.listed import EQUIVALENT, KINDS, Mutant, Reason, reasons
 from tests.conftest import CHECKOUT
 
 MODULES = tuple(module for group in GROUPS for module in group.modules)
@@ -42,8 +42,9 @@ def test_what_is_listed_stands_in_the_code(reason: Reason) -> None:
     assert reason.kind in KINDS
     for function, was, now in reason.mutants:
         module = next(each for each in MODULES if function.startswith(f"{each.replace('/', '.')}."))
-        assert was in functions(module)[function[len(module) + 1 :]], function
-        assert now != was
+        text = functions(module)[function[len(module) + 1 :]]
+        assert was is None or was in text, function
+        assert now is None or now != was
 
 
 def test_a_mutant_is_listed_as_it_is_printed() -> None:
@@ -71,4 +72,4 @@ def test_the_page_has_the_table_of_the_last_figures() -> None:
     assert set(figures) <= set(MODULES)
     for row in figures.values():
         assert row["killed"] + row["survived"] == row["tried"] <= row["mutants"]
-        assert row[EQUIVALENT] + row[NOT_WORTH_IT] <= row["survived"]
+        assert sum(row[kind] for kind in KINDS) <= row["survived"]

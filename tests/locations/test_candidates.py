@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from metspack.locations.candidates import (
     lob_folders,
     renamed,
 )
+from metspack.locations.conventions import WAYS
 from metspack.locations.statement import LocationError, Place
 from metspack.uris import ReferenceRefused, Repair
 from tests.laws import law
@@ -317,6 +318,145 @@ def test_candidates_made_once_for_a_folder_are_those_of_every_cell_in_it() -> No
     for file in ("seg_0/r1.bin", "seg_0/r2.bin", "seg_1/r2.bin", "seg_0", "content", "r.bin", "q.bin", "a b"):
         refusals: list[SourceError] = []
         assert list(column.of(file, refusals)) == list(candidates(replace(levels, file=file)))
+
+
+def test_the_places_of_plain_names_are_made_once_for_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    column = Candidates(replace(PLAIN, column="../x_lobs"))
+    made = [list(column.of(f"seg_{number}/r1.bin", [])) for number in (0, 1)]
+    monkeypatch.setattr(locations_candidates, "candidates", None)
+    for number in (0, 1):
+        again = list(column.of(f"seg_{number}/r2.bin", []))
+        assert [each.place.segments[:-1] for each in again] == [
+            each.place.segments[:-1] for each in made[number]
+        ]
+        assert {each.place.segments[-1] for each in again} == {"r2.bin"}
+
+
+@pytest.mark.parametrize("file", ["r.bin", "s.bin", "a b"])
+def test_what_is_refused_is_told_of_every_cell(file: str) -> None:
+    levels = replace(PLAIN, column="http://host/lobs/")
+    column = Candidates(levels)
+    for _again in range(2):
+        refusals: list[SourceError] = []
+        assert list(column.of(file, refusals)) == list(candidates(replace(levels, file=file)))
+        assert [each.message for each in refusals] == [
+            "the column's lobFolder: the reference 'http://host/lobs/' has the scheme 'http'"
+        ]
+
+
+@dataclass(frozen=True)
+class Described:
+    """A column or field as metadata.xml has it."""
+
+    type: str = "BLOB"
+    lob_folder: str | None = None
+    folder: str | None = None
+
+
+def test_the_levels_of_a_field_are_those_of_its_column_and_the_fields_around_it() -> None:
+    chain = [Described("x", "a/", "f1"), Described("x", None, "f2"), Described("CLOB", "c/", None)]
+    found = Candidates.of_field(chain, "../db/", TABLE)
+    assert found.levels == Levels(
+        database="../db/", column="a/", fields=(None, "c/"), folder="f2", table=TABLE, file="x"
+    )
+    assert (found.is_inside, found.is_content, found.is_text) == (False, False, True)
+    found = Candidates.of_field(chain[:1], None, TABLE)
+    assert found.levels == Levels(database=None, column="a/", folder="f1", table=TABLE, file="x")
+    found = Candidates.of_field([], "content", TABLE)
+    assert found.levels == Levels(database="content", column=None, table=TABLE, file="x")
+    assert (found.is_inside, found.is_content, found.is_text) == (True, True, True)
+
+
+@pytest.mark.parametrize("database", ["content", "content/", " ./content\\", ".\\content"])
+def test_a_database_folder_that_is_content_in_any_writing(database: str) -> None:
+    assert Candidates(replace(PLAIN, database=database)).is_content
+
+
+@pytest.mark.parametrize(
+    ("types", "is_text"),
+    [
+        (["BLOB"], False),
+        (["BLOB(2G)"], False),
+        ([" binary (8)"], False),
+        (["VarBinary"], False),
+        (["DATALINK"], False),
+        (["BLOBS"], True),
+        (["CLOB"], True),
+        (["CHARACTER LARGE OBJECT"], True),
+        (["CLOB", "BLOB"], False),
+        (["BLOB", "XML"], True),
+    ],
+)
+def test_a_length_counts_characters_unless_the_innermost_type_has_none(
+    types: list[str], is_text: bool
+) -> None:
+    found = Candidates.of_field([Described(each) for each in types], None, TABLE)
+    assert found.is_text is is_text
+    assert found.fits(3, None)
+    assert found.fits(3, 3)
+    assert found.fits(5, 3) is is_text  # three characters may take five bytes
+    assert not found.fits(2, 3) or is_text
+    assert not found.fits(100, 3)
+
+
+def test_names_in_full_are_counted_by_their_convention() -> None:
+    for database in (None, "lobs/"):
+        column = Candidates(replace(PLAIN, database=database))
+        assert column.named_in_full("content/a/r.bin") is Convention.C
+        files = ["content/a/r.bin", "a/content/r.bin"]
+        assert list(column.all_named_in_full(files).items()) == [(Convention.C, 2)]
+    column = Candidates(replace(PLAIN, database="content"))
+    assert column.named_in_full("content/a/r.bin") is Convention.F
+    assert column.named_in_full("content") is Convention.C
+    assert column.named_in_full("a/content/r.bin") is Convention.C
+    content, other = "content/a/r.bin", "a/content/r.bin"
+    for files, expected in (
+        ([content, other, other], [(Convention.F, 1), (Convention.C, 2)]),
+        ([other, content, content], [(Convention.C, 1), (Convention.F, 2)]),
+        ([other, other], [(Convention.C, 2)]),
+        ([content], [(Convention.F, 1)]),
+    ):
+        assert list(column.all_named_in_full(files).items()) == expected
+
+
+def test_the_one_place_of_a_way_stands_for_every_plain_name() -> None:
+    column = Candidates(replace(PLAIN, column="../x_lobs/"))
+    for each in candidates(replace(PLAIN, column="../x_lobs/", file="x")):
+        assert column.by_way(each.way) == each
+    assert column.by_way(11) is None
+
+
+GUESSED = {Convention.SIARD_FOLDER, Convention.LOB_ROOT}
+
+
+def test_guesses_are_each_made_from_all_folders_from_the_columns_and_from_none() -> None:
+    levels = replace(PLAIN, database="../db/", column="col/", file="../f/r.bin")
+    found = [candidate(levels, way) for way in range(len(WAYS) - 9, len(WAYS))]
+    assert [each and (each.convention.letter, each.place) for each in found] == [
+        (letter, Place(inside=False, segments=tuple(path.split("/"))))
+        for letter, path in (
+            ("S", "../db/f/r.bin"),
+            ("S", "db/f/r.bin"),
+            ("S", "f/r.bin"),
+            ("S", "f/r.bin"),
+            ("S", "../f/r.bin"),
+            ("S", "f/r.bin"),
+            ("L", "db/f/r.bin"),
+            ("L", "f/r.bin"),
+            ("L", "f/r.bin"),
+        )
+    ]
+
+
+def test_an_absolute_chain_is_looked_for_in_granted_folders_but_not_beside_the_archive() -> None:
+    levels = replace(PLAIN, column="D:/a b/", file="r.bin")
+    found = [each for each in candidates(levels) if each.convention in GUESSED]
+    assert [(each.convention.letter, each.place.text) for each in found] == [
+        ("S", "./r.bin"),
+        ("L", "./a b/r.bin"),
+        ("L", "./r.bin"),
+    ]
+    assert [each.repairs for each in found] == [(), (Repair.SPACE,), ()]
 
 
 @pytest.mark.parametrize(("folder", "is_inside"), [(None, True), (" \t\r\n", True), ("\u00a0", False)])
