@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -305,6 +306,7 @@ def test_a_state_is_told_in_lines() -> None:
         "segments: 1,000 of 2,000",
         "bytes: 5,000,000 of 6,000,000, 1.2 MB/s",
     ]
+    assert list(replace(running, rate=1_050_000.0).words())[3].endswith(", 1.1 MB/s")
     stopped = Status(path=path, partial=partial, state="stopped", command="build", pid=7, resume="again")
     assert list(stopped.words()) == [
         "/o.partial: metspack build, stopped",
@@ -367,6 +369,9 @@ def test_a_run_at_work_has_the_rate_of_what_it_did_itself(tmp_path: Path) -> Non
     assert (found.bytes_done, found.started) == (1_400, "2026-05-01T12:00:10+00:00")
     assert found.resume == "metspack build x"
     assert journal.status(tmp_path / "out").rate is None
+    path = left(tmp_path / "other.partial", content, 10.5)
+    with locked(path):
+        assert journal.status(tmp_path / "other").rate == 940 / 0.5
 
 
 @pytest.mark.parametrize("seconds", [10, 9])

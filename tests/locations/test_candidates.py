@@ -426,6 +426,125 @@ def test_the_one_place_of_a_way_stands_for_every_plain_name() -> None:
     assert column.by_way(11) is None
 
 
+@pytest.mark.parametrize(
+    ("database", "column", "file", "expected"),
+    [
+        ("content", "c", "r.bin", ("D", "content/c/r.bin")),
+        ("content/", "c", "r.bin", ("A", "content/c/r.bin")),
+        ("content", "c/", "r.bin", ("A", "content/c/r.bin")),
+        ("other", "c", "r.bin", ("A", "other/c/r.bin")),
+        ("content", "c", "seg_0/r.bin", ("G", "content/c/seg_0/r.bin")),
+        ("content", "c", "d/seg_0/r.bin", ("D", "content/c/d/seg_0/r.bin")),
+        ("../x.siard_lobs", "c", "r.bin", ("D", "./x.siard_lobs/c/r.bin")),
+        ("../x.siard_lobs", "c/", "r.bin", ("A", "./x.siard_lobs/c/r.bin")),
+        ("../x_lobs", "c", "r.bin", ("A", "./x_lobs/c/r.bin")),
+        ("../x.siard_lobs/y", "c", "r.bin", ("A", "./x.siard_lobs/y/c/r.bin")),
+        ("a/../../x.siard_lobs", "c", "r.bin", ("A", "./x.siard_lobs/c/r.bin")),
+        (None, "../c", "r.bin", ("H", "./c/r.bin")),
+        (None, "a/../../c", "r.bin", ("A", "./c/r.bin")),
+        ("./", "../c", "r.bin", ("H", "./c/r.bin")),
+        ("../x.siard_lobs", None, "r.bin", ("A", "./x.siard_lobs/r.bin")),
+        ("D:/x", "c", "r.bin", ("A", "D:/x/c/r.bin")),
+        ("..\\x.siard_lobs", "c", "r.bin", ("J", "./x.siard_lobs/c/r.bin")),
+        ("D:\\x", "c", "r.bin", ("A", "D:/x/c/r.bin")),
+    ],
+)
+def test_a_whole_chain_from_the_root_of_the_zip_has_the_name_of_who_writes_such(
+    database: str | None, column: str | None, file: str, expected: tuple[str, str]
+) -> None:
+    found = candidate(replace(PLAIN, database=database, column=column, file=file), 2)
+    assert found is not None
+    assert (found.convention.letter, found.place.text) == expected
+
+
+@pytest.mark.parametrize(
+    ("database", "column", "file", "expected"),
+    [
+        (None, None, "a/r.bin", ("A", "a/r.bin")),
+        (None, "c", "a/r.bin", ("H", "a/r.bin")),
+        (None, None, "../r.bin", ("A", "./r.bin")),
+        ("content", None, "../r.bin", ("E", "./r.bin")),
+        ("other", None, "../r.bin", ("H", "./r.bin")),
+        ("other", None, "r.bin", ("A", "r.bin")),
+        ("other", "c", "../r.bin", ("H", "./r.bin")),
+    ],
+)
+def test_a_cell_alone_from_the_root_of_the_zip_has_the_name_of_who_writes_such(
+    database: str | None, column: str | None, file: str, expected: tuple[str, str]
+) -> None:
+    found = candidate(replace(PLAIN, database=database, column=column, file=file), 4)
+    assert found is not None
+    assert (found.convention.letter, found.place.text) == expected
+
+
+INSIDE = "content/schema0/table2"
+RULES = [
+    (
+        Levels(database="../db", column="c d", fields=("..\\f", None, "g/"), table=TABLE, file="r.bin"),
+        ["J ../db/f/g/", "C ../db/g/", "J ./db/f/g/", "A ./db/g/", "H ", "J f/g/", "A g/", "J content/f/g/"],
+        {0, 2, 5, 7},
+    ),
+    (
+        Levels(database="../db", column="c/", table=TABLE, file="r.bin"),
+        ["C ../db/c/", "", "A ./db/c/", "A ./db/c/", "H ", "A c/", "A c/", "G content/c/", f"I {INSIDE}/c/"],
+        set(),
+    ),
+    (
+        Levels(database=None, column="c/", folder="lob1", table=TABLE, file="r.bin"),
+        [
+            *("C ./c/", "", "A c/", "A c/", "H ", "A c/", "A c/", "G content/c/"),
+            *(f"I {INSIDE}/lob1/", "I lob1/", "I lob1/"),
+        ],
+        set(),
+    ),
+    (
+        Levels(database="db", column=None, folder="lob1", table=TABLE, file="r.bin"),
+        ["C ", "", "A db/", "A db/", "A ", "", "", "", f"I {INSIDE}/lob1/", "I lob1/", "I db/lob1/"],
+        set(),
+    ),
+    (
+        Levels(database="/x", column=None, folder="lob1", table=TABLE, file="r.bin"),
+        ["C ", "", "A /x/", "A /x/", "A ", "", "", "", f"I {INSIDE}/lob1/", "I lob1/"],
+        set(),
+    ),
+    (
+        Levels(database="file:///d b/", column="c", table=TABLE, file="r.bin"),
+        [
+            *("C /d b/c/", "", "A /d b/c/", "A /d b/c/", "H ", "A c/", "A c/", "G content/c/"),
+            *(f"I {INSIDE}/c/", "", "", "", "K ./d b/c/"),
+        ],
+        {0, 2, 3, 12},
+    ),
+    (
+        Levels(database=None, column="file:///C d/", table=TABLE, file="r.bin"),
+        [
+            *("C /C d/", "", "A /C d/", "A /C d/", "H ", "A /C d/", "A /C d/", "", "", "", "", "B /C d/"),
+            "K ./C d/",
+        ],
+        {0, 2, 3, 5, 6, 11, 12},
+    ),
+    (
+        Levels(database="x/", column="c", table=TABLE, file="file:///p q/r.bin"),
+        [*[""] * 11, "B /p q/", "K ./p q/"],
+        {11, 12},
+    ),
+]
+"""Levels, the place of ``r.bin`` by each rule before the guesses, and the rules that tell of repairs."""
+
+
+@pytest.mark.parametrize(("levels", "places", "repaired"), RULES)
+def test_each_rule_gives_its_place_and_name(levels: Levels, places: list[str], repaired: set[int]) -> None:
+    count = len(WAYS) - 9
+    found = [candidate(levels, way) for way in range(count)]
+    shown = [each and f"{each.convention.letter} {each.place.text}" for each in found]
+    assert shown == [f"{each}r.bin" if each else None for each in (*places, *[""] * (count - len(places)))]
+    assert {way for way, each in enumerate(found) if each and each.repairs} == repaired
+    for each in found:
+        if each is not None:
+            inside = not each.place.text.startswith((".", "/"))
+            assert (each.place.inside, each.way) == (inside, found.index(each))
+
+
 GUESSED = {Convention.SIARD_FOLDER, Convention.LOB_ROOT}
 
 
