@@ -46,7 +46,10 @@ GROUPS = (
     Group(
         name="links",
         modules=tuple(f"checking/links/{name}" for name in ("links", "graph", "roots", "mounting", "swaps")),
-        tests=("tests/checking/links", "tests/checking/test_codes.py", "-k", "links or L0"),
+        tests=(
+            *("tests/checking/links", "tests/checking/test_codes.py", "tests/checking/test_expected.py"),
+            *("-k", "links or expected or L0"),
+        ),
     ),
     Group(
         name="statement",
