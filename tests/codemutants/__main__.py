@@ -23,7 +23,7 @@ from typing import Any
 
 from bench.hostile import put_section
 from tests.codemutants.groups import GROUPS, Group
-from tests.codemutants.listed import KINDS, Mutant, reasons
+from tests.codemutants.listed import KINDS, Mutant, kind_of
 from tests.shared_data import FOLDER
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -124,7 +124,7 @@ def counted(file: str, mutants: int, codes: Mapping[str, int | None]) -> dict[st
     alive = [
         changed(name, file) for name, code in codes.items() if code not in _KILLED | _TIMED_OUT | {-11, -9}
     ]
-    told = Counter(next((why.kind for why in reasons() if why.covers(each)), "") for each in alive)
+    told = Counter(map(kind_of, alive))
     return {
         "mutants": mutants,
         "tried": len(codes),
@@ -132,7 +132,7 @@ def counted(file: str, mutants: int, codes: Mapping[str, int | None]) -> dict[st
         "of these by time": sum(code in _TIMED_OUT for code in codes.values()),
         "survived": len(alive),
         **{kind: told[kind] for kind in KINDS},
-        "not listed": [each for each in alive if not any(why.covers(each) for why in reasons())],
+        "not listed": [each for each in alive if kind_of(each) is None],
     }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 LIST = Path(__file__).with_name("survivors.toml")
@@ -39,6 +41,22 @@ class Reason:
         )
 
 
+_SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE)\b[^']*$", re.IGNORECASE)
+
+
+def is_letter_case_of_sql(mutant: Mutant) -> bool:
+    """Return whether a mutant is SQL in another letter case, without literals: it means the same."""
+    return mutant.was.lower() == mutant.now.lower() and _SQL.search(mutant.was) is not None
+
+
+def kind_of(mutant: Mutant) -> str | None:
+    """Return why a mutant may survive, as one of ``KINDS``; None for one that the list does not have."""
+    if is_letter_case_of_sql(mutant):
+        return EQUIVALENT
+    return next((reason.kind for reason in reasons() if reason.covers(mutant)), None)
+
+
+@cache
 def reasons(text: str | None = None) -> tuple[Reason, ...]:
     """Return the reasons of the list, or of a text as it has."""
     read = tomllib.loads(LIST.read_text(encoding="utf-8") if text is None else text)

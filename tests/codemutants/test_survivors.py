@@ -10,7 +10,7 @@ import pytest
 
 from tests.codemutants.__main__ import FIGURES, PAGE, as_listed, drawn, table
 from tests.codemutants.groups import GROUPS
-from tests.codemutants.listed import EQUIVALENT, KINDS, Mutant, Reason, reasons
+from tests.codemutants.listed import EQUIVALENT, KINDS, Mutant, Reason, kind_of, reasons
 from tests.conftest import CHECKOUT
 
 MODULES = tuple(module for group in GROUPS for module in group.modules)
@@ -56,6 +56,19 @@ def test_a_mutant_is_listed_as_it_is_printed() -> None:
     assert not read.covers(Mutant(function="uris.other", was=mutant.was, now=mutant.now))
     anything = Reason(why="x", kind=EQUIVALENT, mutants=((mutant.function, mutant.was, None),))
     assert anything.covers(mutant)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "expected"),
+    [
+        ('sql = "SELECT id FROM mets WHERE id = ?"', 'sql = "select id from mets where id = ?"', EQUIVALENT),
+        ('sql = "SELECT id FROM mets"', 'sql = "XXSELECT id FROM metsXX"', None),
+        ("sql = \"SELECT 'file ID'\"", "sql = \"select 'file id'\"", None),
+        ('name = "METS"', 'name = "mets"', None),
+    ],
+)
+def test_the_letter_case_of_sql_means_nothing(was: str, now: str, expected: str | None) -> None:
+    assert kind_of(Mutant(function="uris.shown", was=was, now=now)) == expected
 
 
 def test_the_same_mutants_are_drawn_each_time_and_of_each_module() -> None:

@@ -86,6 +86,16 @@ def test_the_order_is_fixed() -> None:
     ]
 
 
+def test_a_renamed_folder_is_told_by_where_it_stands() -> None:
+    levels = replace(PLAIN, database="../X_lobs/", column="s0_t2_c4/", file="seg_0/r.bin")
+    again = [each for each in candidates(levels) if each.convention is Convention.RENAMED]
+    assert [(each.place.segments[each.renamed or 0], each.renamed) for each in again] == [
+        ("X_lobs", 1),
+        ("X_lobs", 0),
+    ]
+    assert [each.way for each in again] == [len(WAYS), len(WAYS) + 2]
+
+
 def test_levels_of_fields_are_chained_and_the_innermost_is_taken_alone() -> None:
     levels = replace(PLAIN, column="../lobs/", fields=(None, "../lobs/field/"), file="record0.txt")
     found = names(levels)

@@ -404,3 +404,16 @@ def test_a_child_may_be_named_in_every_style(package: Path) -> None:
     run = check(package)
     assert codes(run) == []
     assert [edge.state for edge in run.graphs[0].edges] == [LinkState.OK, LinkState.OK]
+
+
+@pytest.mark.parametrize("folder", ["", "children/", "a/b/"])
+def test_a_child_that_is_packed_in_its_parent_lies_where_it_would_be_unpacked(
+    tmp_path: Path, folder: str
+) -> None:
+    root = aip(tmp_path / "top", "urn:x:top", children=["urn:x:one"])
+    zipped(aip(tmp_path / "one", "urn:x:one", parent="urn:x:top"), root / f"{folder}box.zip", inside="one")
+    run = check(root, Level.LINKS)
+    list(run)
+    (graph,) = run.graphs
+    assert [each.path for each in graph.nodes] == ["METS.xml", f"{folder}one/METS.xml"]
+    assert graph.nodes[1].found == f"{root}/{folder}box.zip/one/METS.xml"
