@@ -19,7 +19,7 @@ from metspack.locations.candidates import (
     lob_folders,
     renamed,
 )
-from metspack.locations.conventions import WAYS
+from metspack.locations.conventions import DESPITE_ERRORS, WAYS
 from metspack.locations.statement import LocationError, Place
 from metspack.uris import ReferenceRefused, Repair
 from tests.laws import law
@@ -142,6 +142,20 @@ def test_the_refusal_of_one_level_leaves_the_others() -> None:
     assert [each.message for each in refusals] == [
         "the database's lobFolder: the reference 'http://host/lobs/' has the scheme 'http'"
     ]
+
+
+def test_the_refusal_of_the_folder_of_siard_1_0_says_which_it_is() -> None:
+    refusals: list[SourceError] = []
+    assert list(candidates(replace(PLAIN, folder="http://host/"), refusals))
+    assert [each.message for each in refusals] == [
+        "the column's folder: the reference 'http://host/' has the scheme 'http'"
+    ]
+
+
+def test_an_absolute_cell_is_not_put_right_where_its_column_is() -> None:
+    found = candidate(replace(PLAIN, column="a b\\", file="/p/r.bin"), DESPITE_ERRORS[0])
+    assert found is not None
+    assert (found.place.text, found.repairs) == ("/p/r.bin", ())
 
 
 def test_the_refusal_of_a_columns_folder_leaves_what_needs_none() -> None:
