@@ -214,6 +214,18 @@ def test_who_changes_a_folder_is_told_to_it_and_to_what_changes_in_it(tmp_path: 
         assert journal.interrupted(folder) is None
 
 
+def test_beside_a_folder_without_a_partial_nothing_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(journal, "_read", read.append)
+    assert journal.interrupted(tmp_path / "package") is None
+    assert read == []
+    (tmp_path / "package.partial").mkdir()
+    assert journal.interrupted(tmp_path / "package") is None
+    assert read == [tmp_path / "package.partial"]
+
+
 FACTS = RunFacts(
     command="build",
     created="2026-05-01T12:00:00Z",
