@@ -17,6 +17,7 @@ from metspack.uris import (
     located,
     parsed,
     quoted,
+    shown,
     walked,
 )
 from tests.laws import law
@@ -272,30 +273,105 @@ def test_a_reference_is_refused_by_its_rule(text: str, rule: str) -> None:
     assert isinstance(caught.value, SourceError)
 
 
+LOCAL = "Only local files are read: write a path relative to the archive"
+SAFE = "Names with such characters are not read: rename the file, and its reference."
+EVERY = "Every segment names one file or folder."
+NAMED = "A reference names a file; write its path."
+
+
 @pytest.mark.parametrize(
-    ("text", "message", "hint"),
+    ("text", "what", "hint"),
     [
-        ("http://a/b", "the reference 'http://a/b' has the scheme 'http'", "%3A"),
-        ("a?b", "the reference 'a?b' has a query ('?')", "%3F"),
-        ("a#b", "the reference 'a#b' has a fragment ('#')", "%23"),
-        ("file://srv/x", "the reference 'file://srv/x' is on the host 'srv'", "three slashes"),
         (
-            "\\\\?\\C:\\x",
-            "the reference '\\\\\\\\?\\\\C:\\\\x' is a Windows device path",
-            "forward slashes",
+            "http://a/b",
+            "has the scheme 'http'",
+            "Only local files are read, nothing is fetched: write a path; a colon in a name is written %3A.",
         ),
-        ("x%f", "the reference 'x%f' has '%f' for a percent-encoded byte", "%25"),
-        ("x%ff", "the reference 'x%ff' is not UTF-8 when decoded (byte %FF)", "UTF-8"),
-        ("a%2e/%2e", "the reference 'a%2e/%2e' has an escaped '.' for a name", "Every segment"),
-        ("\u202e?", "the reference '\\u202e?' has a query ('?')", "%3F"),
-        ("x" * 200 + "?", f"the reference '{'x' * 100}'... has a query ('?')", "%3F"),
+        ("a?b", "has a query ('?')", "In the name of a file write %3F."),
+        ("a#b", "has a fragment ('#')", "In the name of a file write %23."),
+        (
+            "file://srv/x",
+            "is on the host 'srv'",
+            "Only local files are read: file:///path has three slashes, a relative path begins with none.",
+        ),
+        ("\\\\?\\C:\\x", "is a Windows device path", f"{LOCAL}, with forward slashes."),
+        ("\\\\.\\x", "is a Windows device path", f"{LOCAL}, with forward slashes."),
+        ("\\\\s\\x", "is a UNC path", f"{LOCAL}, with forward slashes."),
+        ("file:////s/x", "is a UNC path", f"{LOCAL}."),
+        (
+            "x%f",
+            "has '%f' for a percent-encoded byte",
+            "A % is followed by two hexadecimal digits; the character itself is written %25.",
+        ),
+        (
+            "x%ff",
+            "is not UTF-8 when decoded (byte %FF)",
+            "Names are written as percent-encoded UTF-8 (RFC 3986 §2.5).",
+        ),
+        ("x%C3%A5%0c%c3", "is not UTF-8 when decoded (byte %C3)", None),
+        ("a%2e/%2e", "has an escaped '.' for a name", EVERY),
+        ("a%2Fb", "has an escaped slash for a name", EVERY),
+        ("a%5Cb", "has an escaped backslash for a name", EVERY),
+        ("a//b", "has nothing between two slashes for a name", EVERY),
+        ("a%0Ab", "has the control character U+000A for a name", EVERY),
+        ("%00", "has a NUL character for a name", EVERY),
+        (" ", "is empty", NAMED),
+        ("file:", "has no path", NAMED),
+        ("a\x7f", "holds the control character U+007F", SAFE),
+        ("a\0", "holds a NUL character", SAFE),
+        ("\ud800", "holds a lone surrogate (U+D800), which is not a character", SAFE),
+        (
+            "file:x",
+            "has a relative path after file:",
+            "file: comes before an absolute path (file:///x); write a relative one without file:.",
+        ),
+        (
+            "C:x",
+            "has no / after the drive C:",
+            "Write C:/ before the path; for a name with a colon escape it (%3A).",
+        ),
+        ("\u202e?", "has a query ('?')", "In the name of a file write %3F."),
     ],
 )
-def test_a_refusal_says_what_and_what_to_do(text: str, message: str, hint: str) -> None:
+def test_a_refusal_says_what_and_what_to_do(text: str, what: str, hint: str | None) -> None:
     with pytest.raises(ReferenceRefused) as caught:
         parsed(text)
-    assert caught.value.message == message
-    assert hint in caught.value.hint
+    assert caught.value.message == f"the reference {text!r} {what}"
+    assert hint in {None, caught.value.hint}
+
+
+def test_a_text_is_cut_where_it_is_shown() -> None:
+    assert shown("x" * 100) == repr("x" * 100)
+    assert shown("x" * 101) == f"{'x' * 100!r}..."
+
+
+def test_a_step_out_of_a_root_is_told_with_where_it_began() -> None:
+    for base, text in (((), "."), (("a", "b"), "a/b")):
+        with pytest.raises(ReferenceRefused) as caught:
+            walked(base, ("..", "..", "..", "x"))
+        assert caught.value.message == f"the reference '../../../x' from {text!r} leads out of its root"
+        assert caught.value.rule == "leaves-root"
+        assert caught.value.hint == (
+            "A reference stays in the folder it was granted; one more root can be granted by name."
+        )
+
+
+def test_what_lies_on_a_drive_is_told_with_the_drive() -> None:
+    with pytest.raises(ReferenceRefused) as caught:
+        joined(("a",), parsed("c:/x/y"))
+    assert caught.value.message == "'C:/x/y' is on a drive"
+    assert caught.value.rule == "drive"
+    assert caught.value.hint == "Name the folder that the drive stands for."
+
+
+def test_what_cannot_be_quoted_is_told() -> None:
+    with pytest.raises(ReferenceRefused) as caught:
+        quoted(())
+    assert (caught.value.message, caught.value.hint) == ("a reference needs at least one name", "")
+    with pytest.raises(ReferenceRefused) as caught:
+        quoted(("a", "b/c"))
+    assert caught.value.message == "'b/c' cannot be the name of a file or folder"
+    assert caught.value.hint == "It breaks the rule slash-encoded; rename it before it is packaged."
 
 
 def test_every_rule_that_is_raised_is_documented() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from metspack.locations.candidates import (
     lob_folders,
     renamed,
 )
+from metspack.locations.conventions import DESPITE_ERRORS, WAYS
 from metspack.locations.statement import LocationError, Place
 from metspack.uris import ReferenceRefused, Repair
 from tests.laws import law
@@ -85,6 +86,16 @@ def test_the_order_is_fixed() -> None:
     ]
 
 
+def test_a_renamed_folder_is_told_by_where_it_stands() -> None:
+    levels = replace(PLAIN, database="../X_lobs/", column="s0_t2_c4/", file="seg_0/r.bin")
+    again = [each for each in candidates(levels) if each.convention is Convention.RENAMED]
+    assert [(each.place.segments[each.renamed or 0], each.renamed) for each in again] == [
+        ("X_lobs", 1),
+        ("X_lobs", 0),
+    ]
+    assert [each.way for each in again] == [len(WAYS), len(WAYS) + 2]
+
+
 def test_levels_of_fields_are_chained_and_the_innermost_is_taken_alone() -> None:
     levels = replace(PLAIN, column="../lobs/", fields=(None, "../lobs/field/"), file="record0.txt")
     found = names(levels)
@@ -131,6 +142,20 @@ def test_the_refusal_of_one_level_leaves_the_others() -> None:
     assert [each.message for each in refusals] == [
         "the database's lobFolder: the reference 'http://host/lobs/' has the scheme 'http'"
     ]
+
+
+def test_the_refusal_of_the_folder_of_siard_1_0_says_which_it_is() -> None:
+    refusals: list[SourceError] = []
+    assert list(candidates(replace(PLAIN, folder="http://host/"), refusals))
+    assert [each.message for each in refusals] == [
+        "the column's folder: the reference 'http://host/' has the scheme 'http'"
+    ]
+
+
+def test_an_absolute_cell_is_not_put_right_where_its_column_is() -> None:
+    found = candidate(replace(PLAIN, column="a b\\", file="/p/r.bin"), DESPITE_ERRORS[0])
+    assert found is not None
+    assert (found.place.text, found.repairs) == ("/p/r.bin", ())
 
 
 def test_the_refusal_of_a_columns_folder_leaves_what_needs_none() -> None:
@@ -317,6 +342,264 @@ def test_candidates_made_once_for_a_folder_are_those_of_every_cell_in_it() -> No
     for file in ("seg_0/r1.bin", "seg_0/r2.bin", "seg_1/r2.bin", "seg_0", "content", "r.bin", "q.bin", "a b"):
         refusals: list[SourceError] = []
         assert list(column.of(file, refusals)) == list(candidates(replace(levels, file=file)))
+
+
+def test_the_places_of_plain_names_are_made_once_for_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    column = Candidates(replace(PLAIN, column="../x_lobs"))
+    made = [list(column.of(f"seg_{number}/r1.bin", [])) for number in (0, 1)]
+    monkeypatch.setattr(locations_candidates, "candidates", None)
+    for number in (0, 1):
+        again = list(column.of(f"seg_{number}/r2.bin", []))
+        assert [each.place.segments[:-1] for each in again] == [
+            each.place.segments[:-1] for each in made[number]
+        ]
+        assert {each.place.segments[-1] for each in again} == {"r2.bin"}
+
+
+@pytest.mark.parametrize("file", ["r.bin", "s.bin", "a b"])
+def test_what_is_refused_is_told_of_every_cell(file: str) -> None:
+    levels = replace(PLAIN, column="http://host/lobs/")
+    column = Candidates(levels)
+    for _again in range(2):
+        refusals: list[SourceError] = []
+        assert list(column.of(file, refusals)) == list(candidates(replace(levels, file=file)))
+        assert [each.message for each in refusals] == [
+            "the column's lobFolder: the reference 'http://host/lobs/' has the scheme 'http'"
+        ]
+
+
+@dataclass(frozen=True)
+class Described:
+    """A column or field as metadata.xml has it."""
+
+    type: str = "BLOB"
+    lob_folder: str | None = None
+    folder: str | None = None
+
+
+def test_the_levels_of_a_field_are_those_of_its_column_and_the_fields_around_it() -> None:
+    chain = [Described("x", "a/", "f1"), Described("x", None, "f2"), Described("CLOB", "c/", None)]
+    found = Candidates.of_field(chain, "../db/", TABLE)
+    assert found.levels == Levels(
+        database="../db/", column="a/", fields=(None, "c/"), folder="f2", table=TABLE, file="x"
+    )
+    assert (found.is_inside, found.is_content, found.is_text) == (False, False, True)
+    found = Candidates.of_field(chain[:1], None, TABLE)
+    assert found.levels == Levels(database=None, column="a/", folder="f1", table=TABLE, file="x")
+    found = Candidates.of_field([], "content", TABLE)
+    assert found.levels == Levels(database="content", column=None, table=TABLE, file="x")
+    assert (found.is_inside, found.is_content, found.is_text) == (True, True, True)
+
+
+@pytest.mark.parametrize("database", ["content", "content/", " ./content\\", ".\\content"])
+def test_a_database_folder_that_is_content_in_any_writing(database: str) -> None:
+    assert Candidates(replace(PLAIN, database=database)).is_content
+
+
+@pytest.mark.parametrize(
+    ("types", "is_text"),
+    [
+        (["BLOB"], False),
+        (["BLOB(2G)"], False),
+        ([" binary (8)"], False),
+        (["VarBinary"], False),
+        (["DATALINK"], False),
+        (["BLOBS"], True),
+        (["CLOB"], True),
+        (["CHARACTER LARGE OBJECT"], True),
+        (["CLOB", "BLOB"], False),
+        (["BLOB", "XML"], True),
+    ],
+)
+def test_a_length_counts_characters_unless_the_innermost_type_has_none(
+    types: list[str], is_text: bool
+) -> None:
+    found = Candidates.of_field([Described(each) for each in types], None, TABLE)
+    assert found.is_text is is_text
+    assert found.fits(3, None)
+    assert found.fits(3, 3)
+    assert found.fits(5, 3) is is_text  # three characters may take five bytes
+    assert not found.fits(2, 3) or is_text
+    assert not found.fits(100, 3)
+
+
+def test_names_in_full_are_counted_by_their_convention() -> None:
+    for database in (None, "lobs/"):
+        column = Candidates(replace(PLAIN, database=database))
+        assert column.named_in_full("content/a/r.bin") is Convention.C
+        files = ["content/a/r.bin", "a/content/r.bin"]
+        assert list(column.all_named_in_full(files).items()) == [(Convention.C, 2)]
+    column = Candidates(replace(PLAIN, database="content"))
+    assert column.named_in_full("content/a/r.bin") is Convention.F
+    assert column.named_in_full("content") is Convention.C
+    assert column.named_in_full("a/content/r.bin") is Convention.C
+    content, other = "content/a/r.bin", "a/content/r.bin"
+    for files, expected in (
+        ([content, other, other], [(Convention.F, 1), (Convention.C, 2)]),
+        ([other, content, content], [(Convention.C, 1), (Convention.F, 2)]),
+        ([other, other], [(Convention.C, 2)]),
+        ([content], [(Convention.F, 1)]),
+    ):
+        assert list(column.all_named_in_full(files).items()) == expected
+
+
+def test_the_one_place_of_a_way_stands_for_every_plain_name() -> None:
+    column = Candidates(replace(PLAIN, column="../x_lobs/"))
+    for each in candidates(replace(PLAIN, column="../x_lobs/", file="x")):
+        assert column.by_way(each.way) == each
+    assert column.by_way(11) is None
+
+
+@pytest.mark.parametrize(
+    ("database", "column", "file", "expected"),
+    [
+        ("content", "c", "r.bin", ("D", "content/c/r.bin")),
+        ("content/", "c", "r.bin", ("A", "content/c/r.bin")),
+        ("content", "c/", "r.bin", ("A", "content/c/r.bin")),
+        ("other", "c", "r.bin", ("A", "other/c/r.bin")),
+        ("content", "c", "seg_0/r.bin", ("G", "content/c/seg_0/r.bin")),
+        ("content", "c", "d/seg_0/r.bin", ("D", "content/c/d/seg_0/r.bin")),
+        ("../x.siard_lobs", "c", "r.bin", ("D", "./x.siard_lobs/c/r.bin")),
+        ("../x.siard_lobs", "c/", "r.bin", ("A", "./x.siard_lobs/c/r.bin")),
+        ("../x_lobs", "c", "r.bin", ("A", "./x_lobs/c/r.bin")),
+        ("../x.siard_lobs/y", "c", "r.bin", ("A", "./x.siard_lobs/y/c/r.bin")),
+        ("a/../../x.siard_lobs", "c", "r.bin", ("A", "./x.siard_lobs/c/r.bin")),
+        (None, "../c", "r.bin", ("H", "./c/r.bin")),
+        (None, "a/../../c", "r.bin", ("A", "./c/r.bin")),
+        ("./", "../c", "r.bin", ("H", "./c/r.bin")),
+        ("../x.siard_lobs", None, "r.bin", ("A", "./x.siard_lobs/r.bin")),
+        ("D:/x", "c", "r.bin", ("A", "D:/x/c/r.bin")),
+        ("..\\x.siard_lobs", "c", "r.bin", ("J", "./x.siard_lobs/c/r.bin")),
+        ("D:\\x", "c", "r.bin", ("A", "D:/x/c/r.bin")),
+    ],
+)
+def test_a_whole_chain_from_the_root_of_the_zip_has_the_name_of_who_writes_such(
+    database: str | None, column: str | None, file: str, expected: tuple[str, str]
+) -> None:
+    found = candidate(replace(PLAIN, database=database, column=column, file=file), 2)
+    assert found is not None
+    assert (found.convention.letter, found.place.text) == expected
+
+
+@pytest.mark.parametrize(
+    ("database", "column", "file", "expected"),
+    [
+        (None, None, "a/r.bin", ("A", "a/r.bin")),
+        (None, "c", "a/r.bin", ("H", "a/r.bin")),
+        (None, None, "../r.bin", ("A", "./r.bin")),
+        ("content", None, "../r.bin", ("E", "./r.bin")),
+        ("other", None, "../r.bin", ("H", "./r.bin")),
+        ("other", None, "r.bin", ("A", "r.bin")),
+        ("other", "c", "../r.bin", ("H", "./r.bin")),
+    ],
+)
+def test_a_cell_alone_from_the_root_of_the_zip_has_the_name_of_who_writes_such(
+    database: str | None, column: str | None, file: str, expected: tuple[str, str]
+) -> None:
+    found = candidate(replace(PLAIN, database=database, column=column, file=file), 4)
+    assert found is not None
+    assert (found.convention.letter, found.place.text) == expected
+
+
+INSIDE = "content/schema0/table2"
+RULES = [
+    (
+        Levels(database="../db", column="c d", fields=("..\\f", None, "g/"), table=TABLE, file="r.bin"),
+        ["J ../db/f/g/", "C ../db/g/", "J ./db/f/g/", "A ./db/g/", "H ", "J f/g/", "A g/", "J content/f/g/"],
+        {0, 2, 5, 7},
+    ),
+    (
+        Levels(database="../db", column="c/", table=TABLE, file="r.bin"),
+        ["C ../db/c/", "", "A ./db/c/", "A ./db/c/", "H ", "A c/", "A c/", "G content/c/", f"I {INSIDE}/c/"],
+        set(),
+    ),
+    (
+        Levels(database=None, column="c/", folder="lob1", table=TABLE, file="r.bin"),
+        [
+            *("C ./c/", "", "A c/", "A c/", "H ", "A c/", "A c/", "G content/c/"),
+            *(f"I {INSIDE}/lob1/", "I lob1/", "I lob1/"),
+        ],
+        set(),
+    ),
+    (
+        Levels(database="db", column=None, folder="lob1", table=TABLE, file="r.bin"),
+        ["C ", "", "A db/", "A db/", "A ", "", "", "", f"I {INSIDE}/lob1/", "I lob1/", "I db/lob1/"],
+        set(),
+    ),
+    (
+        Levels(database="/x", column=None, folder="lob1", table=TABLE, file="r.bin"),
+        ["C ", "", "A /x/", "A /x/", "A ", "", "", "", f"I {INSIDE}/lob1/", "I lob1/"],
+        set(),
+    ),
+    (
+        Levels(database="file:///d b/", column="c", table=TABLE, file="r.bin"),
+        [
+            *("C /d b/c/", "", "A /d b/c/", "A /d b/c/", "H ", "A c/", "A c/", "G content/c/"),
+            *(f"I {INSIDE}/c/", "", "", "", "K ./d b/c/"),
+        ],
+        {0, 2, 3, 12},
+    ),
+    (
+        Levels(database=None, column="file:///C d/", table=TABLE, file="r.bin"),
+        [
+            *("C /C d/", "", "A /C d/", "A /C d/", "H ", "A /C d/", "A /C d/", "", "", "", "", "B /C d/"),
+            "K ./C d/",
+        ],
+        {0, 2, 3, 5, 6, 11, 12},
+    ),
+    (
+        Levels(database="x/", column="c", table=TABLE, file="file:///p q/r.bin"),
+        [*[""] * 11, "B /p q/", "K ./p q/"],
+        {11, 12},
+    ),
+]
+"""Levels, the place of ``r.bin`` by each rule before the guesses, and the rules that tell of repairs."""
+
+
+@pytest.mark.parametrize(("levels", "places", "repaired"), RULES)
+def test_each_rule_gives_its_place_and_name(levels: Levels, places: list[str], repaired: set[int]) -> None:
+    count = len(WAYS) - 9
+    found = [candidate(levels, way) for way in range(count)]
+    shown = [each and f"{each.convention.letter} {each.place.text}" for each in found]
+    assert shown == [f"{each}r.bin" if each else None for each in (*places, *[""] * (count - len(places)))]
+    assert {way for way, each in enumerate(found) if each and each.repairs} == repaired
+    for each in found:
+        if each is not None:
+            inside = not each.place.text.startswith((".", "/"))
+            assert (each.place.inside, each.way) == (inside, found.index(each))
+
+
+GUESSED = {Convention.SIARD_FOLDER, Convention.LOB_ROOT}
+
+
+def test_guesses_are_each_made_from_all_folders_from_the_columns_and_from_none() -> None:
+    levels = replace(PLAIN, database="../db/", column="col/", file="../f/r.bin")
+    found = [candidate(levels, way) for way in range(len(WAYS) - 9, len(WAYS))]
+    assert [each and (each.convention.letter, each.place) for each in found] == [
+        (letter, Place(inside=False, segments=tuple(path.split("/"))))
+        for letter, path in (
+            ("S", "../db/f/r.bin"),
+            ("S", "db/f/r.bin"),
+            ("S", "f/r.bin"),
+            ("S", "f/r.bin"),
+            ("S", "../f/r.bin"),
+            ("S", "f/r.bin"),
+            ("L", "db/f/r.bin"),
+            ("L", "f/r.bin"),
+            ("L", "f/r.bin"),
+        )
+    ]
+
+
+def test_an_absolute_chain_is_looked_for_in_granted_folders_but_not_beside_the_archive() -> None:
+    levels = replace(PLAIN, column="D:/a b/", file="r.bin")
+    found = [each for each in candidates(levels) if each.convention in GUESSED]
+    assert [(each.convention.letter, each.place.text) for each in found] == [
+        ("S", "./r.bin"),
+        ("L", "./a b/r.bin"),
+        ("L", "./r.bin"),
+    ]
+    assert [each.repairs for each in found] == [(), (Repair.SPACE,), ()]
 
 
 @pytest.mark.parametrize(("folder", "is_inside"), [(None, True), (" \t\r\n", True), ("\u00a0", False)])

@@ -296,3 +296,43 @@ def test_a_fields_folder_can_be_taken_alone_against_the_database_level() -> None
     assert alone is not None
     assert chained.text == "../lobs/lobs/field/field/r.bin"
     assert alone.text == "../lobs/field/field/r.bin"
+
+
+@pytest.mark.parametrize(
+    ("texts", "rule", "message", "hint"),
+    [
+        (
+            (None, None, "/a"),
+            "cell-absolute",
+            (
+                "the cell's location '/a' is absolute; expected a relative one "
+                "(database nil, column nil, cell absolute)"
+            ),
+            "The statement on the location of LOBs allows no absolute location at cell level.",
+        ),
+        (
+            ("x", "/y", "a"),
+            "column-absolute-under-database",
+            (
+                "the column's lobFolder is absolute though the database has one; cell 'a' "
+                "(database relative, column absolute, cell relative)"
+            ),
+            "Make the column's lobFolder relative to the database's, or take the database's away.",
+        ),
+        (
+            (None, "/y", "a/"),
+            "cell-names-folder",
+            (
+                "the cell's location 'a/' names a folder; expected a file "
+                "(database nil, column absolute, cell relative)"
+            ),
+            "The file attribute ends with the name of the LOB's file.",
+        ),
+    ],
+)
+def test_an_error_says_which_levels_and_what_to_do(
+    texts: tuple[str | None, str | None, str], rule: str, message: str, hint: str
+) -> None:
+    with pytest.raises(LocationError) as caught:
+        located(*texts)
+    assert (caught.value.rule, caught.value.message, caught.value.hint) == (rule, message, hint)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import PlanError
+from metspack.layouts import siard22
 from metspack.model import (
     ClosedBy,
     Limits,
@@ -204,6 +205,27 @@ def test_lobs_that_come_together_lie_where_they_lie_one_by_one(
     assert together == list(planned(one_by_one, limits, split=split))
 
 
+def test_lobs_that_come_together_keep_away_from_a_part_where_parts_stay_alone() -> None:
+    run = run_of([5, 6], [1, 2])
+    for split, segment in ((Split.ALONE, 2), (Split.FILL, 1)):
+        events = list(planned([lob(1, 15), run], Limits(bytes=10), split=split))
+        (slot,) = [each for each in events if isinstance(each, RunSlot)]
+        assert (slot.segment, slot.run) == (segment, run)
+        assert slot.run is run  # whole runs are not copied
+
+
+def test_lobs_that_come_together_stay_together_where_one_fills_a_segment() -> None:
+    events = list(planned([run_of([5, 6], [10, 2])], Limits(bytes=10)))
+    slots = [each for each in events if not isinstance(each, PlannedSegment)]
+    assert [(type(each), each.segment) for each in slots] == [(RunSlot, 0), (RunSlot, 1)]
+
+
+def test_lobs_that_come_together_say_in_which_column_they_are() -> None:
+    run = run_of([5, 6], [1, 2])
+    events = list(planned([run], Limits(), layout=siard22.LAYOUT))
+    assert [each.container for each in events if isinstance(each, RunSlot)] == ["s0_t2_c4"]
+
+
 @pytest.mark.parametrize("limit", [None, 100, 4_000_000_000])
 def test_a_limit_that_can_be_meant_is_not_told_of(limit: int | None) -> None:
     assert not slip(Limits(bytes=limit))
@@ -227,6 +249,17 @@ ALONE = "--max-files 1 gives every LOB a segment of its own; was 1000 meant?"
         (Limits(files=1), (7, 1, 7, 700), None),
         (Limits(files=1), (8, 8, 8, 800), None),
         (Limits(files=3), (8, 1, 16, 800), None),
+        (Limits(files=1), (8, 1, 15, 800), ALONE),
+        (Limits(files=1), (8, 1, 16, 800), None),
+        (Limits(bytes=10**9), (8, 1, 8, 800), None),
+        (Limits(bytes=10**9 - 1), (8, 1, 8, 800), "--max-bytes is 999,999,999 bytes; was 999GB meant?"),
+        (Limits(bytes=99), (8, 1, 8, 800), "--max-bytes is 99 bytes; was 99GB meant?"),
+        (Limits(bytes=100), (8, 1, 8, 800), "--max-bytes is 100 bytes; was 100kB meant?"),
+        (Limits(bytes=4_000), (8, 1, 8, 8 * 400_000), "--max-bytes is 4,000 bytes; was 4MB meant?"),
+        (Limits(bytes=4_000), (8, 1, 8, 8 * 390_000), "--max-bytes is 4,000 bytes; was 4MB meant?"),
+        (Limits(bytes=4_000), (8, 1, 8, 8 * 410_000), "--max-bytes is 4,000 bytes; was 4GB meant?"),
+        (Limits(bytes=999_999), (8, 1, 8, 800), "--max-bytes is 999,999 bytes; was 999MB meant?"),
+        (Limits(bytes=9_999), (8, 1, 8, 8 * 10**7), "--max-bytes is 9,999 bytes; was 9GB meant?"),
         (Limits(bytes=4), (200, 1, 8, 800), "--max-bytes is 4 bytes; was 4GB meant?"),
         (Limits(files=9, bytes=4_000), (20, 1, 8, 80_000), "--max-bytes is 4,000 bytes; was 4MB meant?"),
         (Limits(bytes=4_500), (9, 1, 8, 8_000_000), "--max-bytes is 4,500 bytes; was 4GB meant?"),

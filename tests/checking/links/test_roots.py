@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import Level, check, weight
+from metspack.checking.codes import Code
 from metspack.checking.links.graph import LinkState
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
@@ -404,3 +405,26 @@ def test_a_child_may_be_named_in_every_style(package: Path) -> None:
     run = check(package)
     assert codes(run) == []
     assert [edge.state for edge in run.graphs[0].edges] == [LinkState.OK, LinkState.OK]
+
+
+@pytest.mark.parametrize("folder", ["", "children/", "a/b/"])
+def test_a_child_that_is_packed_in_its_parent_lies_where_it_would_be_unpacked(
+    tmp_path: Path, folder: str
+) -> None:
+    root = aip(tmp_path / "top", "urn:x:top", children=["urn:x:one"])
+    zipped(aip(tmp_path / "one", "urn:x:one", parent="urn:x:top"), root / f"{folder}box.zip", inside="one")
+    run = check(root, Level.LINKS)
+    list(run)
+    (graph,) = run.graphs
+    assert [each.path for each in graph.nodes] == ["METS.xml", f"{folder}one/METS.xml"]
+    assert graph.nodes[1].found == f"{root}/{folder}box.zip/one/METS.xml"
+
+
+def test_a_link_that_closes_a_circle_leads_to_the_package_above_in_the_graph(tmp_path: Path) -> None:
+    root = aip(tmp_path / "top", "urn:x:top", children=["urn:x:one"])
+    aip(root / "one", "urn:x:one", parent="urn:x:top", children=["urn:x:top"])
+    run = check(root, Level.LINKS)
+    assert Code.LINK_LOOP.id in codes(run)
+    (graph,) = run.graphs
+    assert [each.path for each in graph.nodes] == ["METS.xml", "one/METS.xml"]
+    assert [(each.parent, each.child) for each in graph.edges if each.state is LinkState.BROKEN] == [(2, 1)]

@@ -1,0 +1,185 @@
+"""Mutates the code and runs the tests on each mutant: ``python -m tests.codemutants [planner links ...]``.
+
+mutmut makes the mutants and tries each in a fork of a process that has the tests loaded already. Survivors
+that ``survivors.toml`` does not list are printed as it would list them, and the exit code is 1. What was
+killed is not tried again while ``--work`` is kept, unless its function changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from bench.hostile import put_section
+from tests.codemutants.groups import GROUPS, Group
+from tests.codemutants.listed import KINDS, Mutant, kind_of
+from tests.shared_data import FOLDER
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+FIGURES = Path(__file__).with_name("figures.json")
+PAGE = CHECKOUT / "docs" / "reliability.md"
+_SEED = 20
+_MEMORY = 3 << 30  # a loop that no longer ends is a mutant too
+_NEEDED = ("bench", "docs", "metspack", "samples", "schemas", "templates", "tests")
+_KILLED = {1, 3}
+_TIMED_OUT = {-24, 24, 36, 152, 255}
+_SEPARATOR = "ǁ"  # mutmut's, between class and method
+
+
+def prepare(group: Group, folder: Path) -> None:
+    """Make the folder in which mutmut works on a group: the checkout, by links, and its configuration."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _NEEDED:
+        link = folder / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(CHECKOUT / name)
+    settings = {
+        "source_paths": ["metspack"],
+        "only_mutate": list(group.files),
+        "also_copy": [name for name in _NEEDED if name not in {"metspack", "tests"}],
+        "pytest_add_cli_args": ["-n", "0", "-p", "no:cacheprovider", "-p", "tests.codemutants.steady"],
+        "pytest_add_cli_args_test_selection": list(group.tests),
+        "timeout_constant": 5.0,
+        "timeout_multiplier": 3.0,
+    }
+    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+    text = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
+    (folder / "pyproject.toml").write_text("\n".join([text, "[tool.mutmut]", *lines, ""]), encoding="utf-8")
+
+
+def made(group: Group) -> Mapping[str, list[str]]:
+    """Return the names of the mutants of each module; to be called in the folder of the group."""
+    import_module("mutmut.configuration").reset_config()
+    mutate = import_module("mutmut.mutation.file_mutation").mutate_file_contents
+    return {
+        module: [
+            f"{file.removesuffix('.py').replace('/', '.')}.{name}"
+            for name in mutate(file, Path(file).read_text(encoding="utf-8")).mutant_names
+        ]
+        for module, file in zip(group.modules, group.files, strict=True)
+    }
+
+
+def drawn(names: Sequence[str], every: int) -> list[str]:
+    """Return one of so many names, always the same ones."""
+    chance = random.Random(_SEED)  # noqa: S311 -- seeded, so that the same are tried again
+    return sorted(chance.sample(names, -(-len(names) // every)), key=names.index)
+
+
+def results(file: str) -> dict[str, int | None]:
+    """Return mutmut's exit code for each mutant of a file, in the folder of the group."""
+    meta = Path("mutants") / f"{file}.meta"
+    if not meta.exists():
+        return {}
+    read: dict[str, int | None] = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
+    return read
+
+
+def changed(name: str, file: str) -> Mutant:
+    """Return what a mutant is, from mutmut's difference."""
+    difference: str = import_module("mutmut.mutation.diff_apply").get_diff_for_mutant(name, path=file)
+    lines = [each for each in difference.splitlines() if not each.startswith(("---", "+++", "@@"))]
+    was, now = (" ".join(each[1:].strip() for each in lines if each[0] == sign) for sign in "-+")
+    module, _, mangled = name.rpartition("__mutmut_")[0].rpartition(".")
+    inner = mangled.removeprefix("x").strip(_SEPARATOR).replace(_SEPARATOR, ".")
+    function = f"{module.removeprefix('metspack.')}.{inner if _SEPARATOR in mangled else inner[1:]}"
+    return Mutant(function=function, was=was, now=now)
+
+
+def run(group: Group, folder: Path, every: int, children: int) -> None:
+    """Try the mutants of a group, but those of which it is known that they are killed."""
+    prepare(group, folder)
+    with chdir(folder):
+        chosen = [name for of in made(group).values() for name in drawn(of, every)]
+        before = {name: code for file in group.files for name, code in results(file).items()}
+        if left := [each for each in chosen if before.get(each) not in _KILLED]:
+            command = ["mutmut", "run", "--max-children", str(children), *left]
+            environment = {FOLDER: str(CHECKOUT.parent / "shared"), **os.environ}
+            with Path("log").open("wb") as log:
+                subprocess.run(command, stdout=log, stderr=log, env=environment, check=True)
+
+
+def known(group: Group, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the figures of each module of a group, with its survivors: of all that were ever tried."""
+    with chdir(folder):
+        for module, names in made(group).items():
+            file = f"metspack/{module}.py"
+            codes = {name: code for name, code in results(file).items() if code is not None}
+            yield module, counted(file, len(names), codes)
+
+
+def counted(file: str, mutants: int, codes: Mapping[str, int | None]) -> dict[str, Any]:
+    """Return the figures of a module."""
+    alive = [
+        changed(name, file) for name, code in codes.items() if code not in _KILLED | _TIMED_OUT | {-11, -9}
+    ]
+    told = Counter(map(kind_of, alive))
+    return {
+        "mutants": mutants,
+        "tried": len(codes),
+        "killed": len(codes) - len(alive),
+        "of these by time": sum(code in _TIMED_OUT for code in codes.values()),
+        "survived": len(alive),
+        **{kind: told[kind] for kind in KINDS},
+        "not listed": [each for each in alive if kind_of(each) is None],
+    }
+
+
+def table(figures: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the figures as a table in Markdown, the modules in the order of ``groups``."""
+    columns = ("mutants", "tried", "killed", "survived", *KINDS)
+    lines = [f"| module | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
+    rows = [(name, figures[name]) for group in GROUPS for name in group.modules if name in figures]
+    sums = {column: sum(row[column] for _name, row in rows) for column in columns}
+    for name, row in [*((f"`{name}`", row) for name, row in rows), ("all", sums)]:
+        lines.append(f"| {name} | {' | '.join(f'{row[column]:,}' for column in columns)} |")
+    return "\n".join(lines) + "\n"
+
+
+def as_listed(mutant: Mutant) -> str:
+    """Return a mutant as a line of the list."""
+    quoted = {key: json.dumps(value, ensure_ascii=False) for key, value in vars(mutant).items()}
+    return f"  {{ in = {quoted['function']}, was = {quoted['was']}, now = {quoted['now']} }},"
+
+
+def main() -> int:
+    """Try the groups that are asked for, print what survived unlisted and the table; 1 for the former."""
+    parser = argparse.ArgumentParser(prog="python -m tests.codemutants", description=__doc__)
+    parser.add_argument("groups", nargs="*", help=f"of {', '.join(each.name for each in GROUPS)}; else all")
+    parser.add_argument("--every", type=int, default=1, help="one of so many mutants of each module")
+    parser.add_argument("--children", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--work", type=Path, default=CHECKOUT / ".codemutants")
+    parser.add_argument("--known", action="store_true", help="try nothing, show what is known in --work")
+    parser.add_argument("--write", action="store_true", help="keep the figures, and put them on their page")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    unlisted: list[Mutant] = []
+    figures: dict[str, dict[str, Any]] = {}
+    for group in (each for each in GROUPS if each.name in (options.groups or [each.name])):
+        folder = options.work.absolute() / group.name
+        if not options.known:
+            run(group, folder, options.every, options.children)
+        for module, row in known(group, folder):
+            unlisted += row.pop("not listed")
+            figures[module] = row
+    print("\n".join([*map(as_listed, unlisted), "", table(figures)]))
+    if options.write:
+        figures = (json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}) | figures
+        FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        put_section(PAGE, "mutation of the code", table(figures))
+    return int(bool(unlisted))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

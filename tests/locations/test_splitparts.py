@@ -1,0 +1,232 @@
+"""Parts of split LOBs beside each other and in the segments that follow, looked up in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.errors import SourceError
+from metspack.locations.splitparts import (
+    FIRST_SUFFIXES,
+    Look,
+    PartMissing,
+    TooMany,
+    beside_whole,
+    check_none_is_left,
+    found,
+    is_first,
+    twice,
+)
+from metspack.model import Extent, FileExtent
+
+HINT = "Parts lie in one segment folder or in consecutive ones; get the missing part."
+LOBSEG = [".0", ".1", ".2", ".3", ".z"]
+SIARD22 = [f"_part{number:03}" for number in range(1, 6)]
+
+
+def extent(path: str, size: int) -> Extent:
+    return FileExtent(root=0, path=tuple(path.split("/")), size=size, modified=0, inode=0, device=0)
+
+
+def among(files: Mapping[str, int]) -> Look:
+    def look(names: tuple[str, ...]) -> Extent | None:
+        path = "/".join(names)
+        return extent(path, files[path]) if path in files else None
+
+    return look
+
+
+def paths(files: Sequence[str], whole: str, *, size: int | None = None, odd: bool = False) -> list[str]:
+    """Return the parts that are found among files of 10 bytes each; the whole has them all, or this size."""
+    expected = 10 * len(files) if size is None else size
+    parts = found(among(dict.fromkeys(files, 10)), tuple(whole.split("/")), expected.__eq__, odd=odd)
+    return ["/".join(each.path) for each in parts if isinstance(each, FileExtent)]
+
+
+def refused(kind: type[SourceError], files: Sequence[str], whole: str, *, size: int | None = None) -> str:
+    with pytest.raises(SourceError) as caught:
+        paths(files, whole, size=size)
+    assert type(caught.value) is kind
+    hint = HINT if kind is PartMissing else "Each part exists once; remove the wrong one."
+    assert caught.value.hint == hint
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("whole", "parts"),
+    [
+        ("x.bin", ["x.bin.0", "x.bin.1", "x.bin.z"]),
+        ("a/x.bin", ["a/x.bin.0", "a/x.bin.z"]),
+        ("a/x.bin", ["a/x.bin.0"]),
+        ("a_lobseg_1/x.bin", ["a_lobseg_1/x.bin.0", "a_lobseg_2/x.bin.1", "a_lobseg_3/x.bin.z"]),
+        ("a_lobseg_1/c/x", ["a_lobseg_1/c/x.0", "a_lobseg_1/c/x.1", "a_lobseg_2/c/x.2", "a_lobseg_2/c/x.z"]),
+        ("a_lobseg_9/x", ["a_lobseg_9/x.0", "a_lobseg_10/x.1", "a_lobseg_10/x.z"]),
+        ("a_lobseg_009/x", ["a_lobseg_009/x.0", "a_lobseg_010/x.1", "a_lobseg_011/x.z"]),
+        ("p/a_lobseg_1.zip/x", ["p/a_lobseg_1.zip/x.0", "p/a_lobseg_2.zip/x.1", "p/a_lobseg_3.zip/x.z"]),
+        ("a_lobseg_1.ZIP/x", ["a_lobseg_1.ZIP/x.0", "a_lobseg_2.ZIP/x.z"]),
+        ("a_lobseg_5/b_lobseg_1/x", ["a_lobseg_5/b_lobseg_1/x.0", "a_lobseg_5/b_lobseg_2/x.z"]),
+        ("seg_0/x.bin", ["seg_0/x.bin_part001", "seg_1/x.bin_part002", "seg_2/x.bin_part003"]),
+        ("l/seg_0/c/x", ["l/seg_0/c/x_part001", "l/seg_0/c/x_part002", "l/seg_1/c/x_part003"]),
+        ("seq_0/x", ["seq_0/x_part001"]),
+        ("seg_0/x", [f"seg_0/x_part{number:03}" for number in range(1, 13)]),
+    ],
+)
+def test_parts_lie_in_one_segment_or_in_those_that_follow(whole: str, parts: list[str]) -> None:
+    assert paths(parts, whole) == parts
+    assert paths([*parts, whole.replace("x", "other") + ".0"], whole, size=10 * len(parts)) == parts
+
+
+@pytest.mark.parametrize(
+    ("whole", "parts"),
+    [
+        ("x", ["x.00", "x.01", "x.z"]),
+        ("x", ["x.000", "x.1", "x.0002", "x.z"]),
+        ("seg_0/x", ["seg_0/x_part1", "seg_1/x_part02", "seg_1/x_part003"]),
+        ("seg_0/x", ["seg_0/x_part0001", "seg_1/x_part0002"]),
+    ],
+)
+def test_numbers_may_have_other_zeros_before_them(whole: str, parts: list[str]) -> None:
+    assert paths(parts, whole) == []  # the usual name of the first part alone is looked for at first
+    assert found(among(dict.fromkeys(parts, 10)), tuple(whole.split("/")), lambda _: True) == ()
+    assert paths(parts, whole, odd=True) == parts
+
+
+def test_the_usual_name_of_the_first_part_is_not_looked_for_among_the_odd() -> None:
+    assert paths(["x.0", "x.z"], "x", odd=True) == []
+    assert paths(["x_part001"], "x", odd=True) == []
+    assert paths(["x.00000", "x.z"], "x", odd=True) == []
+
+
+def test_where_there_is_no_first_part_there_are_none() -> None:
+    assert paths([], "x") == []
+    assert paths(["x", "y.0", "x.1", "x.z"], "x") == []
+
+
+def test_of_both_ways_of_naming_that_of_siard_2_2_is_taken() -> None:
+    assert paths(["x_part001", "x.0"], "x", size=10) == ["x_part001"]
+
+
+@pytest.mark.parametrize(
+    ("files", "whole", "size", "said"),
+    [
+        (["x.0", "x.2"], "x", None, "the LOB 'x' is split and its part x.1 is missing (.2 exists)"),
+        (["x.0", "x.02"], "x", None, "the LOB 'x' is split and its part x.1 is missing (.02 exists)"),
+        (
+            ["a_lobseg_1/x.0", "a_lobseg_3/x.2"],
+            "a_lobseg_1/x",
+            None,
+            "the LOB 'a_lobseg_1/x' is split and its part x.1 is missing (.2 exists)",
+        ),
+        (
+            ["seg_1/c/x_part001", "seg_2/c/x_part003"],
+            "seg_1/c/x",
+            None,
+            "the LOB 'seg_1/c/x' is split and its part x_part002 is missing (_part003 exists)",
+        ),
+        (
+            ["x.0", "x.1"],
+            "x",
+            30,
+            "the LOB 'x' is split and its part x.2 is missing (the last, .z, is missing too)",
+        ),
+        (["x.0"], "x", 11, "the LOB 'x' is split and its part x.1 is missing (the last, .z, is missing too)"),
+    ],
+)
+def test_a_part_that_is_missing_is_named(files: list[str], whole: str, size: int | None, said: str) -> None:
+    assert refused(PartMissing, files, whole, size=size) == said
+
+
+def test_what_lies_three_segments_on_is_not_seen() -> None:
+    assert paths(["a_lobseg_1/x.0", "a_lobseg_4/x.2"], "a_lobseg_1/x", size=10) == ["a_lobseg_1/x.0"]
+    assert paths(["a_lobseg_1/x.0", "a_lobseg_3/x.1"], "a_lobseg_1/x", size=10) == ["a_lobseg_1/x.0"]
+
+
+def test_a_file_that_is_called_as_a_segment_is_none() -> None:
+    assert paths(["seg_1_part001", "seg_2/seg_1_part001"], "seg_1", size=10) == ["seg_1_part001"]
+
+
+def test_parts_of_siard_2_2_need_no_last_and_no_size() -> None:
+    assert paths(["x_part001", "x_part002"], "x", size=7) == ["x_part001", "x_part002"]
+    assert paths(["x.0", "x.z"], "x", size=7) == ["x.0", "x.z"]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (["s_lobseg_1/x.0", "s_lobseg_2/x.0"], "'s_lobseg_1/x.0', 's_lobseg_2/x.0'"),
+        (["s_lobseg_1/x.0", "s_lobseg_1/x.00"], "'s_lobseg_1/x.0', 's_lobseg_1/x.00'"),
+        (
+            ["s_lobseg_1/x.0", "s_lobseg_1/x.1", "s_lobseg_2/x.01"],
+            "'s_lobseg_1/x.1', 's_lobseg_2/x.01'",
+        ),
+        (
+            ["s_lobseg_1/x.0", "s_lobseg_1/x.z", "s_lobseg_2/x.z"],
+            "'s_lobseg_1/x.z', 's_lobseg_2/x.z'",
+        ),
+    ],
+)
+def test_a_part_that_is_there_twice_is_refused(files: list[str], said: str) -> None:
+    assert refused(TooMany, files, "s_lobseg_1/x") == f"one part of a LOB exists 2 times: {said}"
+
+
+@pytest.mark.parametrize(
+    ("whole", "left", "missing"),
+    [
+        ("x", "x.1", "x.0 is missing (.1 exists)"),
+        ("x", "x.0001", "x.0 is missing (.0001 exists)"),
+        ("x", "x.z", "x.0 is missing (.z exists)"),
+        ("x", "x_part002", "x_part001 is missing (_part002 exists)"),
+        ("x", "x_part2", "x_part001 is missing (_part2 exists)"),
+        ("a_lobseg_1/x", "a_lobseg_2/x.1", "x.0 is missing (.1 exists)"),
+        ("seg_1/x", "seg_2/x_part002", "x_part001 is missing (_part002 exists)"),
+    ],
+)
+def test_later_parts_without_the_first_are_refused(whole: str, left: str, missing: str) -> None:
+    with pytest.raises(PartMissing) as caught:
+        check_none_is_left(among({left: 1}), tuple(whole.split("/")))
+    assert caught.value.message == f"the LOB '{whole}' is split and its part {missing}"
+    assert caught.value.hint == HINT
+
+
+@pytest.mark.parametrize("there", ["x", "x.2", "x.00", "x_part001", "x_part003", "y.1", "x.zz"])
+def test_what_is_not_a_second_or_last_part_is_not_left_of_any(there: str) -> None:
+    check_none_is_left(among({there: 1}), ("x",))
+
+
+def test_what_is_left_two_segments_on_is_not_seen() -> None:
+    check_none_is_left(among({"a_lobseg_3/x.1": 1}), ("a_lobseg_1", "x"))
+
+
+def test_suffixes_of_first_parts() -> None:
+    assert FIRST_SUFFIXES == ("_part001", ".0")
+    first = [".0", ".00", ".000", ".0000", "_part1", "_part01", "_part001", "_part0001"]
+    assert all(is_first(each) for each in first)
+    assert not any(is_first(each) for each in (".1", ".z", "_part000", "_part002", ".00000", "0", ""))
+
+
+def test_errors_show_names_as_they_are() -> None:
+    error = twice(["'a'", "'b'", "'c'"])
+    assert error.message == "one part of a LOB exists 3 times: 'a', 'b', 'c'"
+    assert error.hint == "Each part exists once; remove the wrong one."
+    error = beside_whole(("a", "x\n"), ["'a/x.0'", "'a/x.1'"])
+    assert error.message == r"the LOB 'a/x\n' exists whole, and so does its part 'a/x.0', 'a/x.1'"
+    assert error.hint == "A LOB is whole or in parts; remove the files that do not belong to it."
+
+
+@given(
+    st.sampled_from([LOBSEG, SIARD22]),
+    st.integers(1, 5),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+    st.integers(0, 120),
+)
+def test_wherever_parts_are_cut_between_segments_they_are_found_in_order(
+    suffixes: list[str], count: int, moves: list[bool], segment: int
+) -> None:
+    stem = "x_lobseg_" if suffixes is LOBSEG else "seg_"
+    chosen = [*suffixes[: count - 1], suffixes[-1]] if suffixes is LOBSEG and count > 1 else suffixes[:count]
+    numbers = [segment + sum(moves[:at]) for at in range(len(chosen))]
+    parts = [f"{stem}{number}/c/lob{suffix}" for number, suffix in zip(numbers, chosen, strict=True)]
+    assert paths(parts, f"{stem}{segment}/c/lob") == parts
