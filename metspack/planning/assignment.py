@@ -15,6 +15,7 @@ from typing import Any
 
 from metspack import processes
 from metspack.errors import ConfigError
+from metspack.files import journal
 from metspack.model import (
     ClosedBy,
     LobPlace,
@@ -108,7 +109,8 @@ class Course:
         segments = (dict(zip(names, each, strict=True)) for each in document["segments"])
         course = cls(
             segments=[
-                PlannedSegment(**{**each, "closed_by": ClosedBy(each["closed_by"])}) for each in segments
+                journal.read_as(PlannedSegment, {**each, "closed_by": ClosedBy(each["closed_by"])})
+                for each in segments
             ],
             joined=set(document["joined"]),
             cuts=dict(document["cuts"]),
@@ -120,6 +122,8 @@ class Course:
             digests=dict(document["digests"]),
         )
         for name in _PLAIN:
+            if type(document[name]) is not type(getattr(course, name)):
+                raise TypeError(f"{name} is {document[name]!r:.80}")
             setattr(course, name, document[name])
         course.keys = [(container, index) for container, index in document["keys"]]
         return course
