@@ -48,6 +48,7 @@ NAME = "journal.jsonl"
 """The name of a journal in its ``.partial``."""
 
 _LINE = 1 << 30
+_FIRST_LINE = 1 << 20  # it says whose the rest is, which may be anything before that
 _SUM = "sum"
 _HEX = 16
 
@@ -97,17 +98,17 @@ def run_events(descriptor: int) -> RunEvents:
     return RunEvents(events=tuple(events), size=size)
 
 
-def sealed_events(descriptor: int) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
+def sealed_events(descriptor: int, longest: int = _LINE) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
     """Yield number and event of each line of an open file, which stays open, and the bytes up to its end.
 
-    None stands for the event of a damaged line, which is the last that is yielded. A last line that was not
-    written to its end is none. Raises ``OSError``.
+    None stands for the event of a damaged line, or of one of more bytes than ``longest``, which is the last
+    that is yielded. A last line that was not written to its end is none. Raises ``OSError``.
     """
     size, fault = 0, None
     with open(reading.opened(descriptor), "rb", closefd=True) as file:
         file.seek(0)
         for number in count(1):
-            line = file.readline(_LINE)
+            line = file.readline((_FIRST_LINE if number == 1 else longest) if fault is None else 1)
             if not line:
                 return
             if fault is not None:  # something follows it
@@ -227,13 +228,18 @@ def recovery(descriptor: int) -> Recovery | None:
 def _events(descriptor: int) -> Iterator[dict[str, Any]]:
     with reading.buffered(descriptor) as file:
         file.seek(0)
-        while line := file.readline(_LINE):
+        is_first = True
+        while line := file.readline(_FIRST_LINE if is_first else _LINE):
             if not line.endswith(b"\n"):
                 return
+            event = None
             with suppress(ValueError, RecursionError):  # the rest of a word that a kill cut off
                 event = json.loads(line)
-                if isinstance(event, dict):
-                    yield event
+            if isinstance(event, dict):
+                yield event
+            elif is_first:
+                return
+            is_first = False
 
 
 def is_locked(descriptor: int) -> bool:

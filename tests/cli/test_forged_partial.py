@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
 import shutil
+import tracemalloc
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -228,3 +230,52 @@ def test_a_forged_journal_is_refused_or_gone_on_with(
             assert metspack("check", out).code == 0, line
             shutil.rmtree(out)
         shutil.rmtree(partial, ignore_errors=True)
+
+
+# --- What has no end --------------------------------------------------------------------------------------
+
+
+def endless(path: Path) -> Path:
+    """Make a file that is one line of 3 GB, and takes no room."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(3_000_000_000)
+    return path
+
+
+def peak(call: Callable[[], object]) -> int:
+    """Return the most bytes of Python's that a call took."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_without_end_is_not_read_to_its_end(metspack: Commands, source: Path, tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    out = tmp_path / "out"
+    endless(journal.partial_of(package) / journal.NAME)
+    endless(journal.partial_of(out) / journal.NAME)
+    (journal.partial_of(out) / "package").mkdir()
+    file = endless(tmp_path / "endless")
+    codes: list[int] = []
+    calls: tuple[tuple[str | Path, ...], ...] = (
+        ("check", package, "-j", "1"),
+        ("status", package),
+        ("repair", package, "--from", source),
+        ("build", source, "-o", out),
+        ("build", source, "-o", tmp_path / "other", "--plan", file),
+        ("check", package, "-j", "1", "--ledger", file),
+        ("check", package, "-j", "1", "--seal", file),
+        ("check", package, "-j", "1", "--expect", file),
+    )
+
+    def run(words: tuple[str | Path, ...]) -> None:
+        codes.append(metspack(*words).code)
+
+    for call in calls:
+        most = peak(functools.partial(run, call))
+        assert most < 180_000_000, call
+        assert codes[-1] in {0, 2, 3, 4, 5, 6}, (call, codes)
