@@ -45,6 +45,10 @@ findings:
 rules:
     {{uv}} python -m tests.rules_page
 
+# Write docs/threats.md anew from tests/threats.toml.
+threats:
+    {{uv}} python -m tests.threats_page
+
 # Write the table of CONTRIBUTING.md anew from the list of files that tests need.
 outside-files:
     {{uv}} python -m tests.shared_data

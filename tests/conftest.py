@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,18 +15,20 @@ from hypothesis import settings
 from metspack.files import writing
 from tests.laws import law
 from tests.shared_data import FOLDER
+from tests.watching import suite_watch
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-_NETWORK = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"})
-
-
-class NetworkUsedError(AssertionError):
-    """Something under test reached for the network."""
-
-
-def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
-    if event in _NETWORK:
-        raise NetworkUsedError(f"{event}{arguments!r}: metspack and its tests never use the network")
+_HOSTILE = (
+    *("checking/", "containers/", "fuzz/", "locations/", "mutants/", "packages/", "restoring/", "siard/"),
+    *(
+        "sources/",
+        "test_opens.py",
+        "cli/test_bad_input.py",
+        "cli/test_compared.py",
+        "cli/test_odd_sources.py",
+    ),
+)
+"""Tests of what others may send: of all that metspack opens there it is noted whether that was granted."""
 
 
 # Tests and the programs that they start are compiled once, not each time anew, whatever the shell says;
@@ -55,8 +58,35 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-# An audit hook sees what C code does too; once added it stays for the whole process.
-sys.addaudithook(_refuse_network)
+# Where the system keeps temporary files, and what pytest and others keep in the checkout.
+_CACHES = (".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".interop")
+_REPORT = Path(tempfile.gettempdir()) / f"suite-watch-{os.getpid()}"
+suite_watch.begin([tempfile.gettempdir(), *(str(CHECKOUT / each) for each in _CACHES)], os.fspath(_REPORT))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    yield
+    if found := suite_watch.refused():
+        pytest.fail("\n".join(found), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_opened_that_was_not_granted(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """On hostile input metspack reads below temporary folders, the checkout and the data for tests alone."""
+    if not str(request.path.relative_to(CHECKOUT / "tests")).startswith(_HOSTILE):
+        yield
+        return
+    found: list[tuple[str, str]] = []
+    monkeypatch.setattr(os, "open", suite_watch.noting(found))
+    yield
+    temporary = tempfile.gettempdir()
+    data = os.environ.get(FOLDER, CHECKOUT.parent / "shared")
+    roots = tuple(f"{os.path.realpath(each)}/" for each in (temporary, CHECKOUT, data, "/dev"))
+    astray = sorted({(path, by) for path, by in found if not suite_watch.is_granted(path, roots)})
+    assert not astray, f"opened though nobody granted it: {astray}"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,6 +19,7 @@ from metspack.model import Limits
 from metspack.sources.archive import Archive, Grants
 from tests.siard.convention_archives import SAMPLES, Sample
 from tests.siard.forging import Table, column, siard
+from tests.watching import suite_watch
 
 PACKAGE = str(Path(metspack.__file__).parent)
 SECRET = b"nobody gave leave to read this"
@@ -28,18 +29,7 @@ SECRET = b"nobody gave leave to read this"
 def opens(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The paths that metspack's own code opens, as the kernel has them, and the module that did it."""
     found: list[tuple[str, str]] = []
-    real = os.open
-
-    def opened(*arguments: object, **names: object) -> int:
-        descriptor = real(*arguments, **names)  # type: ignore[arg-type]
-        caller = sys._getframe(1).f_code.co_filename
-        if caller.startswith(PACKAGE):
-            found.append(
-                (os.readlink(f"/proc/self/fd/{descriptor}"), Path(caller).relative_to(PACKAGE).as_posix())
-            )
-        return descriptor
-
-    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(os, "open", suite_watch.noting(found))
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import requires
@@ -14,7 +13,7 @@ import pytest
 import typer
 
 from metspack.cli.app import app
-from tests.conftest import CHECKOUT, NetworkUsedError
+from tests.conftest import CHECKOUT
 from tests.syntax import Trees
 
 PACKAGE = CHECKOUT / "metspack"
@@ -356,11 +355,6 @@ def test_every_command_and_option_has_a_help_text(command: str) -> None:
 def test_every_command_is_in_the_readme(command: str) -> None:
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     assert re.search(rf"\bmetspack {command}\b", readme), f"README.md does not name metspack {command}"
-
-
-def test_the_suite_has_no_network() -> None:
-    with pytest.raises(NetworkUsedError):
-        socket.create_connection(("127.0.0.1", 9), timeout=1)
 
 
 def test_the_rules_are_about_real_files() -> None:

@@ -284,21 +284,21 @@ class BuildWork:
 
     def _recall(self, planned: Mapping[str, Any], departures: Departures) -> Course:
         """Return the plan of an earlier run, which is not made again."""
-        course = self._earlier.recall_plan(self.source, departures, planned)
-        self.objid, self.kept = str(planned["objid"]), int(planned["kept"])
-        self.warnings = list(map(str, planned["warnings"]))
-        self._remarked = planned["remarks"]
-        self.stays = frozenset((one, two, three) for one, two, three in planned["stays"])
-        self.traits = LobTraits(**planned["traits"])
-        self._trusted = planned["trusted"]
-        self.sharing.recall(self._earlier.shared(), planned["shared"])
+        with self._earlier.as_written():
+            course = self._earlier.recall_plan(self.source, departures, planned)
+            self.objid, self.kept = str(planned["objid"]), int(planned["kept"])
+            self.warnings, self._remarked = self._earlier.words(planned)
+            self.stays = frozenset((one, two, three) for one, two, three in planned["stays"])
+            self.traits = journal.read_as(LobTraits, planned["traits"])
+            self._trusted = planned["trusted"] and dict(planned["trusted"])
+            self.sharing.recall(self._earlier.shared(), planned["shared"])
         self._leave_columns(departures)
         return course
 
     def _compare(self, staging: Partial) -> None:
         """Compare the archive's messageDigest, unless an earlier run has."""
-        if self._earlier.compared is not None:
-            self.made_of = SourceFacts.restored(self._earlier.compared["made_of"])
+        if (made_of := self._earlier.made_of()) is not None:
+            self.made_of = made_of
         else:
             self.made_of = building_options.source_facts(self.options, self.source, self.progress)
             if self._earlier.journal is not None:

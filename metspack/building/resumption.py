@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from metspack.model import LobRun
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.slices import SliceStretch
-from metspack.sources.opening import Source
+from metspack.sources.opening import Source, SourceFacts
 from metspack.sources.repacking import Departures
 
 COMPARED = "compared"
@@ -36,7 +37,7 @@ class EarlierRun:
     """What an earlier run of a build left; nothing where there was none.
 
     ``journal`` is where segments are recorded, None where nothing goes on with them. ``planned`` is what
-    ``save_plan`` recorded, ``compared`` and ``archive`` the events of these names; None for what was not.
+    ``save_plan`` recorded, ``archive`` the event of this name; None for what was not.
     """
 
     def __init__(self, staging: Partial) -> None:
@@ -46,11 +47,30 @@ class EarlierRun:
         self._staging = staging
         last = {each["event"]: each for each in events}
         self.planned: Mapping[str, Any] | None = last.get(journal.PLANNED)
-        self.compared: Mapping[str, Any] | None = last.get(COMPARED)
+        self._compared: Mapping[str, Any] | None = last.get(COMPARED)
         self.archive: Mapping[str, Any] | None = last.get(ARCHIVE)
-        done = [SegmentDone.restored(each) for each in events if each["event"] in _DONE]
+        with self.as_written():
+            done = [SegmentDone.restored(each) for each in events if each["event"] in _DONE]
         self._done = {(each.number, each.stretch): each for each in done}
         self._cut = {each.number for each in done if each.stretch != slices.WHOLE}
+
+    @contextmanager
+    def as_written(self) -> Iterator[None]:
+        """Raise ``TargetUnfinishedError`` where the block meets what no run records.
+
+        Checksums tell what a disk did to a journal, and not who wrote it.
+        """
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise journal.strange(
+                self._staging.root, f"its journal records what cannot be ({type(error).__name__}: {error})"
+            ) from error
+
+    def made_of(self) -> SourceFacts | None:
+        """Return the facts of the source, where its messageDigest was compared."""
+        with self.as_written():
+            return None if self._compared is None else SourceFacts.restored(self._compared["made_of"])
 
     def begun(self, number: int) -> bool | None:
         """Return whether a segment was placed in stretches, None for one of which nothing was."""
@@ -146,6 +166,10 @@ class EarlierRun:
             for each in slices.runs(place):
                 departures.add_all(source.entries_of(each if isinstance(each, LobRun) else each[0]))
         return course
+
+    def words(self, planned: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """Return the warnings and remarks that a plan was recorded with."""
+        return [str(each) for each in planned["warnings"]], [str(each) for each in planned["remarks"]]
 
     def shared(self) -> Path:
         """Return the path of the list of cells that share files."""

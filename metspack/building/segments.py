@@ -124,11 +124,17 @@ class SegmentDone:
         """Return what ``document`` gave."""
         start, stop = document["stretch"]
         digests, wholes, parts = document["sizes"]
-        return cls(
-            **{name: document[name] for name in ("number", "digest", "bytes", "notes")},
-            child=document["child"] and ChildMets(**document["child"]),
-            sizes=(digests, wholes, parts),
-            stretch=SliceStretch(start=start, stop=stop),
+        counts = document["number"], document["bytes"], digests, wholes, parts, *document["notes"].values()
+        if not all(type(each) is int and 0 <= each < 1 << 63 for each in counts):
+            raise ValueError(f"{counts} are no numbers of bytes and files")
+        return journal.read_as(
+            cls,
+            {
+                **{name: document[name] for name in ("number", "digest", "bytes", "notes")},
+                "child": document["child"] and journal.read_as(ChildMets, document["child"]),
+                "sizes": (digests, wholes, parts),
+                "stretch": journal.read_as(SliceStretch, {"start": start, "stop": stop}),
+            },
         )
 
 

@@ -12,16 +12,18 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, field, fields, replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from metspack.errors import SourceError, SourceNotFoundError, SourceUnfinishedError, TargetUnfinishedError
 from metspack.files import reading
 from metspack.resources import __version__
 from metspack.values import dataclass
+
+Kind = TypeVar("Kind")
 
 ADD = "metspack add"
 REPAIR = "metspack repair"
@@ -42,8 +44,11 @@ TAKING_BACK = "taking back"
 DONE = "done"
 """The changes stay; the folder beside can be removed."""
 
-_NAME = "journal.jsonl"
+NAME = "journal.jsonl"
+"""The name of a journal in its ``.partial``."""
+
 _LINE = 1 << 30
+_FIRST_LINE = 1 << 20  # it says whose the rest is, which may be anything before that
 _SUM = "sum"
 _HEX = 16
 
@@ -86,24 +91,24 @@ def run_events(descriptor: int) -> RunEvents:
     events: list[dict[str, Any]] = []
     size = 0
     for number, event, stop in sealed_events(descriptor):
-        if event is None:
+        if event is None or not _is_run_event(event):
             return RunEvents(events=tuple(events), size=size, damaged=number)
         events.append(event)
         size = stop
     return RunEvents(events=tuple(events), size=size)
 
 
-def sealed_events(descriptor: int) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
+def sealed_events(descriptor: int, longest: int = _LINE) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
     """Yield number and event of each line of an open file, which stays open, and the bytes up to its end.
 
-    None stands for the event of a damaged line, which is the last that is yielded. A last line that was not
-    written to its end is none. Raises ``OSError``.
+    None stands for the event of a damaged line, or of one of more bytes than ``longest``, which is the last
+    that is yielded. A last line that was not written to its end is none. Raises ``OSError``.
     """
     size, fault = 0, None
     with open(reading.opened(descriptor), "rb", closefd=True) as file:
         file.seek(0)
         for number in count(1):
-            line = file.readline(_LINE)
+            line = file.readline((_FIRST_LINE if number == 1 else longest) if fault is None else 1)
             if not line:
                 return
             if fault is not None:  # something follows it
@@ -157,7 +162,39 @@ def partial_of(folder: Path) -> Path:
 
 def journal_of(partial: Path) -> Path:
     """Return the journal in a ``.partial`` folder."""
-    return partial / _NAME
+    return partial / NAME
+
+
+def read_as(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
+    """Return a dataclass with values that a journal has; raises ``TypeError`` where one has another type."""
+    for each in fields(cast("Any", kind)):
+        types = set(str(each.type).split(" | "))
+        if each.name in values and types <= {"int", "str", "bool", "None"}:
+            value = values[each.name]
+            if ("None" if value is None else type(value).__name__) not in types:
+                raise TypeError(f"{each.name} is {value!r:.80}, expected {each.type}")
+    return kind(**values)
+
+
+def strange(partial: Path, why: str) -> TargetUnfinishedError:
+    """Return the error for a ``.partial`` with what no run of metspack leaves in one."""
+    return TargetUnfinishedError(
+        f"{partial} was not left like this by metspack: {why}",
+        hint="Nothing of it is used. Look at what it is and where it came from, and move it away.",
+    )
+
+
+def check_kinds(partial: Path) -> None:
+    """Raise ``TargetUnfinishedError`` when there is anything below a folder but files and folders."""
+    waiting = [os.fspath(partial)]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for each in entries:
+                if each.is_dir(follow_symlinks=False):
+                    waiting.append(each.path)
+                elif not each.is_file(follow_symlinks=False):
+                    what = "a symbolic link" if each.is_symlink() else "no file"
+                    raise strange(partial, f"{each.path} is {what}")
 
 
 def recovery(descriptor: int) -> Recovery | None:
@@ -191,13 +228,18 @@ def recovery(descriptor: int) -> Recovery | None:
 def _events(descriptor: int) -> Iterator[dict[str, Any]]:
     with reading.buffered(descriptor) as file:
         file.seek(0)
-        while line := file.readline(_LINE):
+        is_first = True
+        while line := file.readline(_FIRST_LINE if is_first else _LINE):
             if not line.endswith(b"\n"):
                 return
+            event = None
             with suppress(ValueError, RecursionError):  # the rest of a word that a kill cut off
                 event = json.loads(line)
-                if isinstance(event, dict):
-                    yield event
+            if isinstance(event, dict):
+                yield event
+            elif is_first:
+                return
+            is_first = False
 
 
 def is_locked(descriptor: int) -> bool:
@@ -234,7 +276,7 @@ def interrupted(folder: Path) -> tuple[Recovery, str] | None:
 
 def _read(partial: Path) -> Recovery | None:
     try:
-        with reading.opening(journal_of(partial)) as descriptor:
+        with reading.opening(partial, (NAME,)) as descriptor:
             return recovery(descriptor)
     except (OSError, SourceError):
         return None
@@ -264,6 +306,32 @@ PUBLISHING = "publishing"
 """The target is finished, and about to take its place."""
 
 _FIRST = (BEGIN, RESUMED)
+
+_OF_RUN = {"pid": int, "words": str, "started": str}
+_FIELDS: Mapping[str, Mapping[str, type]] = {
+    BEGIN: {"command": str, "version": str, "facts": dict, "created": str, **_OF_RUN},
+    RESUMED: _OF_RUN,
+    PLANNED: {"bytes": int},
+    SEGMENT: {"number": int, "bytes": int},
+    STRETCH: {"number": int, "bytes": int},
+}
+
+
+def _is_run_event(event: Mapping[str, Any]) -> bool:
+    """Return whether an event has what its kind has in all runs; the rest is read by who goes on with it."""
+    name = event.get("event")
+    if not isinstance(name, str):
+        return False
+    if not all(isinstance(event.get(field), kind) for field, kind in _FIELDS.get(name, {}).items()):
+        return False
+    if name == PLANNED and not isinstance(event.get("segments", 0), int):
+        return False
+    if name in _FIRST:
+        try:
+            datetime.fromisoformat(event["started"])
+        except ValueError:
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,7 +491,7 @@ def status(path: Path) -> Status:
             raise SourceNotFoundError(f"{path} was not found", hint="Name a target, or its .partial folder.")
         return Status(path=path, state="complete")
     try:
-        descriptor = reading.opened(partial, (journal_of(partial).name,))
+        descriptor = reading.opened(partial, (NAME,))
     except OSError as error:
         raise SourceError(
             f"{partial} has no journal that can be read: {error.strerror}",
@@ -473,7 +541,7 @@ def _status_of(path: Path, partial: Path, found: RunEvents, newest: float, *, is
         command=begun["command"],
         stage=stage,
         segments_done=len(segments),
-        segments=None if planned is None else planned["segments"],
+        segments=None if planned is None else planned.get("segments"),
         bytes_done=sum(each["bytes"] for each in (*segments.values(), *stretched)),
         bytes=None if planned is None else planned["bytes"],
         rate=sum(each["bytes"] for each in latest) / seconds if is_telling else None,

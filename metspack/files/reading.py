@@ -119,7 +119,7 @@ def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
         raise
     if not stat.S_ISREG(mode):
         release(descriptor)
-        what = "/".join(segments) or str(root)
+        what = "/".join(segments) or (str(root) if isinstance(root, Path) else "it")
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
         raise SourceError(f"{what} is not a regular file but {_kind(mode)}")

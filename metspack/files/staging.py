@@ -42,7 +42,8 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
     absolute = target.parent.resolve() / target.name if target.name else target.resolve()
     partial = journal.partial_of(absolute)
     if os.path.lexists(absolute):
-        _sweep(partial)
+        if absolute.name:
+            _sweep(partial)
         raise TargetExistsError(
             f"{target} exists already",
             hint="Choose another target, or move that one away: nothing is overwritten.",
@@ -237,6 +238,7 @@ class Staging(Partial):
         self.journal.record(event=journal.BEGIN, **run.document(), **self._now())
 
     def _go_on(self, run: RunFacts, found: RunEvents) -> None:
+        journal.check_kinds(self.root)  # nothing is written or removed through a link that others put there
         begun, *events = found.events
         if begun["event"] != journal.BEGIN:
             raise journal.damaged(self.root, 1)

@@ -180,7 +180,7 @@ def recover(
     with ExitStack() as stack:
         found = None
         try:
-            descriptor = stack.enter_context(reading.opening(journal.journal_of(partial)))
+            descriptor = stack.enter_context(reading.opening(partial, (journal.NAME,)))
             if not writing.take_lock(descriptor):
                 raise TargetError(
                     f"another run is working on {folder}",
@@ -212,6 +212,7 @@ def _end(
         )
     if found.event in {journal.BEGUN, journal.DONE}:
         return found.made if is_same and found.event == journal.DONE else None
+    _check_places(folder, partial, found.changes)
     steps = _Steps(folder, partial, found.changes)
     with closing(writing.Journal(journal.journal_of(partial), goes_on=True)) as log:
         if check is None or not is_in_between:
@@ -225,6 +226,24 @@ def _end(
                 writing.remove(partial)
             raise
     return found.made
+
+
+def _check_places(folder: Path, partial: Path, changes: FolderChanges) -> None:
+    """Raise ``TargetUnfinishedError`` unless each change is to a place below the folder, behind no link.
+
+    Whoever made the folder may have put a journal of other changes beside it.
+    """
+    above = {""}
+    for path in (*changes.moves, *(path for path, _ in changes.puts), *changes.replaces):
+        names = path.split("/")
+        if not {"", ".", ".."}.isdisjoint(names) or "\0" in path:
+            raise journal.strange(partial, f"its journal names {path!r}, which is no path below {folder}")
+        above.update("/".join(names[:number]) for number in range(1, len(names)))
+    roots = (folder, partial / "package", partial / _REPLACED)
+    places = (partial, partial / "work", *(root / below for root in roots for below in sorted(above)))
+    for place in places:
+        if place.is_symlink():
+            raise journal.strange(partial, f"{place} is a symbolic link")
 
 
 def _is_bare(partial: Path) -> bool:

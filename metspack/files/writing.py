@@ -29,6 +29,8 @@ from metspack.files.reading import Closable, release
 from metspack.processes import BlockThread
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
 _BUFFER = 1 << 18
 _ENTRIES = 1_000
 
@@ -286,13 +288,15 @@ class OpenFolder(Closable):
 def make_directory(path: Path) -> None:
     """Make a directory that must not exist; raises ``TargetError``."""
     with explained(path):
-        os.mkdir(path)
+        os.mkdir(path, 0o755)
 
 
 def make_directories(path: Path) -> None:
     """Make a directory and those above it that are missing; raises ``TargetError``."""
     with explained(path):
-        os.makedirs(path, exist_ok=True)
+        if not path.parent.is_dir():  # os.makedirs makes those above as the umask has it
+            make_directories(path.parent)
+        os.makedirs(path, 0o755, exist_ok=True)
 
 
 def sync_directory(path: Path) -> None:
@@ -536,9 +540,8 @@ class Journal:
 
     def __init__(self, path: Path, *, goes_on: bool = False) -> None:
         self._path = path
-        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         with explained(path):
-            self._descriptor = os.open(path, flags if goes_on else _CREATE | os.O_APPEND, 0o644)
+            self._descriptor = os.open(path, _APPEND if goes_on else _CREATE | os.O_APPEND, 0o644)
             if goes_on:  # a last word that was cut off is not the next one's beginning
                 os.write(self._descriptor, b"\n")
         take_lock(self._descriptor)
@@ -563,9 +566,8 @@ class RunJournal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         with explained(path):
-            self.descriptor = os.open(path, flags, 0o644)
+            self.descriptor = os.open(path, _APPEND | os.O_CREAT | os.O_NONBLOCK, 0o644)
         self.is_held = not take_lock(self.descriptor)
 
     def is_there(self) -> bool:
@@ -614,9 +616,8 @@ class Log:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # nobody reads a pipe?
         with explained(path):
-            self._descriptor = os.open(path, flags, 0o644)
+            self._descriptor = os.open(path, _LOG, 0o644)
 
     def record(self, **event: object) -> None:
         """Append one event as a line of JSON, its facts in the order given."""
@@ -662,11 +663,10 @@ _PATIENCE = 10.0  # seconds for the reader of a named pipe to come
 
 
 def _opened_by_its_reader(path: Path) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
     ending = time.monotonic() + _PATIENCE
     while True:
         try:
-            return os.open(path, flags, 0o644)
+            return os.open(path, _LOG, 0o644)
         except OSError as error:
             if error.errno != errno.ENXIO or time.monotonic() > ending:
                 raise

@@ -115,6 +115,8 @@ class Course:
             digests=dict(document["digests"]),
         )
         for name in _PLAIN:
+            if type(document[name]) is not type(getattr(course, name)):
+                raise TypeError(f"{name} is {document[name]!r:.80}")
             setattr(course, name, document[name])
         course.keys = [(container, index) for container, index in document["keys"]]
         return course

@@ -17,6 +17,7 @@ from metspack.sizes import counted
 from metspack.values import dataclass
 
 _FORMAT = 1
+_LONGEST = 1 << 20  # bytes of a line: a segment takes some hundred
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,7 @@ class PlanFile:
     def _numbered(self) -> Iterator[tuple[int, dict[str, object]]]:
         try:
             with reading.buffered(self._path) as file:
-                for number, line in enumerate(file, start=1):
+                for number, line in enumerate(iter(lambda: file.readline(_LONGEST), b""), start=1):
                     try:
                         value = json.loads(line.decode())
                     except (ValueError, RecursionError):

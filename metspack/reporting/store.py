@@ -317,6 +317,7 @@ def _shortened(text: str) -> str:
 # that came to its end. Lines are appended while files are read; what is of no more use goes when a check has
 # ended. Files that lie in a zip or tar file have that one's size, time and inode.
 
+_LONGEST = 1 << 26  # bytes of a line, which is of many files
 _FORM = 1  # of the lines; another one is refused
 
 _HEAD, _FILE, _ODD, _WHOLE = "ledger", "file", "odd", "whole"
@@ -392,7 +393,7 @@ class Ledger(tempdb.Scratch):
         assert self._journal is not None  # noqa: S101 -- begun
         size, is_first = 0, True
         try:
-            for number, event, stop in journal.sealed_events(self._journal.descriptor):
+            for number, event, stop in journal.sealed_events(self._journal.descriptor, _LONGEST):
                 if is_first:
                     self._check_head(event)
                     is_first = False

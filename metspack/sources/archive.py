@@ -500,7 +500,7 @@ class Archive(Closable):
         """Remember what another run found, of the same archive: it is not looked for again."""
         self._said = tuple(findings["said"])
         self.miscounted = dict(findings["miscounted"])
-        self._held = Holdings.restored(findings["holdings"])
+        self._held = self.holdings().recalled(findings["holdings"])
 
     def holdings(self) -> Holdings:
         """Return the files and folders that the LOBs found so far are read from."""

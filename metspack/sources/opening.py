@@ -14,6 +14,7 @@ from typing import Any
 
 from metspack.digests import ReplacedDigest
 from metspack.errors import ConfigError, SourceError
+from metspack.files import journal
 from metspack.files.byteranges import Stamp
 from metspack.files.reading import Closable, StrPath, as_path
 from metspack.model import Budgets, Digest, LobRef, LobRun, one_by_one
@@ -71,7 +72,7 @@ class LooseLobs(Closable):
 
     def recall(self, findings: Mapping[str, Any]) -> None:
         """Remember what another run found, of the same source: it is not looked for again."""
-        self._held = Holdings.restored(findings["holdings"])
+        self._held = self.holdings().recalled(findings["holdings"])
 
     def check_unchanged(self) -> None:
         """Raise nothing: each file is compared with what was found when it is read."""
@@ -205,20 +206,18 @@ class SourceFacts:
     def restored(cls, document: Mapping[str, Any]) -> SourceFacts:
         """Return the facts that ``document`` gave."""
         seal = document["message_digest"] or {"verdict": None, "digests": (), "unreadable": ()}
-        return cls(
-            name=document["name"],
-            size=document["size"],
-            sha256=document["sha256"],
-            verdict=seal["verdict"] and SealVerdict(seal["verdict"]),
-            digests=tuple(
-                (
-                    Digest(algorithm=each["algorithm"], value=each["stated"]),
-                    each["found"] and Digest(algorithm=each["algorithm"], value=each["found"]),
-                )
+        values = {
+            "name": document["name"],
+            "size": document["size"],
+            "sha256": document["sha256"],
+            "verdict": None if seal["verdict"] is None else SealVerdict(seal["verdict"]),
+            "digests": tuple(
+                (_digest(each, "stated"), None if each["found"] is None else _digest(each, "found"))
                 for each in seal["digests"]
             ),
-            unread=tuple(seal["unreadable"]),
-        )
+            "unread": tuple(map(str, seal["unreadable"])),
+        }
+        return journal.read_as(cls, values)
 
     def seal_words(self) -> str:
         """Return a few words on the messageDigest."""
@@ -325,3 +324,7 @@ def _verdict_unseen(archive: Archive) -> SealVerdict:
     if archive.metadata.digests:
         return SealVerdict.NOT_COMPARED if rewriting.comparable(archive) else SealVerdict.INCOMPARABLE
     return SealVerdict.UNREADABLE if archive.metadata.unread_digests else SealVerdict.ABSENT
+
+
+def _digest(document: Mapping[str, Any], which: str) -> Digest:
+    return journal.read_as(Digest, {"algorithm": document["algorithm"], "value": document[which]})

@@ -19,6 +19,7 @@ from metspack import cli
 from metspack.resources import __version__
 from metspack.sources.archive import Archive
 from metspack.sources.rewriting import compared_digests
+from tests.watching import suite_watch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +156,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def program() -> Program:
     """Runs a command as a program: ``program("plan", path, cwd=folder)``."""
-    kept = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "COVERAGE_PROCESS_START")
+    kept = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "COVERAGE_PROCESS_START", *suite_watch.VARIABLES)
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     own = {"NO_COLOR": "1", "PYTHONWARNINGS": "error", "XDG_CONFIG_HOME": "/nowhere"}
     return Program(environment=environment | own)

@@ -230,8 +230,8 @@ def test_staging_that_is_interrupted_as_it_begins_leaves_nothing(
 ) -> None:
     true = os.mkdir
 
-    def mkdir(path: Path) -> None:
-        true(path)
+    def mkdir(path: Path, mode: int) -> None:
+        true(path, mode)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "mkdir", mkdir)
@@ -245,9 +245,9 @@ def test_staging_that_another_began_meanwhile_is_left_to_it(
 ) -> None:
     true = os.mkdir
 
-    def mkdir(path: Path) -> None:
-        true(path)
-        true(path)
+    def mkdir(path: Path, mode: int) -> None:
+        true(path, mode)
+        true(path, mode)
 
     monkeypatch.setattr(os, "mkdir", mkdir)
     with pytest.raises(TargetError, match="File exists"):

@@ -1,0 +1,281 @@
+"""A ``.partial`` that somebody else put beside a package or a target: nothing outside of both is reached."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+import shutil
+import tracemalloc
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack.errors import TargetUnfinishedError
+from metspack.files import journal
+from metspack.files.transaction import recover
+from tests import siards
+from tests.cli.conftest import Commands
+from tests.packages import forge
+from tests.trees import tree
+
+VICTIM = b"what was there before"
+EVIL = b"what somebody else wants there"
+
+# --- A package, and a transaction on it that nobody began -------------------------------------------------
+
+Event = Mapping[str, Any]
+
+
+def forged(folder: Path, *events: Event) -> Path:
+    """Put a journal of these events beside a folder."""
+    partial = journal.partial_of(folder)
+    (partial / "package").mkdir(parents=True)
+    (partial / "work" / "replaced").mkdir(parents=True)
+    lines = (journal.sealed(each) + "\n" for each in events)
+    (partial / "journal.jsonl").write_text("".join(lines))
+    return partial
+
+
+def putting(command: str, **changes: object) -> tuple[Event, Event]:
+    """Return the events of a transaction that was stopped while it made changes."""
+    begun = {"event": journal.BEGUN, "command": command, "job": "", "source": ""}
+    return begun, {"event": journal.PUTTING, "moves": [], "puts": [], "replaces": [], "made": {}} | changes
+
+
+OUTWARD = (
+    *("../victim", "../../victim", "../../../victim", "a/../../victim", "a/../../../../victim", "..", "."),
+    *("{home}/victim", "", "a//b", "a/./b", "vic\0tim", "to/victim"),
+)
+
+
+@pytest.mark.parametrize("path", OUTWARD)
+@pytest.mark.parametrize("kind", ["moves", "puts", "replaces"])
+@pytest.mark.parametrize("end", ["done", "taken back"])
+def test_a_forged_transaction_changes_nothing_outside_the_package(
+    tmp_path: Path, path: str, kind: str, end: str
+) -> None:
+    home = tmp_path / "home"
+    package = forge.forge(home / "delivery" / "package")
+    (package / "to").symlink_to(home)
+    path = path.replace("{home}", str(home))
+    entry: object = [path, "0" * 64] if kind == "puts" else path
+    partial = forged(package, *putting(journal.REPAIR, **{kind: [entry]}))
+    for below in ("package", "work/replaced"):
+        (partial / below / "to").mkdir()
+        for place in (
+            below,
+            f"{below}/..",
+            f"{below}/../..",
+            f"{below}/../../..",
+            f"{below}/a",
+            f"{below}/to",
+        ):
+            (partial / place).mkdir(exist_ok=True)
+            (partial / place / "victim").write_bytes(EVIL)
+    (home / "victim").write_bytes(VICTIM)
+    (home / "delivery" / "victim").write_bytes(VICTIM)
+    before = tree(home)
+    with pytest.raises(TargetUnfinishedError) as caught:
+        recover(package, journal.REPAIR, check=(lambda: None) if end == "done" else None)
+    assert caught.value.hint
+    assert tree(home) == before
+
+
+@pytest.mark.parametrize("link", ["package", "work", "work/replaced", "journal.jsonl", ""])
+def test_a_transaction_behind_a_link_is_nobodys(tmp_path: Path, link: str) -> None:
+    package = forge.forge(tmp_path / "package")
+    partial = forged(package, *putting(journal.REPAIR, replaces=["mets.xml"]))
+    for below in ("package", "work/replaced"):
+        (partial / below / "mets.xml").write_bytes(EVIL)
+    away = tmp_path / "away"
+    (partial / link).rename(away)
+    (partial / link).symlink_to(away)
+    before = tree(tmp_path)
+    with pytest.raises(TargetUnfinishedError):
+        recover(package, journal.REPAIR, check=lambda: None)
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", ["repair", "add", "in place"])
+def test_the_commands_refuse_it(metspack: Commands, tmp_path: Path, command: str) -> None:
+    package = forge.forge(tmp_path / "home" / "package")
+    source = siards.siard(tmp_path / "Small.siard", b"one")
+    words: dict[str, tuple[str, list[str | Path]]] = {
+        "repair": (journal.REPAIR, ["repair", package, "--from", source]),
+        "add": (journal.ADD, ["add", package, source]),
+        "in place": (journal.IN_PLACE, ["build", package, "--keep-segments", "--in-place"]),
+    }
+    name, call = words[command]
+    partial = forged(package, *putting(name, replaces=["../../victim"]))
+    (partial / "victim").write_bytes(EVIL)
+    (tmp_path / "victim").write_bytes(VICTIM)
+    before = tree(tmp_path)
+    outcome = metspack(*call)
+    assert outcome.code in {4, 6}, outcome
+    assert "package.partial" in outcome.err
+    assert tree(tmp_path) == before
+
+
+# --- A target, and a run that somebody else began ---------------------------------------------------------
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return siards.siard(tmp_path / "Small.siard", *(b"content %d" % each for each in range(6)))
+
+
+def stopped(metspack: Commands, source: Path, out: Path, *, segments: int = 1) -> Path:
+    """Stop a build once so many segments are finished; returns its ``.partial``."""
+    command = ("build", source, "-o", out, "--max-files", "2", "-j", "1", "-q")
+    with pytest.MonkeyPatch.context() as patch:
+        from metspack.building import segments as module  # noqa: PLC0415
+
+        real = module.place
+        done: list[object] = []
+
+        def place(task: Any, moved: Callable[[int], None]) -> Any:
+            if len(done) == segments:
+                raise KeyboardInterrupt
+            done.append(task)
+            return real(task, moved)
+
+        patch.setattr(module, "place", place)
+        assert metspack(*command).code == 130
+    return journal.partial_of(out)
+
+
+def again(metspack: Commands, source: Path, out: Path, *options: str) -> Any:
+    return metspack("build", source, "-o", out, "--max-files", "2", "-j", "1", *options)
+
+
+@pytest.mark.parametrize("below", ["", "package", "work", "package/Small_lobseg_0", "package/Small_lobseg_1"])
+def test_a_run_behind_a_link_is_not_gone_on_with(
+    metspack: Commands, source: Path, tmp_path: Path, below: str
+) -> None:
+    out, away = tmp_path / "out", tmp_path / "away"
+    partial = stopped(metspack, source, out)
+    away.mkdir()
+    (away / "precious").write_bytes(VICTIM)
+    place = partial / below
+    if place.exists():
+        shutil.copytree(place, away, dirs_exist_ok=True)
+        shutil.rmtree(place)
+    place.symlink_to(away, target_is_directory=True)
+    before = tree(away)
+    outcome = again(metspack, source, out)
+    assert (outcome.code, tree(away)) == (5 if not below else 6, before), outcome
+    assert "link" in outcome.err or not below
+    if below:
+        assert again(metspack, source, out, "--restart").code == 0
+        assert metspack("check", out).code == 0
+    assert tree(away) == before
+
+
+@pytest.mark.parametrize("below", ["package/pipe", "work/pipe", "package/Small_lobseg_0/content/pipe"])
+def test_a_pipe_among_what_is_kept_is_not_waited_for(
+    metspack: Commands, source: Path, tmp_path: Path, below: str
+) -> None:
+    partial = stopped(metspack, source, tmp_path / "out")
+    os.mkfifo(partial / below)
+    outcome = again(metspack, source, tmp_path / "out")
+    assert outcome.code == 6
+    assert below in outcome.err
+
+
+VALUES: tuple[object, ...] = (None, -1, 1 << 70, "", "../../victim", [], {}, [None], {"a": None}, True, 1.5)
+
+
+def changed(value: Any, draw: random.Random) -> Any:
+    """Return a value of JSON with one thing in it changed."""
+    if isinstance(value, dict) and value and draw.random() < 0.9:
+        name = draw.choice(sorted(value))
+        if draw.random() < 0.2:
+            return {each: value[each] for each in value if each != name}
+        return value | {name: changed(value[name], draw)}
+    if isinstance(value, list) and value and draw.random() < 0.8:
+        at = draw.randrange(len(value))
+        return [*value[:at], changed(value[at], draw), *value[at + 1 :]]
+    return draw.choice(VALUES)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_forged_journal_is_refused_or_gone_on_with(
+    metspack: Commands, source: Path, tmp_path: Path, seed: int
+) -> None:
+    out = tmp_path / "out"
+    kept = tmp_path / "kept"
+    stopped(metspack, source, out, segments=2).rename(kept)
+    lines = (kept / "journal.jsonl").read_text().splitlines()
+    draw = random.Random(seed)  # noqa: S311 -- to repeat a failure
+    for _ in range(12):
+        partial = journal.partial_of(out)
+        shutil.copytree(kept, partial)
+        at = draw.randrange(len(lines))
+        event = json.loads(lines[at])
+        del event["sum"]
+        forged = changed(event, draw)
+        line = journal.sealed(forged) if isinstance(forged, dict) and forged else json.dumps(forged)
+        text = "\n".join((*lines[:at], line, *lines[at + 1 :], ""))
+        (partial / "journal.jsonl").write_text(text)
+        outside = tree(kept)
+        for outcome in (metspack("status", out), again(metspack, source, out)):
+            assert outcome.code in {0, 3, 4, 6}, (line, outcome)
+            assert "Traceback" not in outcome.err, line
+        assert tree(kept) == outside
+        if out.exists():
+            assert metspack("check", out).code == 0, line
+            shutil.rmtree(out)
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+# --- What has no end --------------------------------------------------------------------------------------
+
+
+def endless(path: Path) -> Path:
+    """Make a file that is one line of 3 GB, and takes no room."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(3_000_000_000)
+    return path
+
+
+def peak(call: Callable[[], object]) -> int:
+    """Return the most bytes of Python's that a call took."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_without_end_is_not_read_to_its_end(metspack: Commands, source: Path, tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    out = tmp_path / "out"
+    endless(journal.partial_of(package) / journal.NAME)
+    endless(journal.partial_of(out) / journal.NAME)
+    (journal.partial_of(out) / "package").mkdir()
+    file = endless(tmp_path / "endless")
+    codes: list[int] = []
+    calls: tuple[tuple[str | Path, ...], ...] = (
+        ("check", package, "-j", "1"),
+        ("status", package),
+        ("repair", package, "--from", source),
+        ("build", source, "-o", out),
+        ("build", source, "-o", tmp_path / "other", "--plan", file),
+        ("check", package, "-j", "1", "--ledger", file),
+        ("check", package, "-j", "1", "--seal", file),
+        ("check", package, "-j", "1", "--expect", file),
+    )
+
+    def run(words: tuple[str | Path, ...]) -> None:
+        codes.append(metspack(*words).code)
+
+    for call in calls:
+        most = peak(functools.partial(run, call))
+        assert most < 180_000_000, call
+        assert codes[-1] in {0, 2, 3, 4, 5, 6}, (call, codes)

@@ -1,0 +1,49 @@
+"""The table of threats: every one is held by packages and tests that exist, and the page is the table's."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+
+import pytest
+
+from tests import threats_page
+from tests.conftest import CHECKOUT
+from tests.packages.cases import cases
+from tests.threats_page import Threat, threats
+
+THREATS = list(threats())
+PACKAGES = {case.id for case in cases()}
+
+
+@cache
+def functions(file: str) -> frozenset[str]:
+    """Return the tests of a file, by their names."""
+    tree = ast.parse((CHECKOUT / file).read_text(encoding="utf-8"))
+    return frozenset(each.name for each in tree.body if isinstance(each, ast.FunctionDef))
+
+
+@pytest.mark.parametrize("threat", THREATS, ids=[each.what for each in THREATS])
+def test_a_threat_is_held_by_what_is_there(threat: Threat) -> None:
+    assert threat.held_by
+    assert len(set(threat.held_by)) == len(threat.held_by)
+    assert set(threat.packages) <= PACKAGES
+    for test in threat.tests:
+        file, _, name = test.partition("::")
+        assert name.startswith("test_")
+        assert name in functions(file), test
+
+
+def test_what_happens_is_said() -> None:
+    silent = [each for each in THREATS if not each.outcome and not each.packages]
+    assert silent == []
+
+
+def test_none_is_lost() -> None:
+    assert len(THREATS) >= 190
+    assert len({each.area for each in THREATS}) >= 10
+
+
+def test_the_page_is_the_tables() -> None:
+    text = threats_page.PAGE.read_text(encoding="utf-8")
+    assert text == threats_page.page(), "write it anew: just threats"
