@@ -324,7 +324,7 @@ def _is_run_event(event: Mapping[str, Any]) -> bool:
         return False
     if not all(isinstance(event.get(field), kind) for field, kind in _FIELDS.get(name, {}).items()):
         return False
-    if name == PLANNED and not isinstance(event.get("segments", 0), int):
+    if name == PLANNED and not isinstance(event.get("segments"), int | None):
         return False
     if name in _FIRST:
         try:

@@ -28,7 +28,16 @@ from metspack.files.journal import FolderChanges, Recovery, RunEvents, RunFacts,
 from metspack.resources import __version__
 
 STARTED = "2026-05-01T12:00:00+00:00"
-BEGIN = {"event": "begin", "command": "build", "pid": 41, "started": STARTED, "words": "metspack build x"}
+BEGIN = {
+    "event": "begin",
+    "command": "build",
+    "version": __version__,
+    "facts": {},
+    "created": STARTED,
+    "pid": 41,
+    "started": STARTED,
+    "words": "metspack build x",
+}
 PLANNED = {"event": "planned", "segments": 3, "bytes": 3_000}
 CHANGES = {
     "event": journal.PUTTING,
@@ -157,8 +166,9 @@ def test_the_state_of_a_transaction_is_that_of_its_last_event(tmp_path: Path) ->
         torn = json.dumps({"event": journal.DONE}).encode()
         for rest in (b"", torn, b"[1]\n", b"no word\n", b'{"event": "another"}\n'):
             assert state(tmp_path, plain(*events) + rest) == expected
-    assert state(tmp_path, b"half of a wo\n" + plain(TRANSACTION)) == begun
-    assert state(tmp_path, b"[" * 100_000 + b"\n" + plain(TRANSACTION)) == begun
+    for odd in (b"half of a wo\n", b"[" * 100_000 + b"\n"):
+        assert state(tmp_path, plain(TRANSACTION) + odd) == begun
+        assert state(tmp_path, odd + plain(TRANSACTION)) is None  # no journal of ours begins like that
 
 
 @pytest.mark.parametrize("missing", ["moves", "puts", "replaces", "made"])
@@ -373,7 +383,7 @@ def vars_of(status: Status) -> dict[str, Any]:
 
 
 def test_a_run_at_work_has_the_rate_of_what_it_did_itself(tmp_path: Path) -> None:
-    again = {"event": "resumed", "pid": 42, "started": "2026-05-01T12:00:10+00:00"}
+    again = {"event": "resumed", "pid": 42, "started": "2026-05-01T12:00:10+00:00", "words": ""}
     content = lines(BEGIN, PLANNED, segment(0, 500), again, segment(1, 40, "stretch"), segment(1, 900))
     path = left(tmp_path / "out.partial", content, 14)
     with locked(path):
@@ -389,7 +399,7 @@ def test_a_run_at_work_has_the_rate_of_what_it_did_itself(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("seconds", [10, 9])
 def test_where_no_time_has_passed_or_nothing_is_done_there_is_no_rate(tmp_path: Path, seconds: int) -> None:
-    again = {"event": "resumed", "pid": 42, "started": "2026-05-01T12:00:10+00:00"}
+    again = {"event": "resumed", "pid": 42, "started": "2026-05-01T12:00:10+00:00", "words": ""}
     path = left(tmp_path / "a.partial", lines(BEGIN, again, segment(0)), seconds)
     with locked(path):
         assert journal.status(tmp_path / "a").rate is None
@@ -425,7 +435,14 @@ def test_a_program_is_told_how_to_go_on_in_its_own_words(tmp_path: Path) -> None
     assert journal.status(tmp_path / "other").resume == "metspack build y"
 
 
-@pytest.mark.parametrize("content", [b"", b"torn", lines(PLANNED), lines({"no": "event"})])
+@pytest.mark.parametrize("event", [{"no": "event"}, {**BEGIN, "pid": "41"}, {**PLANNED, "bytes": None}])
+def test_an_event_without_what_its_kind_has_is_damaged(tmp_path: Path, event: Mapping[str, object]) -> None:
+    left(tmp_path / "out.partial", lines(event))
+    with pytest.raises(TargetUnfinishedError, match=r"journal\.jsonl line 1 is damaged"):
+        journal.status(tmp_path / "out")
+
+
+@pytest.mark.parametrize("content", [b"", b"torn", lines(PLANNED)])
 def test_a_run_before_its_first_event_is_beginning(tmp_path: Path, content: bytes) -> None:
     path = left(tmp_path / "out.partial", content)
     expected = Status(

@@ -141,7 +141,7 @@ def _check_path(event: str, path: Any, folder: int = -1) -> None:
             return
         text = f"{base}/{text}"
     above, name = os.path.split(text.rstrip("/"))
-    whole = os.path.realpath(text) if name in {"", ".", ".."} else f"{os.path.realpath(above)}/{name}"
+    whole = os.path.realpath(text) if name in {"", ".", ".."} else os.path.join(os.path.realpath(above), name)
     is_cache = name.startswith(".coverage") or "/__pycache__/" in f"{whole}/"
     if not is_cache and not f"{whole}/".startswith(_roots):
         _refuse(event, f"{text} is outside of the folders that tests may write to")

@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -119,3 +120,8 @@ def test_a_worker_is_watched() -> None:
 )
 def test_what_is_opened_is_below_what_was_granted(path: str, granted: bool) -> None:
     assert suite_watch.is_granted(path, ("/a/b/",)) is granted
+
+
+def test_files_without_a_name_are_made_in_temporary_folders() -> None:
+    with tempfile.TemporaryFile() as file:
+        assert file.write(b"x") == 1
