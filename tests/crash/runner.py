@@ -9,6 +9,7 @@ command gives the bytes that an undisturbed one gives.
 from __future__ import annotations
 
 import ctypes
+import gc
 import hashlib
 import os
 import re
@@ -17,11 +18,12 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import metspack.cli
 from tests.crash.commands import Command, Place
 from tests.crash.control import FAIL_FROM_NOW, UNDISTURBED, Control, Fault
 from tests.crash.power import Drop, Recording
@@ -32,6 +34,7 @@ RESUMES = True
 _TIMEOUT = 20.0
 _GRACE = 3.0  # seconds for workers to end after their parent
 _FINE, _FINDINGS, _TARGET, _EXISTS, _STOPPED = 0, 1, 4, 5, 6
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SUBREAPER = 36  # prctl: orphans become children of this process
 _PATH = re.compile(r"/|\w\.(?:xml|siard|txt|json|html|bin)\b")
 _OURS = re.compile(r'File "[^"]*/metspack/[a-z_/]*\.py"')
@@ -112,6 +115,16 @@ class Bench:
         shutil.copytree(self.folder / "before", self.place.made)
         self.place.temporary.mkdir()
 
+    def warm_up(self) -> None:
+        """Run the command in this process, and in no other: a fork has from it what is compiled once."""
+        self.reset()
+        words = [str(each) for each in self.command.arguments(self.place)]
+        with _restored(self._environment):
+            os.chdir(self.place.root)
+            sys.argv = ["metspack", *words, *(["-j", "1"] if "-j" in words else [])]
+            with suppress(SystemExit):
+                metspack.cli.main()
+
     @cached_property
     def golden(self) -> tuple[Tree, str]:
         """What an undisturbed run makes and prints."""
@@ -154,6 +167,34 @@ class Bench:
         sys.argv = ["metspack", *map(str, arguments)]
         ctypes.CDLL(None).crash_begin()
         raise Forked
+
+
+@contextmanager
+def _restored(environment: Mapping[str, str]) -> Iterator[None]:
+    """Give the block an environment and no output; put back what a program changes of its process."""
+    kept, folder, words = dict(os.environ), Path.cwd(), sys.argv
+    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    outputs = {number: os.dup(number) for number in (1, 2)}
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number in outputs:
+            os.dup2(nowhere, number)
+        os.environ.clear()
+        os.environ.update(environment)
+        yield
+    finally:
+        sys.stdout.flush()
+        for number, output in outputs.items():
+            os.dup2(output, number)
+            os.close(output)
+        os.close(nowhere)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        os.environ.clear()
+        os.environ.update(kept)
+        os.chdir(folder)
+        sys.argv = words
+        gc.enable()
 
 
 class Forked(BaseException):

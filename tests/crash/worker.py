@@ -89,6 +89,7 @@ def _calls(bench: Bench) -> list[str]:
     for name in modules.read_text(encoding="utf-8").split():
         with suppress(ImportError):
             importlib.import_module(name)
+    bench.warm_up()
     gc.collect()
     gc.freeze()
     bench.reset()
