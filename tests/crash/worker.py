@@ -13,10 +13,11 @@ import os
 import random
 import sys
 import zlib
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from unittest.mock import patch
 
 from tests.crash.commands import COMMANDS, Command
 from tests.crash.control import FAULTS, UNDISTURBED
@@ -45,7 +46,9 @@ def work(chosen: argparse.Namespace, folder: Path, share: int, shares: int) -> N
     for number, command in enumerate(COMMANDS):
         if chosen.command and command.name not in chosen.command:
             continue
-        _work(chosen, command, folder / str(number), share, shares)
+        changed = patch(command.constant, command.value) if command.constant else nullcontext()
+        with changed:
+            _work(chosen, command, folder / str(number), share, shares)
 
 
 def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int, shares: int) -> None:
