@@ -24,11 +24,19 @@ from tests.crash.control import FAULTS, UNDISTURBED
 from tests.crash.power import Recording, losses, records
 from tests.crash.runner import Bench, Forked, Trial, be_reaper, lost, tried
 
+_OFTENER = 2
+"""Kills are tried so many times as often as each other fault: there are few kinds of them."""
+
 
 def options() -> argparse.ArgumentParser:
     """Return what can be chosen."""
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--every", type=int, default=1, help="disturb every n-th call in each way only")
+    parser.add_argument(
+        "--every",
+        type=int,
+        default=1,
+        help="disturb every n-th call in each way only, and kill at twice as many",
+    )
     parser.add_argument("--offset", type=int, default=0, help="the first of them")
     parser.add_argument(
         "--states", type=int, default=60, help="states after a loss of power, for each command"
@@ -62,7 +70,9 @@ def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int
         if fault.fits(operation)
         and chosen.at in {None, at}
         and (not chosen.fault or fault.name in chosen.fault)
-        and _is_drawn(f"{command.name} {at} {fault.name}", chosen, command.every)
+        and _is_drawn(
+            f"{command.name} {at} {fault.name}", chosen, command.every / (_OFTENER if fault.is_kill else 1)
+        )
     ]
     for at, fault in points[share::shares]:
         _tell_of(tried(bench, fault, at))
@@ -79,8 +89,8 @@ def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int
         _tell_of(lost(bench, recording, name, until, drop))
 
 
-def _is_drawn(point: str, chosen: argparse.Namespace, rarer: int) -> bool:
-    every = chosen.every * rarer
+def _is_drawn(point: str, chosen: argparse.Namespace, rarer: float) -> bool:
+    every = max(1, round(chosen.every * rarer))
     return bool(zlib.crc32(point.encode()) % every == chosen.offset % every)
 
 
