@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -75,6 +76,16 @@ def test_whenever_it_is_killed_the_target_is_absent_or_complete(archive: Path, t
     shutil.rmtree(tmp_path / "out.partial", ignore_errors=True)
     assert ran(build(archive, target)) == (0, "")
     assert tree(target) == golden
+
+
+def test_killed_beside_its_workers_it_leaves_no_words_of_python(archive: Path, tmp_path: Path) -> None:
+    package = tmp_path / "out.partial" / "package"
+    with started([*build(archive, tmp_path / "out"), "-j", "2"]) as process:
+        while process.poll() is None and not any(package.glob("*_lobseg_*")):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (-signal.SIGKILL, "")
 
 
 @pytest.fixture
