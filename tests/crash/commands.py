@@ -143,8 +143,9 @@ class Command:
     a call of it is disturbed: those with processes of their own take ten times as long. ``is_right``
     is given where files appear one by one or grow: whether one may stay as it is, beside the golden one;
     with ``may_say_less`` also after success. ``essence`` is what of a file is the same each time that it is
-    made. ``constant`` is one of metspack's, and ``value`` what it is set to, for few files to be treated as
-    many are.
+    made. ``discards`` is said of one that leaves nothing when it is interrupted, ``mends`` of one that
+    changes file by file, and tells by exit code 1 that some are as before. ``constant`` is one of metspack's,
+    and ``value`` what it is set to, for few files to be treated as many are.
     """
 
     name: str
@@ -157,6 +158,7 @@ class Command:
     may_say_less: bool = False
     essence: Callable[[bytes], bytes] = bytes
     discards: bool = False
+    mends: bool = False
     constant: str = ""
     value: int = 0
 
@@ -223,8 +225,10 @@ COMMANDS = (
     Command("convert", _give_package(), _of_package("convert", "--max-files", "2", "--max-bytes", "90")),
     Command("add", _give_package_to_add_to, _add, changes=True),
     Command("add, stopped before", _stopped(_give_package_to_add_to, _add, 0.7), _add, changes=True),
-    Command("repair", _give_damaged, _repair, changes=True),
-    Command("repair, stopped before", _stopped(_give_damaged, _repair, 0.7), _repair, changes=True),
+    Command("repair", _give_damaged, _repair, changes=True, mends=True),
+    Command(
+        "repair, stopped before", _stopped(_give_damaged, _repair, 0.7), _repair, changes=True, mends=True
+    ),
     Command("merge", _give_package(*_CSIP), _of_package("merge")),
     Command("check", _give_package(), lambda place: ["check", place.given / "package"], only_reads=True),
     Command(

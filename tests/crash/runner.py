@@ -296,7 +296,7 @@ def tried(bench: Bench, fault: Fault, at: int) -> Trial:
     broken = [
         *_of_process(ended, fault),
         *_of_words(ended, fault, is_worker=is_worker),
-        *_of_files(bench, fault, after),
+        *_of_files(bench, fault, after, ended),
     ]
     is_as_undisturbed = seen(after) == golden and ended.out == golden_out
     says_less = bench.command.may_say_less and bench.is_right(seen(after))
@@ -377,7 +377,7 @@ def _is_traceback(err: str) -> bool:
     return "Exception ignored" in err or any(map(_OURS.search, found))
 
 
-def _of_files(bench: Bench, fault: Fault, after: Tree) -> Iterator[str]:
+def _of_files(bench: Bench, fault: Fault, after: Tree, ended: Ended) -> Iterator[str]:
     if stamps(bench.place.given) != bench.stamps:
         yield "what is only read was changed"
     cannot_clean_up = fault.is_kill or fault.kind == FAIL_FROM_NOW
@@ -385,7 +385,14 @@ def _of_files(bench: Bench, fault: Fault, after: Tree) -> Iterator[str]:
         yield f"left in the temporary folder: {left}"
     if bench.command.discards and fault.kind == SIGNAL and any(map(_LEFT.fullmatch, after)):
         yield f"left beside the target: {min(after)}"
+    if bench.command.mends and ended.code == _FINDINGS and _is_mixed(after, bench.begun, bench.golden[0]):
+        return  # what is left to be done was told
     yield from _of_target(bench, after, may_be_in_between=cannot_clean_up)
+
+
+def _is_mixed(found: Tree, before: Tree, golden: Tree) -> bool:
+    """Return whether each file is as it was or as it is to be."""
+    return all(found.get(name) in {before.get(name), golden.get(name)} for name in {*found, *before, *golden})
 
 
 def _of_target(bench: Bench, after: Tree, *, may_be_in_between: bool) -> Iterator[str]:
