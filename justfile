@@ -113,7 +113,7 @@ mutate seed="0" count="500":
     {{uv}} python -m tests.mutants --seed {{seed}} --count {{count}}
 
 # Let calls of every command fail, kill it, cut the power: no law is broken. Writes the table of docs/reliability.md.
-crash every="12" states="60":
+crash every="70" states="30":
     {{uv}} python -m tests.crash --every {{every}} --states {{states}} --write
 
 # Feed what reads data from elsewhere with what atheris makes up, each target for so many seconds.

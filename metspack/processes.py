@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
+_NO_WORD = "ignore:resource_tracker:UserWarning"
 _LOOK = 0.1  # seconds between two looks at what the workers say
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
@@ -239,6 +240,7 @@ class _Pool:
 
         # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
         context = multiprocessing.get_context("spawn")
+        _start_tracker()
         # Every worker counts for itself: a lock would stay taken for ever when one that holds it is killed.
         self._counts = context.RawArray("Q", jobs)
         self._stop = context.RawValue("b", 0)
@@ -295,6 +297,20 @@ class _Pool:
         """End the processes, whatever they are at."""
         self._stop.value = 1
         self._pool.shutdown(cancel_futures=True)
+
+
+def _start_tracker() -> None:
+    """Start the process of Python's that removes semaphores once all others have ended, without its warning.
+
+    It would warn of those that a process which was killed has left, and removes them all the same.
+    """
+    from multiprocessing import resource_tracker  # noqa: PLC0415 -- heavy
+
+    sys.warnoptions.append(_NO_WORD)  # Python starts it with these
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.remove(_NO_WORD)
 
 
 def _ended() -> TargetError:
@@ -493,6 +509,7 @@ class Ahead(Generic[Result]):
         import multiprocessing  # noqa: PLC0415 -- heavy
 
         context = multiprocessing.get_context("spawn")
+        _start_tracker()
         self._taken, sent = context.Pipe(duplex=False)
         self._process = context.Process(target=_send, args=(sent, work, given), daemon=True)
         with _undisturbed():

@@ -107,8 +107,8 @@ def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
         try:
             for segment in segments[:-1]:
                 below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
-                release(folder)
-                folder = below
+                above, folder = folder, below  # first: an interruption while it is closed closes the other
+                release(above)
             descriptor = os.open(segments[-1], _READ | os.O_NOFOLLOW, dir_fd=folder)
         finally:
             release(folder)

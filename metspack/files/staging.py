@@ -123,15 +123,20 @@ class Partial:
 
     def discard(self) -> None:
         """Remove everything under ``<target>.partial/`` that this run made, the journal last, on disk too."""
-        for each in (self.package, self.work):
-            writing.remove(each)
-        with suppress(TargetError):  # without it, a power cut may leave what nobody knows the origin of
-            writing.sync_directory(self.root)
+        remove_contents(self.root)
         journal = getattr(self, "journal", None)
         if journal is not None:
             journal.close()
             del self.journal
         writing.remove(self.root)
+
+
+def remove_contents(partial: Path) -> None:
+    """Remove what is in a ``.partial`` folder but the journal, on disk too. Raises ``TargetError``."""
+    for each in ("package", "work"):
+        writing.remove(partial / each)
+    with suppress(TargetError):  # without it, a power cut may leave what nobody knows the origin of
+        writing.sync_directory(partial)
 
 
 class Staging(Partial):

@@ -20,7 +20,7 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError, TargetExistsError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import FolderChanges, Recovery
-from metspack.files.staging import Partial
+from metspack.files.staging import Partial, remove_contents
 from metspack.values import dataclass
 
 _ALGORITHM = "SHA-256"
@@ -195,7 +195,7 @@ def recover(
                 hint="When no other build is running, remove it and run the command again.",
             )
         made = None if found is None else _end(folder, found, command, job, check)
-        writing.remove(partial)
+        _remove(partial)
     return made
 
 
@@ -223,7 +223,7 @@ def _end(
         except BaseException:
             steps.take_back(log.record)
             with suppress(TargetError):  # the error is the one to tell
-                writing.remove(partial)
+                _remove(partial)
             raise
     return found.made
 
@@ -244,6 +244,12 @@ def _check_places(folder: Path, partial: Path, changes: FolderChanges) -> None:
     for place in places:
         if place.is_symlink():
             raise journal.strange(partial, f"{place} is a symbolic link")
+
+
+def _remove(partial: Path) -> None:
+    """Remove a ``.partial`` folder, the journal last, which says whose it is."""
+    remove_contents(partial)
+    writing.remove(partial)
 
 
 def _is_bare(partial: Path) -> bool:

@@ -425,7 +425,11 @@ class Ledger(tempdb.Scratch):
                 f"--ledger {self._path}: is of form {event.get('form')}, expected {_FORM}",
                 hint=f"Another version of metspack wrote it. {_NEW}",
             )
+        # Of a METS that cannot be read, then or now, the OBJID is not known; the path tells.
+        self._head["objid"] = self._head["objid"] or event.get("objid")
         for name, what in (("objid", "OBJID"), ("package", "path")):
+            if name == "objid" and not event.get(name):
+                continue
             if event.get(name) != self._head[name]:
                 raise ConfigError(
                     f"--ledger {self._path}: is of another package: its {what} is "

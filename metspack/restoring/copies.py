@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Container, Iterator, Sequence
@@ -27,6 +28,7 @@ _ID = re.compile(
     r"(?:.*\.)?s(?P<schema>[0-9]{1,9})\.t(?P<table>[0-9]{1,9})\.c(?P<column>[0-9]{1,9})"
     r"(?P<within>(?:\.[ua][0-9]{1,9})*)\.r(?P<row>[0-9]{1,18})"
 )
+_NOTHING_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR}
 _FOLDER_OF_LOBS = b"content/"
 
 
@@ -41,6 +43,7 @@ class TreeCopy:
         self._tree = tree
         self._packs = packs
         self._known: dict[bytes, PackedTree | None] = {}
+        self.faults: dict[bytes, str] = {}
 
     def content(self, path: bytes) -> Iterator[Content]:
         """Yield what it has at a path of the package, at most one file, open until the next is asked for.
@@ -53,10 +56,14 @@ class TreeCopy:
             with ExitStack() as stack:
                 yield from self._opened(stack, tree, inner)
 
-    @staticmethod
-    def _opened(stack: ExitStack, tree: PackageTree, path: bytes) -> Iterator[Content]:
-        with suppress(OSError, MetspackError):
-            found = stack.enter_context(tree.content(path))
+    def _opened(self, stack: ExitStack, tree: PackageTree, path: bytes) -> Iterator[Content]:
+        with suppress(MetspackError):
+            try:
+                found = stack.enter_context(tree.content(path))
+            except OSError as error:
+                if error.errno not in _NOTHING_THERE:
+                    self.faults[path] = error.strerror or str(error)
+                return
             yield found
 
     def _packed(self, path: bytes) -> Iterator[tuple[PackageTree, bytes]]:

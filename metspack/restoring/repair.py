@@ -32,7 +32,7 @@ from metspack.files.transaction import Transaction, recover
 from metspack.mets import METS_NAMES, is_mets_name
 from metspack.model import Budgets, Severity
 from metspack.progress import Progress, Silent
-from metspack.restoring.copies import ArchiveCopy, Copies, place_of
+from metspack.restoring.copies import ArchiveCopy, Copies, TreeCopy, place_of
 from metspack.restoring.evidence import NAMES, FileEvidence
 from metspack.values import dataclass
 
@@ -237,6 +237,8 @@ class _Replacing:
             for content, at in chain(own, wholes):
                 if (size := self._take(path, content, at)) is not None:
                     return copy.shown, size
+            if isinstance(copy, TreeCopy) and (why := copy.faults.get(path)):
+                self._reasons[path] = f"{copy.shown} has it, and it cannot be read: {why}"
         return None
 
     def _taken_from_archive(
@@ -293,8 +295,8 @@ class _Replacing:
                     if file is not None:
                         file.write(block)
                 _check_bytes(hashers, stated, size)
-        except _Unfit:
-            self._reasons[path] = _OTHER_BYTES
+        except _Unfit as unfit:
+            self._reasons[path] = str(unfit) or _OTHER_BYTES
             return None
         return hashers.size
 
@@ -334,7 +336,9 @@ def _stretch(content: Content, start: int, stop: int) -> Iterator[bytes]:
             at += len(block)
             if at >= stop:
                 return
-    except (OSError, MetspackError):
+    except OSError as error:
+        raise _Unfit(f"a copy has it, and it cannot be read: {error.strerror or error}") from None
+    except MetspackError:
         raise _Unfit from None
 
 

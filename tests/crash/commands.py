@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
+from metspack.files.journal import unsealed
 from tests import segmented_folders, siards
 
 _LOBS = (b"a" * 40, b"c" * 130)
@@ -14,8 +17,14 @@ _OTHERS = (b"A" * 50, b"")
 _LIMITS = ("--max-files", "3", "--max-bytes", "100")
 _CSIP = ("--dialect", "csip")
 
-Run = Callable[[Sequence[str | Path]], None]
-"""A function that runs metspack undisturbed, and must succeed."""
+
+class Run(Protocol):
+    """A function that runs metspack undisturbed, and must succeed.
+
+    With ``until`` what it made is thrown away, and it is run again and killed after that share of its calls.
+    """
+
+    def __call__(self, arguments: Sequence[str | Path], *, until: float | None = None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +81,58 @@ def _give_package_to_add_to(place: Place, run: Run) -> None:
     _archive(place.given, "Second", _OTHERS)
 
 
+def _give_damaged(place: Place, run: Run) -> None:
+    _give_package()(place, run)
+    shutil.copytree(place.given / "package", place.target)
+    shutil.move(place.given / "package", place.given / "copy")
+    lobs = sorted(place.target.rglob("*.bin"))
+    lobs[0].write_bytes(b"damaged")
+    lobs[-1].unlink()
+    next(place.target.glob("*_lobseg_1/mets.xml")).unlink()
+
+
 def _give_segments(place: Place, _run: Run) -> None:
     segmented_folders.dbptk_21(place.target, _LOBS)
+
+
+def _give_ledger(place: Place, run: Run) -> None:
+    _give_package()(place, run)
+    run(_check_with_ledger(place))
+    lines = _ledger(place).read_bytes().splitlines(keepends=True)
+    _ledger(place).write_bytes(b"".join(lines[: len(lines) // 2]))
+
+
+def _ledger(place: Place) -> Path:
+    return place.made / "ledger"
+
+
+def _check_with_ledger(place: Place) -> list[str | Path]:
+    return ["check", place.given / "package", "--ledger", _ledger(place)]
+
+
+def _lines(ledger: bytes) -> list[dict[str, Any]]:
+    """Return what a ledger says, without the times; not what was not written to its end."""
+    lines = filter(None, map(unsealed, ledger.splitlines()))
+    return [{**each, "time": ""} for each in lines]
+
+
+def _without_times(ledger: bytes) -> bytes:
+    """Return what a ledger says of files, which is the same each time that it is made."""
+    return "\n".join(sorted(json.dumps(each, sort_keys=True) for each in _lines(ledger))).encode()
+
+
+def _says_no_more(ledger: bytes, golden: bytes) -> bool:
+    known = {each.get("path"): each for each in _lines(golden)}
+    return all(
+        each == {**known.get(each["path"], {}), "facts": each["facts"]}
+        and {*each["facts"]} <= {*known[each["path"]]["facts"]}
+        for each in _lines(ledger)
+        if each["event"] == "file"
+    )
+
+
+def _is_whole_report(report: bytes, _golden: bytes) -> bool:
+    return report.rstrip().endswith((b"</html>", b"}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +140,12 @@ class Command:
     """A command to be disturbed; ``give`` makes what it reads and changes, once.
 
     ``changes`` is said of one whose target is there before. ``every`` is how many times rarer than others
-    a call of it is disturbed: those with processes of their own take ten times as long. ``makes_reports``
-    is said of one whose files appear one by one.
+    a call of it is disturbed: those with processes of their own take ten times as long. ``is_right``
+    is given where files appear one by one or grow: whether one may stay as it is, beside the golden one;
+    with ``may_say_less`` also after success. ``essence`` is what of a file is the same each time that it is
+    made. ``discards`` is said of one that leaves nothing when it is interrupted, ``mends`` of one that
+    changes file by file, and tells by exit code 1 that some are as before. ``constant`` is one of metspack's,
+    and ``value`` what it is set to, for few files to be treated as many are.
     """
 
     name: str
@@ -91,11 +154,37 @@ class Command:
     changes: bool = False
     every: int = 1
     only_reads: bool = False
-    makes_reports: bool = False
+    is_right: Callable[[bytes, bytes], bool] | None = None
+    may_say_less: bool = False
+    essence: Callable[[bytes], bytes] = bytes
+    discards: bool = False
+    mends: bool = False
+    constant: str = ""
+    value: int = 0
 
 
 def _build(*options: str) -> Callable[[Place], Sequence[str | Path]]:
     return lambda place: ["build", place.given / "First.siard", "-o", place.target, *_LIMITS, *options]
+
+
+def _stopped(
+    give: Callable[[Place, Run], None], arguments: Callable[[Place], Sequence[str | Path]], until: float
+) -> Callable[[Place, Run], None]:
+    """Return what gives what a command has left that was killed after a share of its calls."""
+
+    def stop(place: Place, run: Run) -> None:
+        give(place, run)
+        run(arguments(place), until=until)
+
+    return stop
+
+
+def _add(place: Place) -> Sequence[str | Path]:
+    return ["add", place.target, place.given / "Second.siard", *_LIMITS]
+
+
+def _repair(place: Place) -> Sequence[str | Path]:
+    return ["repair", place.target, "--from", place.given / "copy"]
 
 
 def _of_package(*words: str) -> Callable[[Place], Sequence[str | Path]]:
@@ -106,6 +195,8 @@ COMMANDS = (
     Command("build", _give_archive, _build()),
     Command("build --dialect csip", _give_archive, _build(*_CSIP)),
     Command("build --pack zip", _give_archive, _build(*_CSIP, "--pack", "zip")),
+    Command("build, stopped before", _stopped(_give_archive, _build(), 0.5), _build()),
+    Command("build --discard-on-interrupt", _give_archive, _build("--discard-on-interrupt"), discards=True),
     Command(
         "build -j 2",
         _give_many,
@@ -122,13 +213,21 @@ COMMANDS = (
         changes=True,
     ),
     Command("restore", _give_package(), _of_package("restore")),
+    Command(
+        "restore -j 2",
+        _give_package(),
+        _of_package("restore", "-j", "2", "--quiet"),
+        every=10,
+        constant="metspack.restoring.files._FILES_AT_ONCE",
+        value=1,
+    ),
     Command("restore --siard", _give_package(), _of_package("restore", "--siard")),
     Command("convert", _give_package(), _of_package("convert", "--max-files", "2", "--max-bytes", "90")),
+    Command("add", _give_package_to_add_to, _add, changes=True),
+    Command("add, stopped before", _stopped(_give_package_to_add_to, _add, 0.7), _add, changes=True),
+    Command("repair", _give_damaged, _repair, changes=True, mends=True),
     Command(
-        "add",
-        _give_package_to_add_to,
-        lambda place: ["add", place.target, place.given / "Second.siard", *_LIMITS],
-        changes=True,
+        "repair, stopped before", _stopped(_give_damaged, _repair, 0.7), _repair, changes=True, mends=True
     ),
     Command("merge", _give_package(*_CSIP), _of_package("merge")),
     Command("check", _give_package(), lambda place: ["check", place.given / "package"], only_reads=True),
@@ -139,6 +238,22 @@ COMMANDS = (
             *("check", place.given / "package"),
             *("--report", place.made / "report.html", "--report", place.made / "report.json"),
         ],
-        makes_reports=True,
+        is_right=_is_whole_report,
+    ),
+    Command(
+        "check --ledger",
+        _give_package(),
+        _check_with_ledger,
+        is_right=_says_no_more,
+        may_say_less=True,
+        essence=_without_times,
+    ),
+    Command(
+        "check --older-than",
+        _give_ledger,
+        lambda place: [*_check_with_ledger(place), "--older-than", "90d"],
+        is_right=_says_no_more,
+        may_say_less=True,
+        essence=_without_times,
     ),
 )

@@ -99,13 +99,14 @@ class Fault:
 
 
 UNDISTURBED = Fault("nothing", COUNT)
+KILLED = Fault("kill -9 before", KILL_BEFORE)
 _ERRORS = ("EIO", "ENOSPC", "EACCES", "EMFILE", "ENOENT")
 FAULTS = (
     *(Fault(f"{name} once", FAIL_ONCE, getattr(errno, name)) for name in _ERRORS),
     *(Fault(f"{name} from then on", FAIL_FROM_NOW, getattr(errno, name)) for name in _ERRORS),
     Fault("EINTR once", FAIL_ONCE, errno.EINTR),  # for ever it would be retried for ever, as it should be
     Fault("short write", SHORT_WRITE),
-    Fault("kill -9 before", KILL_BEFORE),
+    KILLED,
     Fault("kill -9 after", KILL_AFTER),
     Fault("SIGINT", SIGNAL, signal.SIGINT),
     Fault("SIGTERM", SIGNAL, signal.SIGTERM),

@@ -15,8 +15,8 @@ from tests.crash import control, power
 from tests.crash.commands import COMMANDS
 from tests.mutants.test_mutants import seed
 
-_EVERY = 300
-_STATES = 8
+_EVERY = 450
+_STATES = 6
 
 needs_a_compiler = pytest.mark.skipif(
     shutil.which("cc") is None or sys.platform != "linux",

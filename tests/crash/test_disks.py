@@ -8,7 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ from tests import siards
 from tests.conftest import CHECKOUT
 from tests.crash.runner import RESUMES, tree
 from tests.mutants.test_mutants import seed
+
+Making = Callable[[Path], list[str | Path]]
 
 _KILLS = 50
 _ENVIRONMENT = {
@@ -47,10 +51,23 @@ def build(archive: Path, target: Path) -> list[str | Path]:
     return ["build", archive, "-o", target, "--max-files", "2", "--quiet"]
 
 
+def restore(package: Path, target: Path) -> list[str | Path]:
+    return ["restore", package, "-o", target, "--quiet"]
+
+
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("archive")
-    return siards.packed(folder / "First.siard", siards.parts(siards.lobs(*(bytes([n]) for n in range(9)))))
+    return siards.packed(
+        folder / "First.siard", siards.parts(siards.lobs(*(bytes([n]) * 700 for n in range(9))))
+    )
+
+
+@pytest.fixture(scope="module")
+def package(archive: Path) -> Path:
+    target = archive.with_name("package")
+    assert ran(build(archive, target)) == (0, "")
+    return target
 
 
 def test_whenever_it_is_killed_the_target_is_absent_or_complete(archive: Path, tmp_path: Path) -> None:
@@ -77,6 +94,16 @@ def test_whenever_it_is_killed_the_target_is_absent_or_complete(archive: Path, t
     assert tree(target) == golden
 
 
+def test_killed_beside_its_workers_it_leaves_no_words_of_python(archive: Path, tmp_path: Path) -> None:
+    package = tmp_path / "out.partial" / "package"
+    with started([*build(archive, tmp_path / "out"), "-j", "2"]) as process:
+        while process.poll() is None and not any(package.glob("*_lobseg_*")):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (-signal.SIGKILL, "")
+
+
 @pytest.fixture
 def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     folder = tmp_path / "disk"
@@ -99,34 +126,47 @@ def refused(said: tuple[int, str], folder: Path, words: str) -> None:
     assert not (folder / "out").exists()
 
 
+@pytest.fixture(params=["build", "restore"])
+def making(request: pytest.FixtureRequest, archive: Path, package: Path) -> Making:
+    """A command that makes a target: its words."""
+    return partial(build, archive) if request.param == "build" else partial(restore, package)
+
+
 @pytest.mark.parametrize("disk", ["size=64k"], indirect=True)
-def test_a_disk_without_room(disk: Path, archive: Path) -> None:
-    refused(ran(build(archive, disk / "out")), disk, "free space")
+def test_a_disk_without_room(disk: Path, making: Making) -> None:
+    refused(ran(making(disk / "out")), disk, "free space")
 
 
-@pytest.mark.parametrize("disk", ["size=8m,nr_inodes=12"], indirect=True)
-def test_a_disk_without_inodes(disk: Path, archive: Path) -> None:
-    refused(ran(build(archive, disk / "out")), disk, "inodes")
+@pytest.mark.parametrize("disk", ["size=8m,nr_inodes=6"], indirect=True)
+def test_a_disk_without_inodes(disk: Path, making: Making) -> None:
+    refused(ran(making(disk / "out")), disk, "inodes")
 
 
 @pytest.mark.parametrize("disk", ["size=8m"], indirect=True)
-def test_a_disk_that_is_full_already(disk: Path, archive: Path) -> None:
-    with (disk / "other").open("wb", buffering=0) as file:
+def test_a_disk_that_is_full_already(disk: Path, making: Making, tmp_path: Path) -> None:
+    other = disk / "other"
+    with other.open("wb", buffering=0) as file:
         try:
             while file.write(bytes(4096)):
                 pass
         except OSError:
             pass
-    refused(ran(build(archive, disk / "out")), disk, "space")
+    refused(ran(making(disk / "out")), disk, "space")
+    other.unlink()
+    assert ran(making(disk / "out")) == ran(making(tmp_path / "golden")) == (0, "")
+    assert tree(disk / "out") == tree(tmp_path / "golden")
+    assert os.listdir(disk) == ["out"]
 
 
 @pytest.mark.parametrize("disk", ["size=8m"], indirect=True)
-def test_a_disk_that_is_read_only(disk: Path, archive: Path) -> None:
+def test_a_disk_that_is_read_only(disk: Path, making: Making) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    refused(ran(build(archive, disk / "out")), disk, "Read-only file system")
+    refused(ran(making(disk / "out")), disk, "Read-only file system")
 
 
-def test_files_that_may_not_grow(tmp_path: Path, archive: Path) -> None:
+def test_files_that_may_not_grow(tmp_path: Path, making: Making) -> None:
     limited = ("sh", "-c", 'ulimit -f 1; exec "$@"', "sh")
-    refused(ran(build(archive, tmp_path / "out"), *limited), tmp_path, "File too large")
-    assert not (tmp_path / "out.partial").exists() or RESUMES
+    refused(ran(making(tmp_path / "out"), *limited), tmp_path, "File too large")
+    assert ran(making(tmp_path / "out")) == ran(making(tmp_path / "golden")) == (0, "")
+    assert tree(tmp_path / "out") == tree(tmp_path / "golden")
+    assert sorted(os.listdir(tmp_path)) == ["golden", "out"]

@@ -13,21 +13,30 @@ import os
 import random
 import sys
 import zlib
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from unittest.mock import patch
 
 from tests.crash.commands import COMMANDS, Command
 from tests.crash.control import FAULTS, UNDISTURBED
 from tests.crash.power import Recording, losses, records
 from tests.crash.runner import Bench, Forked, Trial, be_reaper, lost, tried
 
+_OFTENER = 2
+"""Kills are tried so many times as often as each other fault: there are few kinds of them."""
+
 
 def options() -> argparse.ArgumentParser:
     """Return what can be chosen."""
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--every", type=int, default=1, help="disturb every n-th call in each way only")
+    parser.add_argument(
+        "--every",
+        type=int,
+        default=1,
+        help="disturb every n-th call in each way only, and kill at twice as many",
+    )
     parser.add_argument("--offset", type=int, default=0, help="the first of them")
     parser.add_argument(
         "--states", type=int, default=60, help="states after a loss of power, for each command"
@@ -45,7 +54,9 @@ def work(chosen: argparse.Namespace, folder: Path, share: int, shares: int) -> N
     for number, command in enumerate(COMMANDS):
         if chosen.command and command.name not in chosen.command:
             continue
-        _work(chosen, command, folder / str(number), share, shares)
+        changed = patch(command.constant, command.value) if command.constant else nullcontext()
+        with changed:
+            _work(chosen, command, folder / str(number), share, shares)
 
 
 def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int, shares: int) -> None:
@@ -59,7 +70,9 @@ def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int
         if fault.fits(operation)
         and chosen.at in {None, at}
         and (not chosen.fault or fault.name in chosen.fault)
-        and _is_drawn(f"{command.name} {at} {fault.name}", chosen, command.every)
+        and _is_drawn(
+            f"{command.name} {at} {fault.name}", chosen, command.every / (_OFTENER if fault.is_kill else 1)
+        )
     ]
     for at, fault in points[share::shares]:
         _tell_of(tried(bench, fault, at))
@@ -76,8 +89,8 @@ def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int
         _tell_of(lost(bench, recording, name, until, drop))
 
 
-def _is_drawn(point: str, chosen: argparse.Namespace, rarer: int) -> bool:
-    every = chosen.every * rarer
+def _is_drawn(point: str, chosen: argparse.Namespace, rarer: float) -> bool:
+    every = max(1, round(chosen.every * rarer))
     return bool(zlib.crc32(point.encode()) % every == chosen.offset % every)
 
 
@@ -89,6 +102,7 @@ def _calls(bench: Bench) -> list[str]:
     for name in modules.read_text(encoding="utf-8").split():
         with suppress(ImportError):
             importlib.import_module(name)
+    bench.warm_up()
     gc.collect()
     gc.freeze()
     bench.reset()

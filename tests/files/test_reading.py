@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack.errors import SourceError
+from metspack.errors import Interrupted, SourceError
 from metspack.files import reading
 
 
@@ -37,6 +37,22 @@ def test_a_file_is_opened_below_a_descriptor(root: Path) -> None:
         os.close(folder)
     with reading.opening(root, ("a", "b", "file")) as descriptor:
         assert contents(descriptor) == b"0123456789"
+
+
+def test_an_interruption_while_a_folder_is_closed_is_not_lost(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = os.close
+
+    def interrupted(descriptor: int) -> None:
+        monkeypatch.setattr(os, "close", close)
+        close(descriptor)
+        raise Interrupted(15)
+
+    for segments in (("a", "b", "file"), ("a", "file")):
+        monkeypatch.setattr(os, "close", interrupted)
+        with pytest.raises(Interrupted):
+            reading.opened(root, segments)
 
 
 def test_the_root_may_be_a_link(root: Path) -> None:

@@ -524,3 +524,32 @@ def test_a_kill_at_any_step_is_ended_or_taken_back(
         assert made == ({"n": 1} if is_ended else None), name
         assert tree(one) == (AFTER if is_ended else before), name
         assert names(home) == {"folder", "other"}
+
+
+def test_what_was_made_is_gone_from_the_disk_before_the_journal_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "own").write_bytes(b"own")
+    with monkeypatch.context() as broken:
+        broken.setattr(Transaction, "__exit__", lambda *_: None)  # killed before anything is removed
+        with Transaction(folder, "a command", job="1") as staged:
+            (staged.package / "own").write_bytes(b"new")
+            staged.publish(replaces=["own"], check=lambda: None)
+            staged.journal.close()
+    partial, unlink, steps = tmp_path / "folder.partial", os.unlink, list[str]()
+
+    def unlinking(path: str | Path, **rest: int) -> None:
+        steps.append(f"unlink {Path(path).name}")
+        unlink(path, **rest)
+
+    monkeypatch.setattr(os, "unlink", unlinking)
+    monkeypatch.setattr(
+        writing,
+        "sync_directory",
+        lambda path: steps.append(f"sync {path.name}: {sorted(os.listdir(path))}"),
+    )
+    recover(folder, "a command", job="1", check=lambda: None)
+    assert steps[-2:] == ["sync folder.partial: ['journal.jsonl']", "unlink journal.jsonl"]
+    assert not partial.exists()

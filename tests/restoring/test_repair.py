@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import random
@@ -10,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -370,6 +372,35 @@ def test_a_link_in_place_of_a_file_is_replaced_and_not_followed(
     assert metspack.repair(out, one).ok
     assert tree(out) == tree(one)
     assert outside.read_bytes() == b"outside"
+
+
+@pytest.mark.parametrize("call", ["open", "read"])
+def test_a_copy_that_cannot_be_read_is_said_to_be_so(
+    packages: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    out, one = (Path(shutil.copytree(packages["recommendation"], tmp_path / each)) for each in ("out", "one"))
+    (out / LOB).unlink()
+    inode, real = (one / LOB).stat().st_ino, os.fstat
+
+    def failing(descriptor: int, *_: int) -> Any:
+        if real(descriptor).st_ino == inode:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(descriptor)
+
+    def failing_to_read(descriptor: int, size: int, at: int) -> bytes:
+        failing(descriptor)
+        return pread(descriptor, size, at)
+
+    pread = os.pread
+    with monkeypatch.context() as broken:
+        if call == "open":
+            broken.setattr(os, "fstat", failing)
+        else:
+            broken.setattr(os, "pread", failing_to_read)
+        done = metspack.repair(out, [one])
+    assert [each.path for each in done.remaining] == [LOB]
+    assert done.remaining[0].reason.endswith("has it, and it cannot be read: Input/output error")
+    assert metspack.repair(out, [one]).ok
 
 
 def test_what_is_in_the_way_is_said(packages: dict[str, Path], tmp_path: Path) -> None:

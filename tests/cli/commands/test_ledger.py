@@ -288,6 +288,19 @@ def test_the_ledger_of_another_package_is_refused(
     assert ledger.read_bytes() == before
 
 
+def test_a_check_that_could_not_read_the_first_mets_keeps_the_ledger_for_the_next(
+    metspack: Commands, out: Path, ledger: Path
+) -> None:
+    hidden = out.with_name("mets.xml")
+    for is_begun in (False, True):
+        (out / "mets.xml").rename(hidden)
+        assert metspack("check", out, "--ledger", ledger).code == 1
+        assert bool(events(ledger)[0]["objid"]) is is_begun
+        hidden.rename(out / "mets.xml")
+        figures(metspack, out, ledger)
+        assert events(ledger)[0]["objid"]
+
+
 def test_a_ledger_of_another_form_and_what_is_none_are_refused(
     metspack: Commands, out: Path, ledger: Path
 ) -> None:
