@@ -62,6 +62,7 @@ def pytest_collection_finish() -> None:
 _CACHES = (".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".interop")
 _REPORT = Path(tempfile.gettempdir()) / f"suite-watch-{os.getpid()}"
 suite_watch.begin([tempfile.gettempdir(), *(str(CHECKOUT / each) for each in _CACHES)], os.fspath(_REPORT))
+suite_watch.pause()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -69,6 +70,13 @@ def pytest_runtest_teardown() -> Iterator[None]:
     yield
     if found := suite_watch.refused():
         pytest.fail("\n".join(found), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    suite_watch.resume()
+    yield
+    suite_watch.pause()
 
 
 @pytest.fixture(autouse=True)

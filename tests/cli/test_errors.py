@@ -60,7 +60,9 @@ def test_an_error_is_a_line_of_json(  # noqa: PLR0917 -- fixtures and a case
     places["text"].write_text("text")
     (tmp_path / "begun.partial" / "mine").mkdir(parents=True)
     (tmp_path / "stopped.partial").mkdir()
-    run = sealed({"event": "begin", "command": "build", "pid": 1, "started": "2026-05-01T12:00:00Z"})
+    began = "2026-05-01T12:00:00Z"
+    words = {"command": "build", "version": "0", "facts": {}, "created": began, "words": "metspack build"}
+    run = sealed({"event": "begin", "pid": 1, "started": began, **words})
     (tmp_path / "stopped.partial" / "journal.jsonl").write_text(f"{run}\n")
     outcome = metspack(*(each.format(**places) for each in arguments))
     found = json.loads(outcome.out)["error"]

@@ -23,7 +23,7 @@ VARIABLES = ("PYTHONPATH", _VARIABLE)
 """Of the environment, what makes the watch go on in a process that is started."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _DEVICES = (
-    "/dev/shm/pym-",  # noqa: S108 -- of multiprocessing
+    "/dev/shm/",  # noqa: S108 -- of multiprocessing, and of tests that need a second file system
     "/dev/null/",
     "/dev/full/",
     "/dev/fd/",
@@ -36,6 +36,7 @@ _DEVICES = (
 _roots: tuple[str, ...] = ()
 _report = ""
 _begun: list[bool] = []
+_paused: list[bool] = []
 
 
 class RefusedError(AssertionError):
@@ -74,6 +75,16 @@ def _begin(roots: list[str], report: str) -> None:
         sys.addaudithook(_hook)  # it stays for the life of the process, and sees what C code does too
 
 
+def pause() -> None:
+    """Refuse nothing in this process for now: what pytest and its plugins do between tests is theirs."""
+    _paused.append(True)
+
+
+def resume() -> None:
+    """Watch again."""
+    _paused.clear()
+
+
 def refused() -> list[str]:
     """Return what was refused since it was last asked for, here and in the processes that were started."""
     try:
@@ -96,7 +107,7 @@ def _refuse(event: str, said: str) -> None:
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     check = _CHECKS.get(event)
-    if check is not None:
+    if check is not None and not _paused:
         check(event, arguments)
 
 
