@@ -88,8 +88,10 @@ class PackageToCheck:
         tree = self.tree if self.top is None else self.top.tree
         mets = self.mets if self.top is None else self.mets.rpartition("/")[2]
         found = reader.Identity()
-        with suppress(OSError, MetspackError), tree.content(os.fsencode(mets)) as content:
-            found = reader.identity(content.blocks(), mets.rpartition("/")[2], budgets)
+        for _ in range(2):  # what fails once may be read again by the check, which then finds nothing wrong
+            with suppress(OSError, MetspackError), tree.content(os.fsencode(mets)) as content:
+                found = reader.identity(content.blocks(), mets.rpartition("/")[2], budgets)
+                break
         form = ", in a bag" if self.is_bag else ""
         if self.tree.is_packed:
             stem = mets_packages.stem_of_pack(self.root.name) or ""
@@ -135,8 +137,7 @@ def opened(
     _check_some(found)
     if len(found) > 1:
         found = [ip for each in found for ip in (_ips(each) or (each,))]
-    packages = [widened(each, granted, budgets) for each in found if isinstance(each, PackageToCheck)]
-    packages = _once(packages)
+    packages = _once([widened(each, granted, budgets) for each in found if isinstance(each, PackageToCheck)])
     if len(found) > 1:
         packages = [each if Path(each.shown).is_dir() else _by_folder(each) for each in packages]
     roots = list(dict.fromkeys(each.root for each in packages))
@@ -216,8 +217,7 @@ def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Ite
 
 
 def _unopened(path: Path, reason: str) -> UnopenedPackage:
-    shown = str(path)
-    return UnopenedPackage(shown=shown, finding=Code.PACKAGE_UNREADABLE.at(shown, reason=reason))
+    return UnopenedPackage(shown=str(path), finding=Code.PACKAGE_UNREADABLE.at(str(path), reason=reason))
 
 
 def _delivered(each: mets_packages.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:

@@ -653,11 +653,11 @@ class Identity:
 
 
 def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = None) -> Identity:
-    """Return what a METS of a name says of its package in its root element and header; never raises."""
+    """Return what the root element and header of a METS say of its package; raises OSError only."""
     root: Root | None = None
     oais = software = made = ""
     makers: dict[str, None] = {}
-    with suppress(OSError, MetspackError):
+    with suppress(MetspackError):
         for fact in read(document, budgets):
             if isinstance(fact, Root):
                 root = fact

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -177,3 +180,25 @@ def test_what_a_package_can_be_made_of_is_none_and_the_command_is_told(tmp_path:
     (folder / "below/deeper").mkdir(parents=True)
     (folder / "below/deeper/mets.xml").write_bytes(b"")
     assert "X001" in found(folder)  # a package lies below
+
+
+@pytest.mark.parametrize("call", ["open", "pread"])
+def test_a_mets_that_can_be_read_at_the_second_time_is_named_for_what_it_is(
+    package: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    whole = check(package)
+    assert not list(whole)
+    inode, real, left = (package / "mets.xml").stat().st_ino, getattr(os, call), [1]
+
+    def failing(what: Any, *rest: Any, **named: Any) -> Any:
+        done = real(what, *rest, **named)
+        if left[0] and os.fstat(done if call == "open" else what).st_ino == inode:
+            left[0] -= 1
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return done
+
+    monkeypatch.setattr(os, call, failing)
+    checked = check(package)
+    assert not list(checked)
+    assert left == [0]
+    assert checked.summary.results == whole.summary.results

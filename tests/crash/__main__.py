@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import CHECKOUT
 from tests.crash import control
 from tests.crash.worker import options
 
+CHECKOUT = Path(__file__).resolve().parents[2]
 _COLUMNS = ("failed calls", "signals", "kills", "states", "violations")
 PAGE = CHECKOUT / "docs" / "reliability.md"
 _TABLE = re.compile(r"\| command \| calls \|.*\n(?:\|.*\n)*")
