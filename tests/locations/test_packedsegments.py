@@ -470,7 +470,7 @@ def test_what_no_zip_file_holds_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_resolver_without_an_archive_gives_no_bytes_of_one() -> None:
-    with resolver(Path("/nowhere")) as opened:
+    with resolver(Path("/nowhere/at/all")) as opened:
         extent = Entries({"r.bin": b"x"}).extent("r.bin")
         assert extent is not None
         assert list(opened.contents(extent)) == []

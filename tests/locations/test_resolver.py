@@ -315,7 +315,7 @@ def test_what_the_statement_calls_an_error_is_one_outside_the_granted_roots(
 
 def test_the_usual_cell_costs_one_look_up() -> None:
     entries = Entries({f"{TABLE}/lob1/record{n}.bin": b"x" for n in range(100)})
-    resolver = Resolver(entries, [Path("/nowhere")], siard_name="x.siard")
+    resolver = Resolver(entries, [Path("/nowhere/at/all")], siard_name="x.siard")
     only = table(field())
     for n in range(100):
         assert resolver.resolved(only, cell(f"{TABLE}/lob1/record{n}.bin", length=1)).warnings == ()
@@ -352,7 +352,7 @@ def test_a_size_that_does_not_fit_makes_the_search_go_on(tmp_path: Path) -> None
 def test_a_length_is_bytes_and_for_text_may_be_characters(
     kind: str, length: int | None, size: int, fits: bool
 ) -> None:
-    root = Path("/nowhere")
+    root = Path("/nowhere/at/all")
     entries = {"r.bin": bytes(size)}
     if fits:
         assert resolve(root, "r.bin", inside=entries, length=length, kind=kind)[0].size == size
@@ -507,7 +507,7 @@ def test_columns_fields_and_tables_are_told_apart(tmp_path: Path) -> None:
 
 def test_array_elements_are_counted_as_one_and_memory_stays_flat(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metspack.locations.resolver._REMEMBERED", 10)
-    resolver = Resolver(Entries({"r.bin": b"x"}), [Path("/nowhere")], siard_name="x.siard")
+    resolver = Resolver(Entries({"r.bin": b"x"}), [Path("/nowhere/at/all")], siard_name="x.siard")
     only = table(field(*(field() for _ in range(50))))
     for n in range(1, 51):
         resolver.resolved(only, cell("r.bin", path=f"c1.a{n}"))

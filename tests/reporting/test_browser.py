@@ -6,6 +6,7 @@ it: there nothing may have been repaired, and nothing be missing.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -51,6 +52,7 @@ def opened(browser: str, path: Path) -> str:
     profile = path.parent / "profile"
     done = subprocess.run(
         [browser, *OFFLINE, f"--user-data-dir={profile}", "--dump-dom", f"file://{path}"],
+        env={**os.environ, "XDG_CONFIG_HOME": str(profile)},  # else it makes the folder that is not to be
         capture_output=True,
         timeout=120,
         check=True,
@@ -219,6 +221,7 @@ def pages_printed(browser: str, path: Path) -> int:
     profile = path.parent / "profile"
     subprocess.run(
         [browser, *OFFLINE, f"--user-data-dir={profile}", f"--print-to-pdf={target}", f"file://{path}"],
+        env={**os.environ, "XDG_CONFIG_HOME": str(profile)},
         capture_output=True,
         timeout=120,
         check=True,
