@@ -88,9 +88,9 @@ resuming lobs="100000" kills="10":
     {{uv}} python -m bench.data stored "$folder/many.siard" {{lobs}} 300
     {{uv}} python -m bench.resuming "$folder/many.siard" "$folder" {{kills}}
 
-# Write docs/performance.md and the README's ratio anew from figures: `just bench --json FILE`, then `just performance FILE`.
-performance file="bench/figures.json":
-    {{uv}} python -m bench.page {{file}}
+# Write docs/performance.md and the README's ratio anew from figures: `just bench --json FILE`, then `just performance FILE`; of several files the last one with a row counts.
+performance *files="bench/figures.json":
+    {{uv}} python -m bench.page {{files}}
 
 # What commands take to start, as ratios to a Python that does nothing.
 startup runs="15":

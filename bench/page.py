@@ -1,7 +1,8 @@
 # ruff: noqa: E501 -- the page is written as it is read
-"""Writes docs/performance.md and the README's ratio from figures: ``python -m bench.page [FILE]``.
+"""Writes docs/performance.md and the README's ratio from figures: ``python -m bench.page [FILE...]``.
 
-FILE, as ``python -m bench --json`` writes it, is kept as bench/figures.json.
+The files, as ``python -m bench --json`` writes them, are kept as bench/figures.json. Where several have the same row, as
+after some were measured again with more repetitions, the last one counts.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ _WORDS = """
   start of the program is no part of them.
 - **Calls that sync** are fsync, syncfs and the like in a run on disk, with the seconds that all processes together waited in
   them, and how long that run took; it is a run of its own, in which strace looks at these calls alone.
-- **Time per LOB, start-up taken off**, is what a run takes longer than one of ten LOBs.
+- **Time per LOB, start-up taken off**, is what a run takes longer than one of ten LOBs. The more of the memory is filled with
+  files in tmpfs, the longer the kernel takes for each, whoever writes them: eight builds of 100,000 LOBs of 1 KB into as many folders
+  took 2.2 s of system time for the first and 3.6 s for the last, and the same 3.8 s of their own. `pace-floor-1m` is how
+  the floor's time grows.
 """
 _NOT_COMPARABLE = """
 ## What is not comparable
@@ -89,10 +93,29 @@ def page(figures: dict[str, Any]) -> str:
         "\n## How it was measured\n\n"
         f"{figures['date']}, metspack {machine['metspack']}: {processors}, {memory}, {software}. {lobs:,} LOBs of 10 KB, half "
         "of which can be compressed, and two processes, where a row does not say otherwise; timed runs of each: "
-        f"{max(1, figures['repetitions'])}. System calls: {figures['calls']}. `bench/figures.json` has every run.{load}\n"
+        f"{_repetitions(figures)}. System calls: {figures['calls']}. `bench/figures.json` has every run.{load}\n"
     )
     parts += (_WORDS, _NOT_COMPARABLE)
     return "".join(parts)
+
+
+def _repetitions(figures: dict[str, Any]) -> str:
+    numbers = sorted({len(row["contender"]["runs"]) for row in figures["rows"] if "contender" in row})
+    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(max(1, figures["repetitions"]))
+
+
+def joined(figures: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return figures of one machine, scale and version as one; of each row those that come last.
+
+    Raises ``ValueError`` for figures of different ones.
+    """
+    first, *further = figures
+    rows = {(row["place"], row["row"]): row for row in first["rows"]}
+    for each in further:
+        if differing := [key for key in ("machine", "scale") if each[key] != first[key]]:
+            raise ValueError(f"figures of another {' and '.join(differing)} cannot stand in one table")
+        rows |= {(row["place"], row["row"]): row for row in each["rows"]}
+    return first | {"rows": list(rows.values())}
 
 
 def readme(text: str, figures: dict[str, Any]) -> str:
@@ -103,7 +126,8 @@ def readme(text: str, figures: dict[str, Any]) -> str:
 
 def main() -> None:
     """Write the page, the README and the figures kept."""
-    figures = json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else FIGURES).read_text(encoding="utf-8"))
+    files: list[str | Path] = [*sys.argv[1:]] or [FIGURES]
+    figures = joined([json.loads(Path(file).read_text(encoding="utf-8")) for file in files])
     PAGE.write_text(page(figures), encoding="utf-8")
     README.write_text(readme(README.read_text(encoding="utf-8"), figures), encoding="utf-8")
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

@@ -137,13 +137,22 @@ def _large(name: str, title: str, contender: str, target: float, *, again: bool)
     )
 
 
-def _growth(name: str, number: int, figure: Figure, target: float, most: int | None) -> Row:
+def _growth(
+    name: str,
+    number: int,
+    figure: Figure,
+    target: float | None,
+    most: int | None,
+    *,
+    line: str = _BUILD,
+    work: str = "build",
+) -> Row:
     return Row(
         name=name,
-        title=f"build of {number:,} LOBs of 1 KB",
-        contender=_BUILD,
-        beside="build of 10,000",
-        reference=_BUILD,
+        title=f"{work} of {number:,} LOBs of 1 KB",
+        contender=line,
+        beside=f"{work} of 10,000",
+        reference=line,
         target=target,
         sample=_KILOBYTE[number],
         reference_sample=_KILOBYTE[10_000],
@@ -296,6 +305,7 @@ ROWS = (
     ),
     _growth("pace-100k", 100_000, Figure.GROWTH, 1.15, None),
     _growth("pace-1m", 1_000_000, Figure.GROWTH, 1.15, None),
+    _growth("pace-floor-1m", 1_000_000, Figure.GROWTH, None, None, line=_FLOOR, work="the floor's build"),
     _growth("memory-100k", 100_000, Figure.LARGEST, 1.1, _MEMORY),
     _growth("memory-1m", 1_000_000, Figure.LARGEST, 1.1, _MEMORY),
     _in_two("two-build", "build from a folder", _BUILD),

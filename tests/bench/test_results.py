@@ -73,6 +73,20 @@ def test_the_page_of_performance_is_the_figures_kept() -> None:
     assert page.readme(text, figures) == text, "write it anew: just performance"
 
 
+def test_of_several_measurements_the_last_one_of_a_row_counts() -> None:
+    ours = {"machine": "one", "scale": 1.0}
+    first = ours | {"rows": [{"row": "a", "place": "tmpfs", "ratio": 1}, {"row": "b", "place": "tmpfs"}]}
+    again = ours | {"rows": [{"row": "a", "place": "tmpfs", "ratio": 2}, {"row": "a", "place": "disk"}]}
+    told = page.joined([first, again])["rows"]
+    assert [(row["row"], row["place"], row.get("ratio")) for row in told] == [
+        ("a", "tmpfs", 2),
+        ("b", "tmpfs", None),
+        ("a", "disk", None),
+    ]
+    with pytest.raises(ValueError, match="another machine"):
+        page.joined([first, again | {"machine": "two"}])
+
+
 def test_the_readme_gets_the_ratio_to_doing_it_by_hand() -> None:
     row = results.told(chosen("by-hand")[0], "tmpfs", [side(3.0), side(2.0)])
     text = "it takes 9.9 times as long as `cp -r`"
