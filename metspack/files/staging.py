@@ -157,6 +157,7 @@ class Staging(Partial):
         self.created = run.created
         self._terms = terms
         self._is_given_up = not run.can_go_on
+        self._published: Path | None = None
         self._idle = {journal.BEGIN, journal.RESUMED, *(() if run.keeps_plan else (journal.PLANNED,))}
         self._is_new = False
         with writing.explained(self.root):
@@ -268,6 +269,15 @@ class Staging(Partial):
 
         The error then says so.
         """
+        if self._is_published():
+            complete = f"{self.target} is complete"
+            if isinstance(error, Interrupted):
+                error.kept, error.hint = complete, "Nothing is left to be done."
+            elif isinstance(error, MetspackError):
+                rest = f"{complete}; {self.root} can be removed."
+                error.hint = " ".join(filter(None, (error.hint, rest)))
+            self._end()
+            return
         if self._is_given_up or self._is_final(error) or not self._is_worth():
             self.discard()
             return
@@ -298,6 +308,7 @@ class Staging(Partial):
         """Make the package visible under the target's name, complete and on disk; remove the rest."""
         writing.sync_tree(self.package)
         self.journal.record(event=journal.PUBLISHING)
+        self._published = self.package
         writing.move(self.package, self.target)
         self._end()
 
@@ -305,9 +316,16 @@ class Staging(Partial):
         """Make one finished file of the package visible under the target's name; remove the rest."""
         writing.sync_tree(self.package)
         self.journal.record(event=journal.PUBLISHING)
-        writing.put(self.package / name, self.target)
-        writing.remove(self.package)
+        self._published = self.package / name
+        writing.put(self._published, self.target)
         self._end()
+
+    def _is_published(self) -> bool:
+        """Return whether the target has come to be: the disk tells, as an interruption may follow at once."""
+        made, target = self._published, self.target
+        if made is None or not os.path.lexists(target):
+            return False
+        return not os.path.lexists(made) or os.path.samestat(os.lstat(made), os.lstat(target))
 
     def discard(self) -> None:
         """Remove everything under ``<target>.partial/``."""
@@ -322,8 +340,8 @@ class Staging(Partial):
 
     def _end(self) -> None:
         """Remove what is left, the journal last: as long as it is there, it says whose that is."""
-        writing.remove(self.work)
-        writing.remove(journal.journal_of(self.root))
+        for each in (self.package, self.work, journal.journal_of(self.root)):
+            writing.remove(each)
         self.journal.close()
         writing.remove(self.root)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -45,7 +45,7 @@ class TreeCopy:
         self._known: dict[bytes, PackedTree | None] = {}
         self.faults: dict[bytes, str] = {}
 
-    def content(self, path: bytes) -> Iterator[Content]:
+    def content(self, path: bytes) -> Generator[Content, None, None]:
         """Yield what it has at a path of the package, at most one file, open until the next is asked for.
 
         Raises nothing for what is not there; OSError and ``SourceError`` while the bytes are read.
@@ -91,7 +91,7 @@ class TreeCopy:
                 own = folder.rpartition(b"/")[2]
                 yield PackedTree(self._packs, place, own if own in tops else b"")
 
-    def wholes(self, path: bytes, lob: str) -> Iterator[Content]:
+    def wholes(self, path: bytes, lob: str) -> Generator[Content, None, None]:
         """Yield what lies where a restored LOB would, by its path without segments and by its id."""
         at = path.find(_FOLDER_OF_LOBS)
         ends = [path[at:]] if at > 0 else []
@@ -131,7 +131,7 @@ class ArchiveCopy:
         self.shown = shown
         self.archive = archive
 
-    def content(self, path: bytes) -> Iterator[Content]:
+    def content(self, path: bytes) -> Generator[Content, None, None]:
         """Yield the archive's own file, where the package has one of its name."""
         name = os.fsencode(self.archive.path.name)
         if path.rpartition(b"/")[2] == name and self.archive.path.is_file():
@@ -139,7 +139,7 @@ class ArchiveCopy:
                 self.shown, FolderTree(self.archive.path.parent), OpenPacks(Budgets())
             ).content(name)
 
-    def wholes(self, path: bytes, lob: str) -> Iterator[Content]:  # noqa: ARG002 -- as a copy has it
+    def wholes(self, path: bytes, lob: str) -> Generator[Content, None, None]:  # noqa: ARG002 -- as a copy has it
         """Yield nothing: all LOBs are gone through together."""
         yield from ()
 

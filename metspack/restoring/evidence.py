@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import field
 from itertools import chain, groupby, islice, product
@@ -259,8 +259,11 @@ class FileEvidence(tempdb.Scratch):
 
     # --- What there is
 
-    def _contents(self, place: int, path: bytes) -> Iterator[Content]:
-        """Yield what a place has at a path."""
+    def _contents(self, place: int, path: bytes) -> Generator[Content, None, None]:
+        """Yield what a place has at a path; whoever does not take all of it closes it.
+
+        An interruption that comes while Python does that by itself is lost.
+        """
         if place != _OUT:
             yield from self._copies[place - 1].content(path)
             return
@@ -370,13 +373,17 @@ class FileEvidence(tempdb.Scratch):
         """Return the path of the METS at the top of the package, as a place has it; none without one."""
         if place != _OUT:
             names = map(os.fsencode, METS_NAMES)
-            return [each for each in names if any(True for _ in self._contents(place, each))][:1]
+            return [each for each in names if self._is_at(place, each)][:1]
         with suppress(OSError, MetspackError):
             if (name := packages.chosen(os.listdir(self._root))) is not None:
                 return [os.fsencode(name)]
             if (top := packages.top(self._root, self._budgets)) is not None:
                 return [os.fsencode("/".join(top))]
         return []
+
+    def _is_at(self, place: int, path: bytes) -> bool:
+        with closing(self._contents(place, path)) as contents:
+            return next(contents, None) is not None
 
     def _keep(self, place: int, path: bytes, size: int, digests: Mapping[str, str]) -> None:
         rows = [(place, path, size, algorithm, value) for algorithm, value in digests.items()]
@@ -388,15 +395,16 @@ class FileEvidence(tempdb.Scratch):
         known = dict(self._database.execute(sql, (place, path)).fetchall())
         if known and known.keys() >= set(algorithms):
             return known
-        for content in self._contents(place, path):
-            hashers = Hashers(dict.fromkeys((*MANIFEST_ALGORITHMS, *algorithms)))
-            try:
-                hashers.take(content.chunks())
-            except (OSError, MetspackError):
-                continue
-            found = hashers.digests()
-            self._keep(place, path, hashers.size, found)
-            return found
+        with closing(self._contents(place, path)) as contents:
+            for content in contents:
+                hashers = Hashers(dict.fromkeys((*MANIFEST_ALGORITHMS, *algorithms)))
+                try:
+                    hashers.take(content.chunks())
+                except (OSError, MetspackError):
+                    continue
+                found = hashers.digests()
+                self._keep(place, path, hashers.size, found)
+                return found
         return None
 
     # --- Which manifests are right
@@ -571,9 +579,10 @@ class FileEvidence(tempdb.Scratch):
             seen.add(path)
             for place in self._places():
                 if self.is_right(place, path):
-                    for content in islice(self._contents(place, path), 1):
-                        with suppress(OSError, MetspackError):
-                            waiting += self._take_entries(path, content)
+                    with closing(self._contents(place, path)) as contents:
+                        for content in islice(contents, 1):
+                            with suppress(OSError, MetspackError):
+                                waiting += self._take_entries(path, content)
                     break
 
     def _unproven_top(self) -> list[bytes]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -232,11 +231,10 @@ class _Replacing:
         """Take one file from the first copy that has its bytes; return that copy and their number."""
         _, start = self._evidence.lob(path)
         for copy in self._copies:
-            own = ((content, 0) for content in copy.content(path))
-            wholes = ((content, start) for content in (copy.wholes(path, lob) if lob else ()))
-            for content, at in chain(own, wholes):
-                if (size := self._take(path, content, at)) is not None:
-                    return copy.shown, size
+            with closing(_offered(copy, path, lob, start)) as offered:
+                for content, at in offered:
+                    if (size := self._take(path, content, at)) is not None:
+                        return copy.shown, size
             if isinstance(copy, TreeCopy) and (why := copy.faults.get(path)):
                 self._reasons[path] = f"{copy.shown} has it, and it cannot be read: {why}"
         return None
@@ -318,6 +316,19 @@ class _Replacing:
                     f"{self._root / os.fsdecode(path)} was replaced, and is read back as something else",
                     hint="The disk may be failing: copy the package to another one, and repair it there.",
                 )
+
+
+def _offered(
+    copy: TreeCopy | ArchiveCopy, path: bytes, lob: str, start: int
+) -> Generator[tuple[Content, int], None, None]:
+    """Yield what a copy has of a file: at its path, then the whole LOB, in which it begins at ``start``."""
+    with closing(copy.content(path)) as own:
+        for content in own:
+            yield content, 0
+    if lob:
+        with closing(copy.wholes(path, lob)) as wholes:
+            for content in wholes:
+                yield content, start
 
 
 def _check_bytes(hashers: Hashers, stated: Mapping[str, str], size: int | None) -> None:

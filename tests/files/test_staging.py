@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from metspack.building import build, convert, inplace
-from metspack.errors import TargetError
+from metspack.errors import Interrupted, TargetError
 from metspack.files import writing
-from metspack.files.journal import RunFacts
-from metspack.files.staging import Partial, Staging, check_vacant
+from metspack.files.journal import RunFacts, StagingTerms
+from metspack.files.staging import Partial, Staging, check_vacant, stage
 from metspack.merging.merge import merge_ips
 from metspack.restoring.files import restore_files
 from metspack.restoring.siard import Into, restore_archive
@@ -160,6 +160,36 @@ def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
     assert (tmp_path / "out").stat().st_ino == inode
     assert (tmp_path / "out" / "mets.xml").read_bytes() == b"<mets/>"
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+@pytest.mark.parametrize("at", range(5))
+@pytest.mark.parametrize("terms", [StagingTerms(), StagingTerms(discards=True)])
+def test_an_interruption_behind_the_rename_leaves_the_target_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terms: StagingTerms, at: int, *, is_file: bool
+) -> None:
+    calls = iter(range(100))
+
+    def interrupting(function: Callable[..., None]) -> Callable[..., None]:
+        def interrupted(*given: Path) -> None:
+            function(*given)
+            if next(calls) == at:
+                raise Interrupted(2)
+
+        return interrupted
+
+    def publish() -> None:
+        with stage(tmp_path / "out", RUN, terms) as staging:
+            (staging.package / "mets.xml").write_bytes(b"<mets/>")
+            staging.journal.record(event="segment")
+            for name in ("move", "put", "remove"):
+                monkeypatch.setattr(writing, name, interrupting(getattr(writing, name)))
+            staging.publish_file("mets.xml") if is_file else staging.publish()
+
+    with pytest.raises(Interrupted) as caught:
+        publish()
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert caught.value.kept == f"{tmp_path / 'out'} is complete"
 
 
 def test_what_is_discarded_leaves_nothing(tmp_path: Path) -> None:

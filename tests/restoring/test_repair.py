@@ -17,6 +17,7 @@ import pytest
 
 import metspack
 from metspack import BuildOptions, ConfigError, Limits, Repaired, SourceNotFoundError, TargetUnfinishedError
+from metspack.errors import Interrupted
 from metspack.files import journal, writing
 from tests.conftest import CHECKOUT
 
@@ -562,3 +563,33 @@ def test_wrong_calls(packages: dict[str, Path], tmp_path: Path) -> None:
     for package, copy in ((out, tmp_path / "none"), (tmp_path / "none", out)):
         with pytest.raises(SourceNotFoundError):
             metspack.repair(package, [copy])
+
+
+def test_an_interruption_while_a_file_is_closed_is_not_lost(
+    packages: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Python closes by itself, as what is left to the end of a generator, swallows an interruption."""
+    out, one = copies_of(packages["recommendation"], tmp_path, 2)
+    (out / LOB).unlink()
+    close = os.close
+    closed: list[str] = []
+
+    def interrupted(descriptor: int) -> None:
+        name = os.readlink(f"/proc/self/fd/{descriptor}")
+        close(descriptor)
+        if name.startswith(str(tmp_path)):
+            closed.append(name)
+            if len(closed) == at:
+                raise Interrupted(2)
+
+    for at in range(1, 200):
+        closed.clear()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "close", interrupted)
+            try:
+                metspack.repair(out, [one], dry_run=True)
+            except Interrupted:
+                continue
+        assert len(closed) < at, f"lost while {closed[at - 1]} was closed"
+        break
+    assert at > 20
