@@ -38,6 +38,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SUBREAPER = 36  # prctl: orphans become children of this process
 _PATH = re.compile(r"/|\w\.(?:xml|siard|txt|json|html|bin)\b")
 _OURS = re.compile(r'File "[^"]*/metspack/[a-z_/]*\.py"')
+_OF_WORKERS = "Exception ignored in: <Finalize object, dead>\n"  # multiprocessing's own clean-up at the end
 _LEFT = re.compile(r".*\.partial")
 
 Tree = Mapping[str, str]
@@ -369,12 +370,12 @@ def _of_words(ended: Ended, fault: Fault, *, is_worker: bool) -> Iterator[str]:
 
 
 def _is_traceback(err: str) -> bool:
-    """Return whether a traceback was printed, other than that of a worker which Python cannot begin or end.
+    """Return whether a traceback was printed, other than where Python cannot begin or end a worker.
 
-    Nothing of ours runs in it yet, or any more; what it means for the command is told as everything is.
+    Nothing of ours runs then, or any more; what it means for the command is told as everything is.
     """
-    _, *found = err.split("Traceback (most recent call last):")
-    return "Exception ignored" in err or any(map(_OURS.search, found))
+    _, *found = err.replace(_OF_WORKERS, "").split("Traceback (most recent call last):")
+    return "Exception ignored" in err.replace(_OF_WORKERS, "") or any(map(_OURS.search, found))
 
 
 def _of_files(bench: Bench, fault: Fault, after: Tree, ended: Ended) -> Iterator[str]:
