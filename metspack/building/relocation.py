@@ -118,7 +118,7 @@ class Relocation:
 
         def files(run: CellRun) -> list[str] | None:
             column = column_of(run.place(0))
-            if column not in self._course.columns or self._digests.tasks or self._sharing.concerns(run):
+            if column not in self._course.columns or self._digests.tasks:
                 return None
             self._renamed.add(column)
             return self._files(run, self._uses[column].before, following(column))
@@ -126,7 +126,32 @@ class Relocation:
         return NewCells(one=value, many=files)
 
     def _files(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> list[str]:
-        """Return the new ``file`` of cells whose LOBs are shared by none and keep their digests."""
+        """Return the new ``file`` of cells that keep their digests; of shared LOBs that of the first cell."""
+        firsts = self._sharing.firsts_of(run)
+        if not any(firsts):
+            own = self._own_files(run, before, segments_of)
+            self._sharing.tell_files(run, own)
+            return own
+        alone = [number for number, first in enumerate(firsts) if first is None]
+        those = CellRun(
+            schema=run.schema,
+            table=run.table,
+            cell=run.cell,
+            algorithm=None,
+            rows=[run.rows[number] for number in alone],
+            files=[run.files[number] for number in alone],
+            lengths=(),
+            digests=(),
+            starts=(),
+        )
+        own = self._own_files(those, before, segments_of) if alone else []
+        self._sharing.tell_files(those, own)
+        told = {first: self._sharing.told(first)[0] for first in {*firsts} if first is not None}
+        placed = iter(own)
+        return [next(placed) if first is None else told[first] for first in firsts]
+
+    def _own_files(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> list[str]:
+        """Return the new ``file`` of cells each of which has a file of its own."""
         found: list[str] = []
         for extension, which in by_extension(run.files):
             while len(found) < which.stop:

@@ -423,6 +423,14 @@ class ZipContainer(Closable):
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
         """Return sizes and extents of entries as columns of a ``LobRun``, None unless all are there."""
+        different = dict.fromkeys(names)
+        if len(different) < len(names):  # each is looked up once, however often it is named
+            if (once := self.columns(list(different))) is None:
+                return None
+            at = {name: number for number, name in enumerate(different)}
+            which = [at[name] for name in names]
+            sizes, *extents = ([column[number] for number in which] for column in (once[0], *once[1]))
+            return sizes, extents
         found = self._in_order(names)
         if found is None:
             given = (self._directory.start, json.dumps(names))

@@ -10,7 +10,7 @@ import json
 import struct
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ _ENTRY = struct.Struct(">cIQ")
 _WHAT = "what cells name twice"
 _SAME = "SELECT cell FROM named WHERE bytes = ? AND said = ?"
 _AT_ONCE = 1_000
+_KEPT = 1_000  # LOBs named again of which it is remembered which cell was the first
 _NAMES = ("utf-8", "surrogateescape")
 _HOLDERS = 10_000  # zip files and folders of which is remembered how far they were named
 _BEFORE, _BEHIND = (-1, ""), (1 << 64, "")
@@ -29,6 +30,13 @@ _CONCERNED = """
 SELECT 1 FROM json_each(?) AS given
 WHERE given.value IN (SELECT cell FROM again) OR given.value IN (SELECT cell FROM value) LIMIT 1
 """
+_FIRSTS = """
+SELECT a.first FROM json_each(?) AS given LEFT JOIN again a ON a.cell = given.value ORDER BY given.key
+"""
+_SHARED = """
+SELECT given.key FROM json_each(?) AS given WHERE given.value IN (SELECT cell FROM value)
+"""
+_TELL = "UPDATE value SET file = ?, algorithm = ?, digest = ? WHERE cell = ?"
 _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
@@ -85,12 +93,26 @@ class Sharing(tempdb.Scratch):
     that share what another named before, ``copies`` those that get a file of their own for it.
     """
 
-    __slots__ = ("_copied", "_last", "_shared", "_shares", "_waiting", "copies", "count")
+    __slots__ = (
+        "_again",
+        "_apart",
+        "_copied",
+        "_known",
+        "_last",
+        "_shared",
+        "_shares",
+        "_waiting",
+        "copies",
+        "count",
+    )
 
     def __init__(self, *, shares: bool = True) -> None:
         self._shares = shares
         self._last: dict[_Holder, _Place] = {}
         self._waiting: list[tuple[bytes, str, str]] = []
+        self._again: list[tuple[str, str]] = []
+        self._known: dict[tuple[bytes, str], str] = {}
+        self._apart = False  # whether there are stretches, whose LOBs are not found one by one
         self.count = 0
         self.copies = 0
         self._shared = self._copied = ("", "")
@@ -111,7 +133,20 @@ class Sharing(tempdb.Scratch):
         elif self._are_new(found, container):
             yield found
         else:
-            yield from (lob for lob in found.lobs() if self.is_first(lob, container))
+            yield from self._firsts_of(found, container)
+
+    def _firsts_of(self, run: LobRun, container: str) -> Iterator[LobRef]:
+        """Yield those of some LOBs that are to be placed, one by one."""
+        shared, stem = run.shared, run.id_stem
+        holder = _Holder(shared.holding, shared.folders)
+        own = run.extents[1 if shared.folders is None else 0]
+        lengths = run.sizes if shared.is_measured else repeat(None, len(run))
+        digests = run.digests if shared.digest else repeat(None, len(run))
+        columns = zip(holder.places(own), run.rows, lengths, digests, strict=True)
+        for number, (place, row, length, digest) in enumerate(columns):
+            said = _said(container, length, shared.digest, digest)
+            if self._is_first(holder, place, said, f"{stem}{row}"):
+                yield run.lob(number)
 
     def _are_new(self, run: LobRun, container: str) -> bool:
         """Return whether LOBs lie apart from each other, behind all that was named where they lie."""
@@ -123,6 +158,7 @@ class Sharing(tempdb.Scratch):
         if first <= self._before(holder) or len(set(own)) < len(own):
             return False
         self._last[holder] = last
+        self._apart = True
         said = (container, run.id_stem, shared.is_measured, shared.digest)
         names = None if holder.folders is None else own
         columns = (run.rows, run.sizes) if names else (run.rows, run.sizes, own)
@@ -178,47 +214,64 @@ class Sharing(tempdb.Scratch):
             holder, place = _Holder(extent.root, extent.path[:-1]), (len(name), name)
             if extent.offset is not None:  # packed as it is, in one file with others
                 holder, place = _Holder(extent.root, extent.path), (extent.offset, "")
-        key = holder.bytes(place)
         said = _said(
             container, lob.cell.length, *((digest.algorithm, digest.value) if digest else (None, None))
         )
+        return self._is_first(holder, place, said, lob.place.id)
+
+    def _is_first(self, holder: _Holder, place: _Place, said: str, cell: str) -> bool:
+        """Return whether the LOB of a cell is to be placed, given by its place and what is said of it."""
+        key = holder.bytes(place)
+        if (first := self._known.get((key, said))) is not None:
+            self._share(cell, first)
+            return False
         if place > self._before(holder):
             self._last[holder] = place  # behind all that was named there: nothing need be looked up
-            self._waiting.append((key, said, lob.place.id))
+            self._waiting.append((key, said, cell))
             if len(self._waiting) == _AT_ONCE:
                 self._flush()
             return True
         self._flush()
         with tempdb.explained(_WHAT):
-            self._tell_apart(holder, place)
-            taken = self._database.execute(
-                "INSERT OR IGNORE INTO named VALUES (?, ?, ?)", (key, said, lob.place.id)
-            )
+            if self._apart:
+                self._tell_apart(holder, place)
+            taken = self._database.execute("INSERT OR IGNORE INTO named VALUES (?, ?, ?)", (key, said, cell))
             is_new = bool(taken.rowcount)
             found = self._database.execute(_OTHER if is_new else _SAME, (key, said)).fetchone()
             if found is None:
                 return True
             (first,) = found
-            pair = (first, lob.place.id)
             if is_new or not self._shares:
-                self._copied = self._copied if self.copies else pair
+                self._copied = self._copied if self.copies else (first, cell)
                 self.copies += 1
                 return True
-            self._shared = self._shared if self.count else pair
-            self.count += 1
-            self._database.execute("INSERT INTO again VALUES (?, ?)", (lob.place.id, first))
             self._database.execute("INSERT OR IGNORE INTO value (cell) VALUES (?)", (first,))
+        if len(self._known) == _KEPT:
+            self._known.clear()
+        self._known[key, said] = first
+        self._share(cell, first)
         return False
+
+    def _share(self, cell: str, first: str) -> None:
+        """Note that a cell has the LOB of the first one that named it."""
+        self._shared = self._shared if self.count else (first, cell)
+        self.count += 1
+        self._again.append((cell, first))
+        if len(self._again) == _AT_ONCE:
+            self._flush()
 
     def _flush(self) -> None:
         with tempdb.explained(_WHAT):
             self._database.executemany("INSERT INTO named VALUES (?, ?, ?)", self._waiting)
+            self._database.executemany("INSERT INTO again VALUES (?, ?)", self._again)
         self._waiting.clear()
+        self._again.clear()
 
     def first(self, cell: str) -> str | None:
         """Return the cell whose file a cell shares, None when it has a file of its own."""
         if not self.count:
             return None
+        self._flush()
         row = self._database.execute("SELECT first FROM again WHERE cell = ?", (cell,)).fetchone()
         return None if row is None else str(row[0])
 
@@ -226,17 +279,30 @@ class Sharing(tempdb.Scratch):
         """Return whether one of some cells shares a file, or has the file that others share."""
         if not self.count:
             return False
-        stem = run.place(0).id.removesuffix(str(run.rows[0]))
-        cells = json.dumps([f"{stem}{row}" for row in run.rows])
-        return self._database.execute(_CONCERNED, (cells,)).fetchone() is not None
+        return self._database.execute(_CONCERNED, (self._cells(run),)).fetchone() is not None
+
+    def firsts_of(self, run: CellRun) -> list[str | None]:
+        """Return of each of some cells what ``first`` does."""
+        if not self.count:
+            return [None] * len(run)
+        return [each for (each,) in tempdb.rows(self._database, _FIRSTS, (self._cells(run),))]
+
+    def _cells(self, run: CellRun) -> str:
+        self._flush()
+        stem = run.id_stem
+        return json.dumps([f"{stem}{row}" for row in run.rows])
 
     def tell(self, cell: str, file: str, digest: Digest | None) -> None:
         """Store the new ``file`` and digest of a cell, for those that share it."""
         if self.count:
             said = (digest.algorithm, digest.value) if digest else (None, None)
-            self._database.execute(
-                "UPDATE value SET file = ?, algorithm = ?, digest = ? WHERE cell = ?", (file, *said, cell)
-            )
+            self._database.execute(_TELL, (file, *said, cell))
+
+    def tell_files(self, run: CellRun, files: Sequence[str]) -> None:
+        """Store the new ``file`` of each of some cells, as ``tell`` does without digests."""
+        if self.count and files:
+            for (number,) in self._database.execute(_SHARED, (self._cells(run),)).fetchall():
+                self.tell(f"{run.id_stem}{run.rows[number]}", files[number], None)
 
     def told(self, first: str) -> tuple[str, Digest | None]:
         """Return the stored file and digest of a cell, which comes before all that share its file."""
@@ -247,9 +313,11 @@ class Sharing(tempdb.Scratch):
 
     def save(self, path: Path) -> dict[str, Any]:
         """Write which cells share which file, for ``recall``; return the rest of what that is to be given."""
+        self._flush()
         with writing.NewFile(path) as file:
-            for row in tempdb.rows(self._database, "SELECT cell, first FROM again"):
-                file.write(json.dumps(row).encode() + b"\n")
+            rows = tempdb.rows(self._database, "SELECT cell, first FROM again")
+            while some := list(islice(rows, _AT_ONCE)):
+                file.write(json.dumps(some).encode() + b"\n")
         return {
             "count": self.count,
             "copies": self.copies,
@@ -264,9 +332,10 @@ class Sharing(tempdb.Scratch):
         self._shared, self._copied = (one, other), (first, second)
         with open(reading.opened(path), encoding="utf-8", closefd=True) as lines, tempdb.explained(_WHAT):
             for line in lines:
-                cell, first_cell = json.loads(line)
-                self._database.execute("INSERT INTO again VALUES (?, ?)", (cell, first_cell))
-                self._database.execute("INSERT OR IGNORE INTO value (cell) VALUES (?)", (first_cell,))
+                rows = json.loads(line)
+                firsts = {(first_cell,): None for _, first_cell in rows}
+                self._database.executemany("INSERT INTO again VALUES (?, ?)", rows)
+                self._database.executemany("INSERT OR IGNORE INTO value (cell) VALUES (?)", firsts)
 
     def words(self) -> Iterator[str]:
         """Yield warnings about cells that name the LOB of another cell."""

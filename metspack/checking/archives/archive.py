@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from metspack import safexml, sizes
@@ -245,7 +246,7 @@ def findings(
         yield from _none(catalogue)
     if catalogue.row("SELECT 1 FROM cell") is not None:
         catalogue.index_ids()
-        yield from _of_cells(catalogue)
+        yield from _of_cells(catalogue, budgets.findings)
         yield from _of_two_archives(catalogue) if len(listed) > 1 else ()
     if not whole or sampled:
         # Where the bytes are read, they tell which of the two is wrong.
@@ -285,21 +286,25 @@ def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
         )
 
 
-def _of_cells(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the findings on the cells of all archives, read from the catalogue."""
+def _of_cells(catalogue: Catalogue, most: int) -> Iterator[Finding]:
+    """Yield the findings on the cells of all archives, read from the catalogue; ``most`` singly."""
     for name, place, path, length, size in catalogue.rows(_LENGTHS):
         yield Code.LENGTH_DIFFERS.at(
             shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=counted(size, "byte")
         )
     if catalogue.number(_ANY_TWICE):
-        for name, place, path, other in catalogue.rows(_TWICE):
-            yield Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)
+        for _, twice in groupby(catalogue.rows(_TWICE), key=itemgetter(0)):
+            yield from grouping.each_of(twice, most, _lob_in_two_cells)
     if catalogue.number(_ANY_OTHER):
         yield from _of_other_cells(catalogue)
     for mets, line, lob, count in catalogue.rows(_LISTED_APART):
         yield Code.PARTS_LISTED_APART.at(shown(mets), line, lob, count=count)
     for name, place, path, part in catalogue.rows(_BESIDE):
         yield Code.PARTS_BESIDE_WHOLE.at(shown(name), 0, place, file=shown(path), found=shown(part))
+
+
+def _lob_in_two_cells(name: bytes, place: str, path: bytes, other: str) -> Finding:
+    return Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)
 
 
 def _of_other_cells(catalogue: Catalogue) -> Iterator[Finding]:
