@@ -607,6 +607,7 @@ class Budgets:
     ``holes`` are bytes of a file that were never written (of a sparse file), which a check reads as zeros.
     ``names`` are different ones of elements and attributes in one document: a parser keeps them all.
     ``findings`` are those of one code that a check tells one by one; further ones are counted.
+    ``missing`` are LOBs of an archive that may be looked for in vain: each in every place that is known.
     """
 
     entries: int = 200_000_000
@@ -620,3 +621,4 @@ class Budgets:
     holes: int = 4 << 30
     names: int = 100_000
     findings: int = 20_000
+    missing: int = 20_000

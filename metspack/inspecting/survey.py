@@ -14,7 +14,7 @@ from metspack.locations.statement import folder_reference
 from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
-from metspack.sources.archive import Archive, Located, declared_type
+from metspack.sources.archive import Archive, Located, Searched, declared_type
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs, Source
 from metspack.uris import PLAIN, Kind, ReferenceRefused, parsed
@@ -109,9 +109,11 @@ def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterat
     if isinstance(source, LooseLobs):
         yield LobBatch(lobs=map(_loose, source.lobs()))
         return
+    searched = Searched(archive=source)
     for table in source.tables:
         tally, columns = Tally(), _Columns(source, table)
-        yield LobBatch(tally=tally, lobs=map(columns.surveyed, source.located(table, tally, read)))
+        found = searched.within(source.located(table, tally, read))
+        yield LobBatch(tally=tally, lobs=map(columns.surveyed, found))
 
 
 def run_batches(
@@ -121,9 +123,11 @@ def run_batches(
     if isinstance(source, LooseLobs):
         yield LobBatch(lobs=map(_loose_run, source.lob_runs()))
         return
+    searched = Searched(archive=source)
     for table in source.tables:
         tally, columns = Tally(), _Columns(source, table)
-        yield LobBatch(tally=tally, lobs=map(columns.surveyed_run, source.located_runs(table, tally, read)))
+        found = searched.within(source.located_runs(table, tally, read))
+        yield LobBatch(tally=tally, lobs=map(columns.surveyed_run, found))
 
 
 def level(text: str | None) -> LevelFound:

@@ -221,6 +221,21 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "surrogatepass")
 
 
+def too_many(
+    what: str, most: int, first: LobUnresolved, advice: Sequence[str] = (), details: Sequence[str] = ()
+) -> SourceError:
+    """Return the error for an archive of which more LOBs are not found than a budget allows."""
+    own = (
+        "So many are seldom lost: their folder may be another one, or not be granted (--lob-root). "
+        "If they are lost, --budget missing=N looks for more."
+    )
+    return SourceError(
+        f"{what}: more than {most:,} LOBs not found; no more are looked for; the first: {first.message}",
+        hint=" ".join((*dict.fromkeys((first.hint, *advice)), own)),
+        details=details,
+    )
+
+
 class LobsUnresolved(SourceError):  # noqa: N818 -- the state of the LOBs
     """All LOBs of an archive that were not found; ``details`` has a line for each when they are several.
 

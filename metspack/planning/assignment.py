@@ -31,7 +31,7 @@ from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
 from metspack.progress import Progress
 from metspack.sizes import counted
-from metspack.sources.archive import Archive, named
+from metspack.sources.archive import Archive, Searched, named
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
 from metspack.values import dataclass
@@ -181,7 +181,7 @@ def assign(
         leaving: list[str] = []
         for each in lobs:
             writer.course.columns.add(column_of(each.place))
-            leaving += each.entries
+            leaving += dict.fromkeys(each.entries)
             if len(leaving) >= _AT_ONCE:
                 departs(leaving)
                 leaving.clear()
@@ -386,8 +386,9 @@ def small_columns(
     """
     found: dict[Column, int] = {}
     moving: set[Column] = set()
+    searched = Searched(archive=archive)
     for table in archive.tables:
-        for each in archive.located(table, read=read):
+        for each in searched.within(archive.located(table, read=read)):
             column = column_of(each.cell.place)
             if each.lob is None or each.lob.size >= least or len(each.lob.entries) != 1:
                 moving.add(column)

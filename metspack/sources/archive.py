@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from metspack import safexml
 from metspack.errors import ConfigError, SourceError
@@ -99,6 +99,28 @@ class Located:
     def is_inside(self) -> bool:
         """Whether its LOB lies in the archive itself."""
         return self.lob is not None and bool(self.lob.entries)
+
+
+_Found = TypeVar("_Found", bound=LobRun | Located)
+
+
+@dataclass(slots=True, kw_only=True)
+class Searched:
+    """LOBs of an archive that are looked for, whether they are found or not, as far as its budget goes."""
+
+    archive: Archive
+    _lost: int = 0
+    _first: LobUnresolved | None = None
+
+    def within(self, found: Iterable[_Found]) -> Iterator[_Found]:
+        """Yield what was looked for; raises ``SourceError`` where too much was not found."""
+        for each in found:
+            if isinstance(each, Located) and each.error is not None:
+                self._first = self._first or each.error
+                if self._lost == self.archive.budgets.missing:
+                    raise self.archive.too_many(self._first)
+                self._lost += 1
+            yield each
 
 
 @dataclass(slots=True, kw_only=True)
@@ -441,11 +463,19 @@ class Archive(Closable):
                     yield each.lob
                 elif each.error is not None:
                     losses = losses or Losses(each.error)
+                    if len(losses) == self.budgets.missing:
+                        raise self.too_many(losses.first, losses)
                     losses.take(each.error)
         # Reading cells again after this must not count their LOBs twice.
         self._said = tuple(self._conventions())
         if losses is not None:
             raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
+
+    def too_many(self, first: LobUnresolved, details: Sequence[str] = ()) -> SourceError:
+        """Return the error for more LOBs that are not found than the budget ``missing`` allows."""
+        return errors.too_many(
+            str(self.path), self.budgets.missing, first, self.resolver.advised(), details=details
+        )
 
     def conventions(self) -> Iterator[str]:
         """Yield a sentence for each column whose LOBs were not all found by the statement.

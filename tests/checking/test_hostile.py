@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import zipfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from metspack.checking import grouping
 from metspack.checking.files import fixity
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
+from metspack.inspecting.inspection import inspected
 from metspack.mets import fastreader, reader
-from metspack.model import Budgets, Finding
+from metspack.model import Budgets, Finding, LobRef, LobRun
+from metspack.planning.assignment import small_columns
 from metspack.siard import metadata
 from metspack.sources.archive import Archive
 
@@ -109,6 +112,61 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
         assert caught.value.hint == "If that is what it should be, raise the budget: --budget links=N."
     found = list(checking.check(folder, jobs=1, budgets=Budgets(links=19)))
     assert [each.code for each in found if each.severity.value == "error"] == ["X003"]
+
+
+def test_cells_of_one_lob_are_planned_and_written_together(
+    tmp_path: Path, steps: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (each,) = (each for each in INPUTS if each.name == "one-lob")
+    alone: list[int] = []
+    real = LobRun.lob
+
+    def lob(run: LobRun, number: int) -> LobRef:
+        alone.append(number)
+        return real(run, number)
+
+    monkeypatch.setattr(LobRun, "lob", lob)
+    counts = []
+    for size in (4_000, FOUR * 4_000):
+        steps[0] = 0
+        metspack.build(each.make(tmp_path / f"in{size}", size), tmp_path / f"out{size}")
+        counts.append(steps[0])
+    assert counts[1] <= STEEP * max(counts[0], 100)
+    assert len(alone) < 10
+    with Archive(tmp_path / "out16000/hostile.siard") as archive:
+        (table,) = archive.metadata.tables
+        found = {cell.cell.file for cell in archive.located(table)}
+    assert found == {"hostile_lobseg_0/content/schema0/table0/lob1/record0.bin"}
+    findings = list(checking.check(tmp_path / "out16000", jobs=1, budgets=Budgets(findings=20)))
+    twice = [each for each in findings if each.code == "Z018"]
+    assert len(twice) == 21
+    assert sum(each.count for each in twice) == 16_000 - 1
+
+
+def test_lobs_that_are_missing_are_a_budget(tmp_path: Path) -> None:
+    (each,) = (each for each in INPUTS if each.name == "lost-lobs")
+    path = each.make(tmp_path / "in", 30)
+    readers: list[Callable[[Archive], object]] = [
+        lambda archive: list(archive.lob_runs()),
+        inspected,
+        lambda archive: small_columns(archive, 1),
+    ]
+    for read in readers:
+        with (
+            Archive(path, Budgets(missing=29)) as archive,
+            pytest.raises(SourceError, match="more than 29 LOBs not found; no more are looked for") as caught,
+        ):
+            read(archive)
+        assert "lost0.bin" in caught.value.message
+        assert "--lob-root" in caught.value.hint
+        assert "--budget missing=N" in caught.value.hint
+        assert len(caught.value.details) in {0, 29}
+    with Archive(path, Budgets(missing=30)) as archive:
+        assert inspected(archive).lost == 30
+        assert not small_columns(archive, 1)
+        with pytest.raises(SourceError, match="30 LOBs not found") as every:
+            list(archive.lob_runs())
+        assert len(every.value.details) == 30
 
 
 MANY = ("dangling", "files", "same-ids", "parts", "manifest-missing")
