@@ -607,6 +607,7 @@ class Budgets:
     ``holes`` are bytes of a file that were never written (of a sparse file), which a check reads as zeros.
     ``names`` are different ones of elements and attributes in one document: a parser keeps them all.
     ``findings`` are those of one code that a check tells one by one; further ones are counted.
+    ``others`` are agents, ``fileGrp`` and elements unknown to METS in one METS.
     ``missing`` are LOBs of an archive that may be looked for in vain: each in every place that is known.
     """
 
@@ -622,3 +623,4 @@ class Budgets:
     names: int = 100_000
     findings: int = 20_000
     missing: int = 20_000
+    others: int = 250_000

@@ -36,6 +36,35 @@ class DoctypeError(XmlError):
     """XML that has a document type declaration."""
 
 
+class BudgetError(XmlError):
+    """A document that asks for more than the budgets allow."""
+
+
+def exceeded(why: str, budget: str, parser: expat.XMLParserType) -> BudgetError:
+    """Return the error for what goes beyond a budget where a parser is."""
+    return BudgetError(
+        why,
+        hint=f"If that is what it should be, raise the budget: --budget {budget}=N.",
+        line=parser.CurrentLineNumber,
+        column=parser.CurrentColumnNumber + 1,
+    )
+
+
+class Allowance:
+    """A budget of ``what``, elements that a parser meets, one after the other."""
+
+    def __init__(self, what: str, most: int, budget: str, parser: expat.XMLParserType) -> None:
+        self._most = self._left = most
+        self._what, self._budget, self._parser = what, budget, parser
+
+    def take(self) -> None:
+        """Count one; raises ``BudgetError`` where there are more than the budget allows."""
+        self._left -= 1
+        if self._left < 0:
+            why = f"the document has more than {self._most:,} {self._what}"
+            raise exceeded(why, self._budget, self._parser)
+
+
 def _restored(kind: type[XmlError], message: str, hint: str, line: int, column: int) -> XmlError:
     return kind(message, hint=hint, line=line, column=column)
 

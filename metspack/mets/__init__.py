@@ -16,6 +16,14 @@ REPRESENTATIONS_FOLDER = "representations"
 METS_NAMES = names.METS_NAMES
 """Both, in the order in which a folder that has both is read."""
 
+UNREAD = frozenset(
+    (
+        *("altRecordID", "metsDocumentID", "dmdSec", "sourceMD", "rightsMD", "mdWrap", "binData", "fileSec"),
+        *("stream", "transformFile", "seq", "par", "structLink", "smLink", "smLinkGrp", "smLocatorLink"),
+        *("smArcLink", "behaviorSec", "behavior", "interfaceDef", "mechanism"),
+    )
+)
+"""The elements of METS of which nothing is read, by their local names."""
 
 _REPRESENTATIONS = f"/{REPRESENTATIONS_FOLDER}/".encode()
 

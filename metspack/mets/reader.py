@@ -14,9 +14,10 @@ from typing import Any
 
 from metspack import safexml
 from metspack.errors import MetspackError
-from metspack.mets import is_top_mets_name
+from metspack.mets import UNREAD, is_top_mets_name
 from metspack.mets.links import Mptr
 from metspack.model import Budgets
+from metspack.safexml import Allowance
 from metspack.values import dataclass
 
 METS = "http://www.loc.gov/METS/"
@@ -49,6 +50,7 @@ _NAME = f"{_PREFIX}name"
 _NOTE = f"{_PREFIX}note"
 _OF_AGENTS = frozenset({_AGENT, _NAME, _NOTE})
 _AMD = f"{_PREFIX}amdSec"
+_DATA = f"{_PREFIX}xmlData"
 _TECHNICAL = frozenset({f"{_PREFIX}techMD", f"{_PREFIX}digiprovMD"})
 _PREMIS = frozenset({PREMIS_2, PREMIS_3, "http://www.loc.gov/standards/premis/v1"})
 _FIXITY = frozenset({"messageDigestAlgorithm", "messageDigest", "size"})
@@ -56,6 +58,7 @@ _FILES = frozenset({FILE, f"{_PREFIX}mdRef"})
 # What a network or a registry would have to resolve; one letter is a drive.
 _ELSEWHERE = re.compile(r"\s*(?!file:)[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _OTHERS = 10  # further locations of one file that are kept
+_OTHER_ELEMENTS = "agents, fileGrp and elements that METS has not"
 _NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names must not fill memory
 
 
@@ -199,15 +202,11 @@ def _not_mets(found: str, line: int) -> NotMets:
     return NotMets(found, line=line)
 
 
-class BudgetExceeded(safexml.XmlError):
-    """A document that asks for more than the budgets allow."""
-
-
 def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fact]:
     """Yield a METS document's facts in document order, a ``File`` or an ``Agent`` where its element ends.
 
     ``Root`` comes first. Raises ``safexml.XmlError`` where the document is not well-formed,
-    ``DoctypeError`` for a DTD, ``NotMets`` for another root, ``BudgetExceeded`` for one nested deeper
+    ``DoctypeError`` for a DTD, ``NotMets`` for another root, ``BudgetError`` for one nested deeper
     or with longer tags than ``budgets`` has it; what came before is yielded first.
     """
     with closing(Reader(budgets or Budgets())) as reader:
@@ -238,11 +237,15 @@ class Reader:
         self._structmap: tuple[str | None, str | None] = (None, None)
         self._divs: list[tuple[str | None, str | None, int]] = []
         self._divs_seen = 0
-        self._mptrs_left = budgets.links
+        self._parser = safexml.expat_parser()
+        self._mptrs = Allowance("mptr", budgets.links, "links", self._parser)
+        self._others = Allowance(_OTHER_ELEMENTS, budgets.others, "others", self._parser)
+        self._wrapped = 0  # what xmlData holds is another document's
         self._starts = {
             f"{_PREFIX}metsHdr": self._header,
             _AMD: self._open_amd,
             **dict.fromkeys(_TECHNICAL, self._open_section),
+            _DATA: self._open_data,
             _AGENT: self._open_agent,
             _NAME: self._open_text,
             _NOTE: self._open_text,
@@ -257,7 +260,6 @@ class Reader:
             FPTR: self._fptr,
             f"{_PREFIX}area": self._fptr,
         }
-        self._parser = safexml.expat_parser()
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
 
@@ -287,36 +289,32 @@ class Reader:
     def _check_bounds(self, size: int) -> None:
         """Refuse too many names, and a tag longer than the budget and the ``size`` bytes that came last."""
         if len(self._parser.intern) > (most := self._budgets.names):
-            why = f"elements and attributes have more than {most:,} different names"
-            hint = "If that is what it should be, raise the budget: --budget names=N."
-            raise BudgetExceeded(why, hint=hint, line=self._parser.CurrentLineNumber)
-        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
-            raise BudgetExceeded(
-                f"a tag or comment is longer than {self._budgets.attribute:,} bytes",
-                hint="If that is what it should be, raise the budget for attributes.",
-                line=self._parser.CurrentLineNumber,
-                column=1,
+            raise safexml.exceeded(
+                f"elements and attributes have more than {most:,} different names", "names", self._parser
             )
+        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
+            why = f"a tag or comment is longer than {self._budgets.attribute:,} bytes"
+            raise safexml.exceeded(why, "attribute", self._parser)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > self._budgets.depth:
-            raise BudgetExceeded(
-                f"elements are nested more than {self._budgets.depth} deep",
-                hint="If that is what it should be, raise the budget for depth.",
-                line=self._parser.CurrentLineNumber,
-                column=self._parser.CurrentColumnNumber + 1,
+            raise safexml.exceeded(
+                f"elements are nested more than {self._budgets.depth} deep", "depth", self._parser
             )
         self._declare(attributes)
         local = self._name(name)
         if self._depth == 1:
             self._root(local, attributes)
         elif not local.startswith(_PREFIX):
+            self._take_other()
             if self._section is not None:
                 self._open_premis(local)
             return
         elif (handle := self._starts.get(local)) is not None:
             handle(attributes)
+        elif local.removeprefix(_PREFIX) not in UNREAD:
+            self._take_other()
         if (identifier := attributes.get("ID")) is not None and local not in _FILES:
             element = local.removeprefix(_PREFIX)
             self._found.append(Identified(id=identifier, element=element, line=self._line))
@@ -331,6 +329,8 @@ class Reader:
             self._divs.pop()
         elif self._agent is not None and local in _OF_AGENTS:
             self._close_agent(self._agent, local)
+        elif local == _DATA:
+            self._wrapped -= 1
         elif self._section is not None:
             self._close_premis(local)
         if self._scopes[-1][0] == self._depth:
@@ -398,6 +398,7 @@ class Reader:
         self._found.append(MetsHeader(attributes=attributes))
 
     def _open_agent(self, attributes: dict[str, str]) -> None:
+        self._take_other()
         self._agent = _OpenAgent(attributes, self._line)
 
     def _open_text(self, _attributes: dict[str, str]) -> None:
@@ -421,6 +422,13 @@ class Reader:
             self._found.append(agent.fact())
             self._agent = None
         self._text = ""
+
+    def _take_other(self) -> None:
+        if not self._wrapped:
+            self._others.take()
+
+    def _open_data(self, _attributes: dict[str, str]) -> None:
+        self._wrapped += 1
 
     def _open_amd(self, attributes: dict[str, str]) -> None:
         self._amd = attributes.get("ID")
@@ -456,6 +464,7 @@ class Reader:
             self._text = ""
 
     def _group(self, attributes: dict[str, str]) -> None:
+        self._take_other()
         self._group_marks.append(len(self._groups))
         self._groups += [attributes[name] for name in ("ID", "USE") if name in attributes]
 
@@ -500,14 +509,7 @@ class Reader:
         self._divs.append((attributes.get("LABEL"), attributes.get("ORDER"), self._divs_seen))
 
     def _mptr(self, attributes: dict[str, str]) -> None:
-        self._mptrs_left -= 1
-        if self._mptrs_left < 0:
-            raise BudgetExceeded(
-                f"the document has more than {self._budgets.links:,} mptr",
-                hint="If that is what it should be, raise the budget: --budget links=N.",
-                line=self._line,
-                column=self._parser.CurrentColumnNumber + 1,
-            )
+        self._mptrs.take()
         self._found.append(
             Mptr(
                 href=self._href(attributes),

@@ -107,7 +107,7 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
     data = (folder / "mets.xml").read_bytes()
     for read in (reader.read, fastreader.condensed):
         assert len(list(read([data], Budgets(links=20)))) >= 20
-        with pytest.raises(reader.BudgetExceeded, match="more than 19 mptr") as caught:
+        with pytest.raises(safexml.BudgetError, match="more than 19 mptr") as caught:
             list(read([data], Budgets(links=19)))
         assert caught.value.hint == "If that is what it should be, raise the budget: --budget links=N."
     found = list(checking.check(folder, jobs=1, budgets=Budgets(links=19)))
@@ -279,6 +279,45 @@ def test_a_part_of_holes_is_not_read_beyond_the_budget(tmp_path: Path) -> None:
     assert isinstance(outcome, reading.HolesRefused)
     asked = replace(asked, holes=holes)
     assert isinstance(reading.hash_file(tmp_path, ("file",), asked, untold), reading.Hashed)
+
+
+OTHERS = ("mets-unknown", "mets-namespaces", "mets-groups", "mets-agents")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_elements_that_say_little_are_a_budget_whichever_way_a_mets_is_read(
+    tmp_path: Path, name: str
+) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path, number = each.make(tmp_path / "in", 300), 301
+    data = (path / "mets.xml").read_bytes()
+    for read in (reader.read, fastreader.condensed):
+        assert list(read([data], Budgets(others=number)))
+        with pytest.raises(
+            safexml.BudgetError, match=f"more than {number - 1} agents, fileGrp and"
+        ) as caught:
+            list(read([data], Budgets(others=number - 1)))
+        assert "--budget others=N" in caught.value.hint
+    budgets = Budgets(others=number - 1)
+    (found,) = (each for each in checking.check(path, jobs=1, budgets=budgets) if each.code == "X003")
+    assert "agents, fileGrp and elements that METS has not" in found.message
+
+
+def test_what_a_mets_may_have_for_each_file_is_no_element_of_that_budget() -> None:
+    within = f"""<object xmlns="{reader.PREMIS_3}"><size>1</size></object><agent/>
+        <mets xmlns="{reader.METS}"><agent/><xmlData><c/></xmlData><unknown/></mets>"""
+    data = f"""<mets xmlns="{reader.METS}" OBJID="x">
+        <dmdSec ID="d"><mdWrap MDTYPE="OTHER"><xmlData><a><b/></a></xmlData></mdWrap></dmdSec>
+        <amdSec><techMD ID="t"><mdWrap MDTYPE="PREMIS"><xmlData>{within}</xmlData></mdWrap></techMD>
+        <rightsMD ID="r"/><sourceMD ID="s"/></amdSec>
+        <fileSec><fileGrp><file ID="f"><FLocat LOCTYPE="URL"/><stream/><transformFile/></file></fileGrp>
+        </fileSec>
+        <structMap><div><fptr FILEID="f"><seq><area FILEID="f"/></seq></fptr></div></structMap>
+        <structLink><smLink/></structLink></mets>""".encode()
+    for read in (reader.read, fastreader.condensed):
+        assert list(read([data], Budgets(others=1)))
+        with pytest.raises(safexml.BudgetError):
+            list(read([data.replace(b"</amdSec>", b"<odd/></amdSec>")], Budgets(others=1)))
 
 
 @pytest.mark.parametrize("name", ["mets-names", "mets-odd"])

@@ -229,7 +229,7 @@ class DocumentReader:
                         yield from self._run(each) if isinstance(each, Run) else self._take(each)
             except safexml.XmlError as error:
                 yield self._unparsed(error)
-                if isinstance(error, reader.BudgetExceeded):
+                if isinstance(error, safexml.BudgetError):
                     # What is refused leads nowhere: a million links would be a million findings.
                     self._batch.flush()
                     self._catalogue.put("DELETE FROM mptr WHERE mets = ?", self._mets)
@@ -260,7 +260,7 @@ class DocumentReader:
         code = Code.NOT_WELL_FORMED
         if isinstance(error, safexml.DoctypeError):
             code = Code.DTD
-        elif isinstance(error, reader.BudgetExceeded):
+        elif isinstance(error, safexml.BudgetError):
             code = Code.BUDGET
         return code.at(self._name, error.line, reason=error.message)
 
@@ -481,7 +481,7 @@ class DocumentReader:
         """Refuse a METS of endless references that lead out of the package, or nowhere."""
         self._seen.refused += 1
         if self._seen.refused > (most := self._looking.budgets.findings):
-            raise reader.BudgetExceeded(
+            raise safexml.BudgetError(
                 f"more than {most:,} references lead out of the package or are none (--budget findings=N)",
                 line=line,
             )

@@ -473,7 +473,7 @@ def _unread(name: str, error: safexml.XmlError) -> Finding:
     code = Code.NOT_WELL_FORMED
     if isinstance(error, safexml.DoctypeError):
         code = Code.DTD
-    elif isinstance(error, reader.BudgetExceeded):
+    elif isinstance(error, safexml.BudgetError):
         code = Code.BUDGET
     return code.at(name, error.line, reason=error.message)
 

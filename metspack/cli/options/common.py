@@ -93,7 +93,8 @@ Budget = Annotated[
     option(
         "--budget WHAT=N",
         "Raise or lower a safety limit for untrusted input, such as --budget depth=200. Limits: entries, "
-        "ratio, depth, links (mptr of a METS), attribute, metadata and elements (of metadata.xml), "
+        "ratio, depth, links (mptr of a METS), others (its agents, fileGrp and elements unknown to METS), "
+        "attribute, metadata and elements (of metadata.xml), "
         "inflated (bytes of a compressed archive that check inflates into a temporary file), names "
         "(different ones in an XML document), holes (bytes of a sparse file that check reads as zeros), "
         "findings (of one code, each shown by itself), and missing (LOBs of an archive that are looked for "
