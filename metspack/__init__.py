@@ -4,7 +4,8 @@
 each with its ``remedy``), ``report`` files what it found, ``Package`` walks through segments and LOBs, and
 ``open_lob`` and ``restore`` give LOBs back. The other functions are called as the commands of ``metspack``:
 ``plan``, ``add``, ``convert``, ``describe``, ``merge``, ``links``, ``diff``, ``inspect``, ``explain``,
-``list_lobs``, ``cat``, ``shards``, ``restore_siard``, ``roundtrip``, ``repair`` and ``status``.
+``list_lobs``, ``cat``, ``shards``, ``restore_siard``, ``roundtrip``, ``repair``,
+``status``, ``plan_volumes``, ``write_volumes`` and ``check_volumes``.
 
 Functions print nothing. Paths are ``str`` or ``Path``. What cannot be done is a ``MetspackError``, with an
 ``id`` for programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         build,
         cat,
         check,
+        check_volumes,
         convert,
         describe,
         diff,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         merge,
         open_lob,
         plan,
+        plan_volumes,
         repair,
         report,
         restore,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
         roundtrip,
         shards,
         status,
+        write_volumes,
     )
     from metspack.building.draft import Draft
     from metspack.building.inplace import Described
@@ -93,6 +97,9 @@ if TYPE_CHECKING:
     from metspack.restoring.shards.writing import Shard, ShardFile
     from metspack.restoring.siard import Into
     from metspack.sources.archive import Grants
+    from metspack.volumes.check import CheckedVolumes, VolumesSummary
+    from metspack.volumes.volumelist import VolumeList
+    from metspack.volumes.write import WrittenVolume, WrittenVolumes
 
 __all__ = [
     "Agents",
@@ -103,6 +110,7 @@ __all__ = [
     "CheckOptions",
     "CheckReport",
     "CheckSummary",
+    "CheckedVolumes",
     "Checking",
     "ConfigError",
     "CsipOptions",
@@ -156,11 +164,16 @@ __all__ = [
     "TargetError",
     "TargetExistsError",
     "TargetUnfinishedError",
+    "VolumeList",
+    "VolumesSummary",
+    "WrittenVolume",
+    "WrittenVolumes",
     "__version__",
     "add",
     "build",
     "cat",
     "check",
+    "check_volumes",
     "convert",
     "describe",
     "diff",
@@ -171,6 +184,7 @@ __all__ = [
     "merge",
     "open_lob",
     "plan",
+    "plan_volumes",
     "repair",
     "report",
     "restore",
@@ -178,6 +192,7 @@ __all__ = [
     "roundtrip",
     "shards",
     "status",
+    "write_volumes",
 ]
 
 # Names are loaded when they are first used, so that the command line and worker processes load no more than
@@ -192,6 +207,7 @@ _HOMES = {
         "build",
         "cat",
         "check",
+        "check_volumes",
         "convert",
         "describe",
         "diff",
@@ -202,6 +218,7 @@ _HOMES = {
         "merge",
         "open_lob",
         "plan",
+        "plan_volumes",
         "repair",
         "report",
         "restore",
@@ -209,6 +226,7 @@ _HOMES = {
         "roundtrip",
         "shards",
         "status",
+        "write_volumes",
     ),
     "building.draft": ("Draft",),
     "building.inplace": ("Described",),
@@ -259,6 +277,9 @@ _HOMES = {
     "restoring.shards.writing": ("Shard", "ShardFile"),
     "restoring.siard": ("Into",),
     "sources.archive": ("Grants",),
+    "volumes.check": ("CheckedVolumes", "VolumesSummary"),
+    "volumes.volumelist": ("VolumeList",),
+    "volumes.write": ("WrittenVolume", "WrittenVolumes"),
 }
 
 

@@ -37,7 +37,7 @@ from metspack.layouts.interface import FolderStyle
 from metspack.layouts.names import stem_of
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
-from metspack.model import Budgets, Explanation
+from metspack.model import Budgets, Explanation, LinkMode
 from metspack.packages import cells
 from metspack.packages.listing import LobEntry, LobListing, segment_weight
 from metspack.packages.lobs import HeldSegment
@@ -55,11 +55,15 @@ from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards
 from metspack.restoring.siard import Into, restore_archive
 from metspack.siard.upgrade import TARGET
-from metspack.sizes import parsed_range
+from metspack.sizes import parsed_range, size
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import ACCEPTABLE
 from metspack.values import dataclass
+from metspack.volumes import write as volumes_write
+from metspack.volumes.check import CheckedVolumes, VolumesCheck
+from metspack.volumes.volumelist import VolumeList
+from metspack.volumes.write import WrittenVolumes
 
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 
@@ -342,6 +346,83 @@ def restore_siard(
     options = RestoreOptions(archive=archive, lob_folder_style=lob_folder_style, budgets=budgets or Budgets())
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     return restore_archive(as_path(path), as_path(target), into, options, progress, terms=terms)
+
+
+def plan_volumes(
+    path: StrPath,
+    volume_size: int | str,
+    *,
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> VolumeList:
+    """Return what of the package in the folder ``path`` would lie on which volume of a size (``"12TB"``).
+
+    Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
+    """
+    return volumes_write.plan_volumes(
+        as_path(path), _volume_size(volume_size), budgets=budgets, progress=progress
+    )
+
+
+def write_volumes(
+    path: StrPath,
+    out: StrPath,
+    volume_size: int | str,
+    *,
+    volume: int | None = None,
+    link_mode: LinkMode = LinkMode.COPY,
+    budgets: Budgets | None = None,
+    restart: bool = False,
+    discard_on_interrupt: bool = False,
+    progress: Progress | None = None,
+) -> WrittenVolumes:
+    """Write the package in the folder ``path`` onto volumes, a folder for each in ``out``; or one ``volume``.
+
+    Volumes that are there already stay. Goes on and raises as ``build`` does; then each volume in ``out`` is
+    complete or absent.
+    """
+    return volumes_write.write_volumes(
+        as_path(path),
+        as_path(out),
+        _volume_size(volume_size),
+        volume=volume,
+        hard_links=link_mode is LinkMode.HARDLINK,
+        budgets=budgets,
+        progress=progress,
+        terms=StagingTerms(restart=restart, discards=discard_on_interrupt),
+    )
+
+
+def check_volumes(
+    path: StrPath | Sequence[StrPath],
+    *,
+    seal: StrPath | None = None,
+    ledger: StrPath | None = None,
+    jobs: int | None = 1,
+    budgets: Budgets | None = None,
+    progress: Progress | None = None,
+) -> CheckedVolumes:
+    """Return what is found on volumes of a package, any of them; the ``ledger`` remembers those before.
+
+    Raises ``SourceError``, ``ConfigError`` and ``TargetError``.
+    """
+    check = VolumesCheck(
+        as_paths(path),
+        seal=None if seal is None else sealed(os.fspath(seal)),
+        ledger=None if ledger is None else as_path(ledger),
+        jobs=jobs,
+        budgets=budgets,
+        progress=progress,
+    )
+    findings = tuple(check)
+    return CheckedVolumes(findings=findings, summary=check.summary)
+
+
+def _volume_size(given: int | str) -> int:
+    found = size(str(given), "volume_size")
+    if found is None:
+        raise ConfigError("volume_size has no limit", hint='Give the size of a medium: "12TB".')
+    return found
 
 
 def status(path: StrPath) -> Status:

@@ -27,7 +27,7 @@ ORDER = (
     {"building"},
     {"reporting", "restoring"},
     {"merging"},
-    {"adding"},
+    {"adding", "volumes"},
     {"api"},
     {"cli"},
     {"__init__", "__main__"},
@@ -35,8 +35,8 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 AT_THE_TOP = 16
-IN_ALL = 240
-PACKAGES = 17
+IN_ALL = 247  # six of volumes/ and their command came last
+PACKAGES = 18
 SOFT, HARD, SPLINTER = 400, 700, 60
 
 LONG: Mapping[str, str] = {
@@ -58,6 +58,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.archives.archive": "all that is asked of one archive in a package",
     "metspack.checking.archives.lobsearch": "the checker's own search for LOBs, apart from the reader's",
     "metspack.checking.archives.packagefiles": "one look-up of files for cells: in columns, in the catalogue",
+    "metspack.checking.codes.fixity": "every code of files, manifests, segments, parts and volumes",
     "metspack.checking.files.fixity": "one reading of all files: what is stated of them, and what is wrong",
     "metspack.checking.files.manifests": "every manifest: the package's own, those beside archives, a bag's",
     "metspack.checking.files.metadatafiles": "one reading of metadata files, and what PREMIS is held against",
@@ -108,6 +109,7 @@ LONG: Mapping[str, str] = {
     "metspack.sources.archive": "an archive as a source: tables, cells, LOBs, and what is wrong with them",
     "metspack.sources.rewriting": "one rewriting of an archive, and the copy where none is needed",
     "metspack.sources.lobfolder": "LOBs in files: looked for, sorted by place, whole and in parts",
+    "metspack.volumes.check": "one check of volumes: what is here, what of it counts, what it came to",
     "metspack.reporting.store": "all that is kept of checks on disk: findings, lines, the ledger",
     "metspack.reporting.linkmap": "the map whole: what is drawn or counted, where it stands, what it says",
 }

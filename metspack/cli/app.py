@@ -15,7 +15,8 @@ from metspack.resources import __version__
 
 _COMMANDS = (
     *("inspect", "plan", "build", "add", "check", "explain", "links", "diff", "convert", "merge"),
-    *("restore", "cat", "list", "shards", "roundtrip", "repair", "status", "sample", "config", "help"),
+    *("restore", "cat", "list", "shards", "roundtrip", "repair", "volumes", "status", "sample", "config"),
+    "help",
 )
 """The commands in the order of the help, each a module of its own but for the help itself."""
 

@@ -547,8 +547,13 @@ def _status_of(path: Path, partial: Path, found: RunEvents, newest: float, *, is
         rate=sum(each["bytes"] for each in latest) / seconds if is_telling else None,
         pid=events[last]["pid"],
         started=events[last]["started"],
-        resume=said or f"call metspack.{begun['command']} again with the same arguments",
+        resume=said or f"call metspack.{_function(begun['command'])} again with the same arguments",
     )
+
+
+def _function(command: str) -> str:
+    """Return what the function for Python of a command is called: ``write_volumes`` of "volumes write"."""
+    return "_".join(reversed(command.split()))
 
 
 def not_found(path: Path, hint: str, words: str = "was not found") -> SourceNotFoundError:

@@ -19,6 +19,7 @@ from metspack.checking.codes.rule import (
 _LOBS = "SIARD 2.2, S_8.1.3-0"
 _PACKAGE = "metspack package form, manifests"
 _BAG = "BagIt 1.0 (RFC 8493)"
+_VOLUMES = "metspack, volumes"
 
 
 class FixityCodes:
@@ -397,4 +398,27 @@ class Segments:
         "SIARD 2.2, S_8.1.2-0",
         "A mapping is valid where the archive was made; what it points to is not archived with the package.",
         "Move the folder into the package; LOBs whose files are missing are reported separately.",
+    )  # fmt: skip
+    VOLUME_LIST_DAMAGED = rule(
+        "S030", ERROR, "List of volumes damaged",
+        "the list of what lies on which volume {reason}",
+        _VOLUMES,
+        "Without its list nobody knows what belongs on the volume, so nothing of it counts as verified.",
+        "Copy the list from another volume of the package, under this one's name: its content is the same on "
+        "all.",
+    )  # fmt: skip
+    VOLUME_OF_OTHERS = rule(
+        "S031", ERROR, "Volume of another package or writing",
+        "the list's {what} is {found}, expected {expected}, as {source} has it",
+        _VOLUMES,
+        "Media were mixed up: this one is of another package, of another state of it, or of a writing "
+        "that divided it in another way.",
+        "Look for the volume of this number that belongs to the others, and check this one by itself.",
+    )  # fmt: skip
+    SEGMENT_MISPLACED = rule(
+        "S032", WARNING, "Segment on another volume than the list says",
+        "the list has {expected!r} on volume {volume}, and it lies on volume {found}",
+        _VOLUMES,
+        "Nothing is lost, but whoever follows the list looks on the wrong medium.",
+        "Move it to its own volume, or remove it here if it is there as well.",
     )  # fmt: skip
