@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import closing
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from itertools import groupby, islice, repeat
 from pathlib import Path
 from typing import Any
 
 from metspack.containers.ipwriter import Folder
-from metspack.digests import Hashers
+from metspack.digests import MANIFEST_ALGORITHMS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import reading, staging, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.staging import FinishedStretches, Staging
-from metspack.model import Budgets
+from metspack.model import LONGEST, SMALL, Budgets
 from metspack.processes import ThreadedHashers
 from metspack.progress import Progress, Silent
 from metspack.values import dataclass
@@ -23,6 +23,7 @@ from metspack.volumes.contents import ManifestRow, SegmentPlaces, manifest_rows,
 from metspack.volumes.volumelist import VolumeList, divide, find_list, read_list
 
 _PARENT = 0  # the number of the stretch with the parent's files; segments are counted from 1
+_DIGESTS = {name: digest_function(name) for name in MANIFEST_ALGORITHMS}
 _CHANGED = "Put it right first: metspack check tells what is wrong, metspack repair takes files from a copy."
 
 
@@ -149,6 +150,8 @@ def _is_there(out: Path, listed: VolumeList, number: int) -> bool:
     try:
         found, path = find_list(target)
         if found == number and read_list(path) == listed:
+            with suppress(TargetExistsError):  # what a run left that was killed as the volume appeared goes
+                staging.check_vacant(target)
             return True
     except SourceError:
         pass
@@ -170,6 +173,7 @@ class _VolumeWork:
         self._links = hard_links
         self._progress = progress
         self._segments = {each.path: count for count, each in enumerate(listed.volumes[number - 1], 1)}
+        self._buffer = memoryview(bytearray(SMALL + 1))
         self._places = SegmentPlaces(each.path for segments in listed.volumes for each in segments)
 
     def write(self, out: Path, terms: StagingTerms) -> None:
@@ -234,10 +238,31 @@ class _VolumeWork:
         """Copy files, each compared with the manifests; return their number and bytes."""
         files = size = 0
         with closing(Folder(folder, shared=True, is_synced=is_synced)) as target:
-            for row in rows:
-                size += self._put(target, row.path, row.digests)
-                files += 1
+            for _, alike in groupby(rows, lambda row: row.path.rpartition("/")[0]):
+                while batch := list(islice(alike, LONGEST)):
+                    size += sum(self._put_batch(target, batch))
+                    files += len(batch)
         return files, size
+
+    def _put_batch(self, target: Folder, rows: Sequence[ManifestRow]) -> Iterator[int]:
+        """Copy or link files of one folder; yield the bytes of each.
+
+        Small ones are copied in a short loop; what is odd by itself, which tells what is wrong with it.
+        """
+        folder = rows[0].names[:-1]
+        names = (row.names[-1] for row in rows)
+        contents: Iterable[memoryview | None] = (
+            repeat(None)
+            if self._links
+            else reading.small_files(self._root, folder, names, repeat(None), self._buffer)
+        )
+        for row, data in zip(rows, contents, strict=False):
+            if data is None or any(_DIGESTS[name](data) != value for name, value in row.digests.items()):
+                yield self._put(target, row.path, row.digests)
+                continue
+            target.put_small(row.path, data)
+            self._progress.advance(len(data))
+            yield len(data)
 
     def _put(self, target: Folder, path: str, digests: Mapping[str, str]) -> int:
         """Copy or link a file, and return its bytes; raises ``SourceError`` where they are others."""

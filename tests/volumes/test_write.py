@@ -6,8 +6,10 @@ import json
 import os
 import shutil
 import subprocess
+from collections import Counter
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from metspack.errors import (
 )
 from metspack.files import journal, reading, staging
 from metspack.files.journal import StagingTerms
+from metspack.volumes import write
 from metspack.volumes.volumelist import find_list, read_list
 from metspack.volumes.write import WrittenVolumes, write_volumes
 from tests.killing import calls_of, killed, stop_after
@@ -63,18 +66,26 @@ def test_the_same_package_gives_the_same_volumes_one_by_one(package: Packages, t
 
 def test_each_byte_is_read_once(package: Packages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = package("recommendation")
-    count: dict[str, int] = {}
-    real = reading.opened
+    count = Counter[str]()
+    real = os.open
 
-    def opened(root: Path | int, segments: tuple[str, ...] = ()) -> int:
-        if isinstance(root, Path) and root == out.resolve() and segments and segments[-1].endswith(".bin"):
-            count["/".join(segments)] = count.get("/".join(segments), 0) + 1
-        return real(root, segments)
+    def opened(path: str, flags: int, *given: Any, **named: Any) -> int:
+        if str(path).endswith(".bin") and not flags & os.O_CREAT:
+            count[os.path.basename(path)] += 1
+        return real(path, flags, *given, **named)
 
-    monkeypatch.setattr(reading, "opened", opened)
+    monkeypatch.setattr(os, "open", opened)
     written(out, tmp_path / "media")
-    assert len(count) == 9
-    assert set(count.values()) == {1}
+    assert count == Counter({f"record{number}.bin": 1 for number in range(9)})
+
+
+def test_large_files_are_written_too(
+    package: Packages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(package("recommendation"), tmp_path / "small")
+    monkeypatch.setattr(write, "SMALL", 20)
+    written(package("recommendation"), tmp_path / "large")
+    assert tree(tmp_path / "large") == tree(tmp_path / "small")
 
 
 def test_hard_links_are_read_and_compared(package: Packages, tmp_path: Path) -> None:
@@ -171,6 +182,22 @@ def test_what_was_finished_is_not_copied_again(package: Packages, tmp_path: Path
 def journal_events(partial_folder: Path) -> list[dict[str, object]]:
     with reading.opening(journal.journal_of(partial_folder)) as descriptor:
         return list(journal.run_events(descriptor).events)
+
+
+def test_what_a_kill_left_beside_a_volume_goes(package: Packages, tmp_path: Path) -> None:
+    out, media = package("recommendation"), tmp_path / "media"
+
+    def end(*_: object) -> None:
+        os._exit(9)
+
+    child = os.fork()
+    if not child:
+        staging.Staging._end = end  # type: ignore[method-assign, assignment]
+        written(out, media, volume=1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert sorted(os.listdir(media)) == [f"{out.name}_volume_1", f"{out.name}_volume_1.partial"]
+    written(out, media, volume=1)
+    assert os.listdir(media) == [f"{out.name}_volume_1"]
 
 
 def test_another_command_does_not_go_on(package: Packages, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from metspack.cli.options.common import EventsGroup, LogGroup, StagingGroup
 from metspack.cli.options.groups import Command, CommandGroup, argument, expanded, option
 from metspack.errors import ConfigError, Interrupted
 from metspack.model import LinkMode, Severity
-from metspack.reporting.model import rank, record
 from metspack.sizes import counted, size
 
 if TYPE_CHECKING:
@@ -113,7 +112,8 @@ def _show(package: Path, found: VolumeList) -> None:
     console.table(header, rows, frozenset({0, 1, 2, 3}))
     repeated = ", ".join(each.path for each in found.everywhere)
     own = counted(found.parent.files, "other file of the parent", "other files of the parent")
-    console.out(f"On every volume: {repeated}, the list. On volume 1: {own}. Nothing was written.")
+    first = f" On volume 1: {own}." if found.parent.files else ""
+    console.out(f"On every volume: {repeated}, the list.{first} Nothing was written.")
 
 
 def write(
@@ -275,6 +275,8 @@ def check(
 
 def _is_failed(summary: VolumesSummary, fail_on: str) -> bool:
     """Return whether there are findings of the severity at which the command fails, or graver ones."""
+    from metspack.reporting.model import rank  # noqa: PLC0415 -- commands load what they need
+
     counts = dict(zip(Severity, (summary.errors, summary.warnings, summary.infos), strict=True))
     return fail_on != _NEVER and any(
         count for each, count in counts.items() if rank(each) <= rank(Severity(fail_on))
@@ -285,6 +287,7 @@ def _print(
     summary: VolumesSummary, kept: FindingStore, limit: int | None, *, json_output: bool, quiet: bool
 ) -> None:
     from metspack.reporting import text  # noqa: PLC0415 -- commands load what they need
+    from metspack.reporting.model import record  # noqa: PLC0415
 
     if json_output:
         console.document(summary.to_json() | {"findings": map(record, kept.by_place())})
