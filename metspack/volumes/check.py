@@ -15,7 +15,7 @@ from metspack.checking.codes import Code
 from metspack.checking.options import Level, Looking
 from metspack.checking.run import Checking
 from metspack.digests import Seal
-from metspack.errors import ConfigError, MetspackError, SourceError, SourceNotFoundError
+from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.model import Budgets, Finding, Severity
 from metspack.progress import Progress, Silent
 from metspack.reporting.model import record
@@ -122,6 +122,11 @@ class _GivenVolume:
     @property
     def package(self) -> Path:
         return self.folder / self.listed.name
+
+    @property
+    def has_package(self) -> bool:
+        """Whether the folder of the package is there, and no link to another."""
+        return self.package.is_dir() and not self.package.is_symlink()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +274,9 @@ class VolumesCheck(Iterator[Finding]):
         for path, number in view.misplaced.items():
             at = str(medium.package / path)
             yield Code.SEGMENT_MISPLACED.at(at, expected=path, volume=number, found=medium.number)
+        if not medium.has_package:
+            yield Code.METS_MISSING.at(str(medium.package), expected=view.top, nearest="")
+            return
         _, size = medium.listed.amounts()[medium.number - 1]
         self._progress.stage(f"Checking volume {medium.number} of {len(medium.listed.volumes)}", size)
         most = self._budgets.findings + medium.listed.count + medium.listed.parent.files
@@ -278,18 +286,15 @@ class VolumesCheck(Iterator[Finding]):
             budgets=replace(self._budgets, findings=most),
             jobs=self._jobs,
         )
-        try:
-            with processes.keeping():
-                for finding in Checking(medium.package, looking, self._progress.advance):
-                    own = view.within(finding)
-                    if not view.is_elsewhere(own):
-                        yield _with_folder(own, str(medium.package))
-        except SourceNotFoundError:
-            yield Code.METS_MISSING.at(str(medium.package), expected=view.top, nearest="")
+        with processes.keeping():
+            for finding in Checking(medium.package, looking, self._progress.advance):
+                own = view.within(finding)
+                if not view.is_elsewhere(own):
+                    yield _with_folder(own, str(medium.package))
 
     def _of_list(self, medium: _GivenVolume) -> Iterator[Finding]:
         """Yield that METS and manifests are not the list's, or that it does not have their segments."""
-        if not medium.package.is_dir():
+        if not medium.has_package:
             return
         listed, root, missing = medium.listed, medium.package, list[str]()
         here = list[tuple[str, str]]()
@@ -375,7 +380,7 @@ class _VolumeView:
         self.misplaced = {
             path: number
             for path, number in self._volumes.items()
-            if number != medium.number and os.path.lexists(medium.package / path)
+            if number != medium.number and medium.has_package and os.path.lexists(medium.package / path)
         }
         own = {path for path, number in self._volumes.items() if number == medium.number}
         self.here = own | self.misplaced.keys() | ({_PARENT} if medium.number == 1 else set())
@@ -413,5 +418,6 @@ class _VolumeView:
             return {each for each in named if each} or set(self.here)
         found = set[str]()
         for path in paths - self._everywhere:
-            found |= {self._places.find(path) or _PARENT, *self._places.below(path)}
+            segment = self._places.find(path)
+            found |= {_PARENT, *self._places.below(path)} if segment is None else {segment}
         return found

@@ -181,6 +181,7 @@ class _VolumeWork:
         listed, number = self._listed, self._number
         run = RunFacts(
             command="volumes write",
+            can_go_on=not self._links,  # no name of the package's files is to stay in what is unfinished
             facts={
                 "package": str(self._root),
                 "seal": listed.seal.value,

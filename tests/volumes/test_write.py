@@ -135,6 +135,15 @@ def test_a_file_that_is_not_as_the_manifests_say_ends_the_writing(
     assert sorted(os.listdir(tmp_path / "media")) == [*before, last]
 
 
+def test_a_volume_of_hard_links_starts_over(package: Packages, tmp_path: Path) -> None:
+    out, media = package("siard22"), tmp_path / "media"
+    media.mkdir()
+    stop_after(2, lambda: write_volumes(out, media, 1 << 40, hard_links=True))
+    assert os.listdir(media) == []
+    write_volumes(out, media, 1 << 40, hard_links=True)
+    assert len(os.listdir(media)) == 1
+
+
 def test_the_package_is_only_read(package: Packages, tmp_path: Path) -> None:
     out = package("siard22")
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
