@@ -59,7 +59,11 @@ GROUPS = (
     Group(
         name="resolver",
         modules=("locations/resolver",),
-        tests=("tests/locations/test_resolver.py", "tests/locations/test_packedsegments.py"),
+        tests=(
+            *("tests/locations/test_resolver.py", "tests/locations/test_packedsegments.py"),
+            *("tests/sources/test_archive.py", "tests/inspecting/test_inspection.py"),
+            *("-k", "not hostile_paths and not any_number"),
+        ),
     ),
     Group(
         name="assignment",
