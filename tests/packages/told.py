@@ -14,11 +14,18 @@ from tests.findings import ordered
 from tests.packages.cases import HERE, Case, cases
 
 TOLD = HERE / "links.txt"
+_ALSO = {"F011", "F012", "M003", "M036", "M038", "P003", "P011"}
+"""Codes of other kinds that the check of links gives as well."""
+
+
+def is_of_links(code: str) -> bool:
+    """Return whether a code may be given by the check of links."""
+    return code.startswith("L") or code in _ALSO
 
 
 def has_links(case: Case) -> bool:
     """Return whether something is to be told of links in a case."""
-    return any(code.startswith("L") for code in case.codes)
+    return any(map(is_of_links, case.codes))
 
 
 def lines(findings: Iterable[Finding], beside: Path) -> list[str]:
@@ -29,7 +36,7 @@ def lines(findings: Iterable[Finding], beside: Path) -> list[str]:
     return [
         text.replace(str(beside), "DIR")
         for each in findings
-        if each.code.startswith("L")
+        if is_of_links(each.code)
         for text in (
             reporting.line(each),
             *(f"  {name} = {value!r}" for name, value in each.facts),
