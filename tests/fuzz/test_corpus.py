@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.hostile import put_section
+from tests.conftest import CHECKOUT
 from tests.fuzz import __main__ as command
 from tests.fuzz.targets import CORPUS, TARGETS, corpus, remaining, run
 from tests.laws import law
@@ -125,3 +126,9 @@ def test_figures_are_read_from_the_page_as_they_are_written(tmp_path: Path) -> N
     assert command.standing(page) == {}
     put_section(page, "fuzzing", command.table(figures))
     assert command.standing(page) == {**figures, "all": command.Figures(1_430, 1_234_569, 1)}
+
+
+def test_the_page_tells_of_all_targets_and_an_hour() -> None:
+    figures = command.standing(CHECKOUT / "docs" / "reliability.md")
+    assert set(figures) == {*TARGETS, "all"}
+    assert figures["all"].seconds >= 3_600

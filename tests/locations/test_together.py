@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,9 +12,9 @@ import pytest
 from metspack.errors import SourceError
 from metspack.locations.candidates import Convention
 from metspack.locations.grantedroots import Spot
-from metspack.locations.resolver import Resolver, Tallied, names_together, read_mapping
+from metspack.locations.resolver import Resolver, Tallied, _tallied, names_together, read_mapping
 from metspack.locations.splitparts import FIRST_SUFFIXES
-from metspack.model import SMALL, CellRun, ExtentColumns
+from metspack.model import SMALL, Budgets, CellRun, ExtentColumns
 from metspack.siard.metadata import Field
 from tests.locations.test_resolver import Entries, cell, field, table, written
 from tests.planning.lobruns import run_of
@@ -59,8 +60,10 @@ def test_files_of_one_folder_are_found_and_counted(tmp_path: Path) -> None:
         assert [each[0] for each in found.statuses] == [1, 2]
         assert tally(resolver) == [Tallied(conventions={C: 2 * times}, inside=0, outside=2 * times)]
     assert resolver.stated_spot(only, "c1", FILES[1]) == Spot(root=0, path=("lobs", "seg_0", "2.bin"))
+    written(tmp_path, {"lobs/a/b/3.bin": b"3"})
     deeper = resolver.stated_spot(only, "c1", "a/b/3.bin")
-    assert deeper is None or deeper.path == ("lobs", "a", "b", "3.bin")
+    assert deeper == Spot(root=0, path=("lobs", "a", "b", "3.bin"))
+    assert resolver.stated_spot(only, "c1", "a\0.bin") is None
     resolver.resolved(only, cell(FILES[0]))
     assert tally(resolver) == [Tallied(conventions={C: 5}, inside=0, outside=5)]
 
@@ -111,10 +114,11 @@ def test_what_is_not_stated_outside_as_it_stands_is_looked_for_alone(
     assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
 
 
-def test_what_is_an_error_by_the_statement_is_looked_for_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_what_is_an_error_by_the_statement_is_looked_for_alone(scheme: str, tmp_path: Path) -> None:
     root = written(tmp_path, {f"lobs/{each}": b"1" for each in FILES})
     resolver = Resolver(None, [root], siard_name="x.siard", lob_folder="./a/")
-    column = field(lob_folder=f"file://{root}/lobs/")
+    column = field(lob_folder=f"{scheme}{root}/lobs/")
     assert resolver.stated_files(table(column), "c1", FILES, [1, 1]) is None
     assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
 
@@ -311,3 +315,29 @@ def test_more_may_be_granted_of_the_same_archive(tmp_path: Path) -> None:
     with plain.granting(drives={"E:": disk}) as more:
         for number, (folder, file) in enumerate((("E:/lobs/", "3.bin"), ("D:/", "4.bin"))):
             assert more.resolved(table(field(lob_folder=folder), number=number), cell(file)).extents
+    with plain.granting(drives={"D:": disk / "lobs"}) as more:
+        assert more.resolved(table(field(lob_folder="D:/")), cell("3.bin")).extents
+        assert len(more.roots) == 2
+    budgets = Budgets()
+    held: dict[tuple[str, ...], Spot] = {("lobs", "seg_1"): Spot(root=0, path=("store",))}
+    own = Resolver(None, [package], siard_name="x.siard", divided=held, budgets=budgets)
+    more = own.granting(roots=[disk])
+    assert (more._siard, more._divided, more._budgets) == ("x.siard", held, budgets)
+    assert more._budgets is budgets
+
+
+def test_a_folder_that_lies_apart_is_looked_into(tmp_path: Path) -> None:
+    root = written(tmp_path, {"one/lobs/seg_0/1.bin": b"1", "two/2.bin": b"22"})
+    resolver = Resolver(
+        None,
+        [root / "one", root / "two"],
+        siard_name="x.siard",
+        divided={("lobs", "seg_1"): Spot(root=1, path=())},
+    )
+    (extent,) = resolver.resolved(table(field(lob_folder="lobs/")), cell("seg_1/2.bin")).extents
+    assert extent.size == 2
+
+
+def test_one_convention_may_find_inside_and_outside() -> None:
+    counts = Counter({(C, True): 2, (C, False): 3, (Convention.F, True): 5})
+    assert _tallied(counts) == Tallied(conventions={C: 5, Convention.F: 5}, inside=7, outside=3)
