@@ -112,6 +112,10 @@ interop:
 mutate seed="0" count="500":
     {{uv}} python -m tests.mutants --seed {{seed}} --count {{count}}
 
+# Write anew what a check tells of links in the packages of tests/packages, after a change that is meant to.
+told:
+    {{uv}} python -m tests.packages.told
+
 # Let calls of every command fail, kill it, cut the power: no law is broken. Writes the table of docs/reliability.md.
 crash every="70" states="30":
     {{uv}} python -m tests.crash --every {{every}} --states {{states}} --write

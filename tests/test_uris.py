@@ -11,6 +11,7 @@ from metspack.uris import (
     ReferenceRefused,
     Repair,
     are_plain,
+    collapsed,
     file_uri,
     is_urn,
     joined,
@@ -231,6 +232,9 @@ REFUSED = {
             (Repair.SPACE, Repair.FILE_RELATIVE, Repair.SLASH_ESCAPED, Repair.FRAGMENT),
         ),
         ("a%2F..%2Fb", ("a", "..", "b"), (Repair.SLASH_ESCAPED,)),
+        ("file:a/file:b", ("a", "file:b"), (Repair.FILE_RELATIVE,)),
+        ("a/file:b%2Fc", ("a", "file:b", "c"), (Repair.SLASH_ESCAPED,)),
+        ("file:a\u3000", ("a\u3000",), (Repair.NON_ASCII, Repair.FILE_RELATIVE)),
     ],
 )
 def test_locations_are_read_as_tools_for_e_ark_write_them(
@@ -338,6 +342,26 @@ def test_a_refusal_says_what_and_what_to_do(text: str, what: str, hint: str | No
         parsed(text)
     assert caught.value.message == f"the reference {text!r} {what}"
     assert hint in {None, caught.value.hint}
+
+
+@pytest.mark.parametrize("text", ["\u3000a.bin", "a.bin\xa0", "\u2003"])
+def test_white_space_that_xml_does_not_know_is_part_of_a_name(text: str) -> None:
+    assert parsed(text).segments == located(text).segments == (text,)
+
+
+@pytest.mark.parametrize(
+    ("segments", "names"),
+    [
+        ((), ()),
+        (("a", "b"), ("a", "b")),
+        (("a", "..", "b"), ("b",)),
+        (("a", "b", "..", "..", "..", "c"), ("..", "c")),
+        (("..", "..", "a"), ("..", "..", "a")),
+        (("..", "a", "b", "..", "c"), ("..", "a", "c")),
+    ],
+)
+def test_steps_up_are_taken_but_those_at_the_start(segments: tuple[str, ...], names: tuple[str, ...]) -> None:
+    assert collapsed(segments) == names
 
 
 def test_a_text_is_cut_where_it_is_shown() -> None:

@@ -108,7 +108,7 @@ def _header(value: dict[str, Any]) -> PlanHeader:
         raise TypeError("a limit is a whole number or null")
     return PlanHeader(
         name=str(value["name"]),
-        source_size=int(source["size"]),
+        source_size=int(str(source["size"])),
         metadata_sha256=str(source["metadata_sha256"]),
         division=Division(
             limits=Limits(files=limits[0], bytes=limits[1]),

@@ -457,7 +457,7 @@ class Ledger(tempdb.Scratch):
                     self._put(_file_of(event), str(event["time"]))
                 else:
                     raise self._damaged(number)
-            except (KeyError, TypeError, ValueError, AttributeError):
+            except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
                 raise self._damaged(number) from None
 
     def _put(self, file: VerifiedFile, time: str) -> None:

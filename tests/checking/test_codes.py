@@ -12,6 +12,7 @@ from metspack.reporting import model as reporting
 from tests.findings import ordered
 from tests.laws import spread
 from tests.packages.cases import HERE, KINDS, Case, cases
+from tests.packages.told import findings, has_links, lines, told
 
 # Permission cannot be taken from the administrator, 64 MB of METS are no test data, archives in other forms
 # no recipes, nor what an option alone tells: they have tests of their own.
@@ -34,16 +35,15 @@ def test_a_case_gives_exactly_the_codes_in_its_name(
         monkeypatch.setattr(segmentreader, "LARGE", 0)
         monkeypatch.setattr(safexml, "FIRST", 1)
         monkeypatch.setattr(safexml, "FEWEST", 0)
-    package = case.made(tmp_path)
-    roots = [package.with_name(each) for each in case.roots]
-    given = [package, *(package.with_name(each) for each in case.also)]
-    found = ordered(check(given, Level(case.level), roots=roots, strict=case.strict))
+    found, beside = findings(case, tmp_path)
     shown = "\n".join(reporting.line(each) for each in found)
     assert {each.code for each in found} == case.codes, shown
     gravest = max((each.severity for each in found), key=_GRAVITY.index, default=Severity.INFO)
     assert gravest is KINDS[case.kind], shown
     for each in found:
         assert each.path, shown
+    # If it was meant to change, run `just told` and read what did.
+    assert lines(found, beside) == (told()[case.id] if has_links(case) else [])
 
 
 OF_CELLS = [each for each in cases() if any(code[0] in "SZ" for code in each.codes)]

@@ -48,7 +48,7 @@ GROUPS = (
         modules=tuple(f"checking/links/{name}" for name in ("links", "graph", "roots", "mounting", "swaps")),
         tests=(
             *("tests/checking/links", "tests/checking/test_codes.py", "tests/checking/test_expected.py"),
-            *("-k", "links or expected or L0"),
+            *("-k", "links or expected or L0 or F011 or F012 or M003 or M036 or M038 or P003 or P011"),
         ),
     ),
     Group(
@@ -59,7 +59,12 @@ GROUPS = (
     Group(
         name="resolver",
         modules=("locations/resolver",),
-        tests=("tests/locations/test_resolver.py", "tests/locations/test_packedsegments.py"),
+        tests=(
+            *("tests/locations/test_resolver.py", "tests/locations/test_packedsegments.py"),
+            "tests/locations/test_together.py",
+            *("tests/sources/test_archive.py", "tests/inspecting/test_inspection.py"),
+            *("-k", "not hostile_paths and not any_number"),
+        ),
     ),
     Group(
         name="assignment",

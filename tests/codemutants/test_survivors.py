@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
 from functools import cache
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.codemutants.__main__ import FIGURES, PAGE, as_listed, drawn, table
 from tests.codemutants.groups import GROUPS
 from tests.codemutants.listed import EQUIVALENT, KINDS, Mutant, Reason, kind_of, reasons
+from tests.codemutants.trial import function_of, in_order
 from tests.conftest import CHECKOUT
 
 MODULES = tuple(module for group in GROUPS for module in group.modules)
@@ -77,6 +79,17 @@ def test_the_same_mutants_are_drawn_each_time_and_of_each_module() -> None:
     assert len(drawn(names, 10)) == 11
     assert drawn(names, 10) == drawn(names, 10)
     assert drawn(["only"], 10) == ["only"]
+    assert set(drawn(names, 20)) < set(drawn(names, 10))
+
+
+def test_the_tests_that_killed_most_come_first_then_the_quickest() -> None:
+    seconds = {"slow": 2.0, "quick": 0.1, "same": 0.1, "killer": 9.0, "other": 8.0}
+    order = in_order(set(seconds), Counter(killer=2), Counter(killer=2, other=7), seconds)
+    assert order == ["killer", "other", "quick", "same", "slow"]
+
+
+def test_a_mutant_tells_its_function() -> None:
+    assert function_of("metspack.uris.x__as_meant__mutmut_12") == "metspack.uris.x__as_meant"
 
 
 def test_the_page_has_the_table_of_the_last_figures() -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import pytest
 
 from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS
-from metspack.layouts.interface import FolderStyle
+from metspack.layouts.interface import FolderStyle, safe_extension
 from metspack.layouts.names import ArchiveRoutes, LobRoute
 from metspack.layouts.readers import (
     FOR,
     READERS,
     LobTraits,
+    Readership,
+    ReaderVerdict,
     Writing,
     layout_for,
     missed_words,
@@ -21,7 +26,9 @@ from metspack.layouts.readers import (
     style_for,
     unopened,
 )
+from metspack.model import LobCell, LobPlace, LobRef, LobRun
 from tests.conftest import CHECKOUT
+from tests.planning.lobruns import run_of
 
 SUITE, TOOLKIT = "SIARD Suite (--lob-folder-style sfa)", "DBPTK 4.5 (--lob-folder-style dbptk)"
 UPGRADED = f"{SUITE}, {TOOLKIT}".replace("(", "(--siard-version 2.2 ")
@@ -197,3 +204,43 @@ def test_readers_are_told_of_an_archive_as_it_is() -> None:
         "not by SIARD Suite (metspack convert --siard-version 2.2 --lob-folder-style sfa), "
         "DBPTK 4.5 (metspack convert --siard-version 2.2 --lob-folder-style dbptk)"
     )
+
+
+def test_a_refusal_says_what_to_leave_out() -> None:
+    roda = named("roda")
+    with pytest.raises(ConfigError) as dialect:
+        roda.check_dialect("recommendation")
+    assert dialect.value.hint == "Leave --dialect out, or write --dialect csip."
+    with pytest.raises(ConfigError) as terms:
+        roda.check_terms({"package_type": "AIP"}, is_packed=False)
+    assert terms.value.hint == "Leave --type AIP out, or leave --for roda out."
+    with pytest.raises(ConfigError) as form:
+        roda.check_form("tar")
+    assert form.value.hint == f"Write --pack {' or '.join(roda.forms)}, or leave --pack out."
+
+
+def lob(path: str, extension: str) -> LobRef:
+    place = LobPlace(schema=0, table=2, cell=path, row=1)
+    cell = LobCell(place=place, file="x", length=None, digest=None)
+    return LobRef(cell=cell, size=1, extension=extension, media_type="a/b", extents=())
+
+
+def test_lobs_are_counted_by_what_readers_stumble_over() -> None:
+    traits = LobTraits()
+    some = [lob("c4", "bin"), lob("c4.u1", "TXT"), lob("c5.a1", "jpg"), lob("c4", ""), lob("c4", "pdf")]
+    run = run_of([1, 2, 3], [1, 1, 1])
+    both: list[LobRef | LobRun] = [*some, run, run_of([4, 5], [1, 1], cell="c6.u1")]
+    for each in both:
+        assert traits.take(each) is each
+    assert (traits.lobs, traits.nested, traits.split) == (10, 4, 0)
+    assert traits.odd == sum(safe_extension(each.extension) not in {"bin", "txt"} for each in some)
+
+
+def test_what_readers_find_is_the_same_when_it_is_restored() -> None:
+    verdicts = (
+        ReaderVerdict(reader="a", version="1", finds=True, misses=("1 LOB in parts",)),
+        ReaderVerdict(reader="b", version="", finds=False, remedy="x"),
+    )
+    for is_merged in (False, True):
+        found = Readership(verdicts=verdicts, is_merged=is_merged)
+        assert Readership.restored(json.loads(json.dumps(asdict(found)))) == found

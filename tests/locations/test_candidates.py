@@ -96,6 +96,28 @@ def test_a_renamed_folder_is_told_by_where_it_stands() -> None:
     assert [each.way for each in again] == [len(WAYS), len(WAYS) + 2]
 
 
+@pytest.mark.parametrize("database", [None, "file:///D:/old/"])
+def test_only_a_folder_outside_below_a_granted_one_may_be_renamed(database: str | None) -> None:
+    levels = replace(PLAIN, database=database, file="X_lobs/r.bin")
+    found = list(candidates(levels))
+    assert any(each.place.inside for each in found)
+    again = [each for each in found if each.convention is Convention.RENAMED]
+    assert again
+    assert not [each for each in again if each.place.inside or each.place.absolute]
+
+
+def test_below_content_is_inside() -> None:
+    assert ("G", "content/x/r.bin") in names(replace(PLAIN, column="x/", file="r.bin"))
+    for column in ("../../x/", "../../../x/"):
+        found = candidates(replace(PLAIN, column=column, file="r.bin"))
+        assert not [each for each in found if each.convention is Convention.G]
+
+
+def test_a_length_may_count_characters_unless_that_is_ruled_out() -> None:
+    assert Candidates(PLAIN).fits(5, 3)
+    assert not Candidates(PLAIN, is_text=False).fits(5, 3)
+
+
 def test_levels_of_fields_are_chained_and_the_innermost_is_taken_alone() -> None:
     levels = replace(PLAIN, column="../lobs/", fields=(None, "../lobs/field/"), file="record0.txt")
     found = names(levels)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.locations.statement import LevelLocation, LocationError, Outcome, Place, located, outcome
-from metspack.uris import ReferenceRefused, walked
+from metspack.uris import ReferenceRefused, parsed, walked
 from tests.laws import law
 from tests.shared_data import shared
 
@@ -336,3 +336,27 @@ def test_an_error_says_which_levels_and_what_to_do(
     with pytest.raises(LocationError) as caught:
         located(*texts)
     assert (caught.value.rule, caught.value.message, caught.value.hint) == (rule, message, hint)
+
+
+@pytest.mark.parametrize(
+    ("texts", "where"),
+    [
+        (("a\0", None, "x"), "the database's lobFolder: "),
+        ((None, "a\0", "x"), "the column's lobFolder: "),
+        ((None, None, "a\0"), "the cell's file: "),
+    ],
+)
+def test_a_refused_reference_says_at_which_level_and_what_to_do(
+    texts: tuple[str | None, str | None, str], where: str
+) -> None:
+    with pytest.raises(ReferenceRefused) as refused:
+        parsed("a\0")
+    with pytest.raises(ReferenceRefused) as caught:
+        located(*texts)
+    assert caught.value.message == where + refused.value.message
+    assert (caught.value.rule, caught.value.hint) == (refused.value.rule, refused.value.hint)
+    assert caught.value.hint
+
+
+def test_an_error_may_be_without_a_hint() -> None:
+    assert not LocationError("x", rule="r", database=NIL, column=NIL, cell=NIL).hint

@@ -1,4 +1,5 @@
 import json
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -90,6 +91,8 @@ HEADERS: list[Callable[[dict[str, object]], object]] = [
     lambda head: head.pop("options"),
     lambda head: head.update(source=[]),
     lambda head: head.update(source={"size": "many", "metadata_sha256": ""}),
+    lambda head: head.update(source={"size": math.inf, "metadata_sha256": ""}),
+    lambda head: head.update(source={"size": 1.5, "metadata_sha256": ""}),
     lambda head: head.update(options=OPTIONS | {"max_files": 0}),
     lambda head: head.update(options=OPTIONS | {"max_files": "4"}),
     lambda head: head.update(options=OPTIONS | {"max_bytes": True}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from datetime import datetime, timedelta
@@ -271,6 +272,18 @@ def test_a_damaged_ledger_is_refused(metspack: Commands, out: Path, ledger: Path
         assert f"line {whole.count(10, 0, at) + 1}" in done.err
         assert "Name a new file" in done.err
         assert ledger.read_bytes() == bad
+
+
+@pytest.mark.parametrize("size", [10**40, math.inf, "many", None, []])
+def test_a_ledger_with_a_size_that_none_has_is_refused(
+    metspack: Commands, out: Path, ledger: Path, size: object
+) -> None:
+    figures(metspack, out, ledger)
+    head, first, *rest = events(ledger)
+    ledger.write_text("".join(f"{journal.sealed(each)}\n" for each in (head, {**first, "size": size}, *rest)))
+    done = metspack("check", out, "--ledger", ledger)
+    assert done.code == 3
+    assert f"{ledger} line 2 is damaged" in done.err
 
 
 def test_the_ledger_of_another_package_is_refused(

@@ -1,0 +1,343 @@
+"""LOBs that are found together: files of one folder, entries named in full, and what is counted of them."""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from metspack.errors import SourceError
+from metspack.locations.candidates import Convention
+from metspack.locations.grantedroots import Spot
+from metspack.locations.resolver import Resolver, Tallied, _tallied, names_together, read_mapping
+from metspack.locations.splitparts import FIRST_SUFFIXES
+from metspack.model import SMALL, Budgets, CellRun, ExtentColumns
+from metspack.siard.metadata import Field
+from tests.locations.test_resolver import Entries, cell, field, table, written
+from tests.planning.lobruns import run_of
+
+FILES = ("seg_0/1.bin", "seg_0/2.bin")
+C = Convention.C
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["a/b.bin", "a/c.bin"], ["b.bin", "c.bin"]),
+        (["x/y/b.bin", "x/y/c.bin"], ["b.bin", "c.bin"]),
+        (["b.bin"], ["b.bin"]),
+        (["a/b.bin", "c/d.bin"], []),
+        (["a/b.bin", "a/c/d.bin"], []),
+        (["a/b", "a/c"], []),
+        (["a/b.bin", "a/c"], []),
+        (["a/b%20.bin"], []),
+        (["a/b.bin", "xyb.c"], []),
+    ],
+)
+def test_names_of_one_folder_go_together(files: list[str], names: list[str]) -> None:
+    assert names_together(files) == names
+
+
+def tally(resolver: Resolver) -> list[Tallied]:
+    return list(resolver.tally().values())
+
+
+def outside(folder: Path, *, lob_folder: str | None = "lobs/", kind: str = "BLOB") -> tuple[Resolver, Field]:
+    written(folder, {f"lobs/{FILES[0]}": b"1", f"lobs/{FILES[1]}": b"22"})
+    return Resolver(None, [folder], siard_name="x.siard"), field(lob_folder=lob_folder, kind=kind)
+
+
+def test_files_of_one_folder_are_found_and_counted(tmp_path: Path) -> None:
+    resolver, column = outside(tmp_path)
+    only = table(column)
+    for times in (1, 2):
+        found = resolver.stated_files(only, "c1", FILES, [None, 2])
+        assert found is not None
+        assert (found.root, found.folders, found.names) == (0, ("lobs", "seg_0"), ["1.bin", "2.bin"])
+        assert [each[0] for each in found.statuses] == [1, 2]
+        assert tally(resolver) == [Tallied(conventions={C: 2 * times}, inside=0, outside=2 * times)]
+    assert resolver.stated_spot(only, "c1", FILES[1]) == Spot(root=0, path=("lobs", "seg_0", "2.bin"))
+    written(tmp_path, {"lobs/a/b/3.bin": b"3"})
+    deeper = resolver.stated_spot(only, "c1", "a/b/3.bin")
+    assert deeper == Spot(root=0, path=("lobs", "a", "b", "3.bin"))
+    assert resolver.stated_spot(only, "c1", "a\0.bin") is None
+    resolver.resolved(only, cell(FILES[0]))
+    assert tally(resolver) == [Tallied(conventions={C: 5}, inside=0, outside=5)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "lengths", "plain", "small"),
+    [
+        ("BLOB", [1, 2], True, True),
+        ("BLOB", [None, None], True, True),
+        ("BLOB", [None, 3], False, False),
+        ("BLOB", [2, 1], False, False),
+        ("CLOB", [1, 1], True, False),  # one character may take two bytes
+        ("CLOB", [1, 2], True, True),
+    ],
+)
+def test_lengths_must_fit_and_for_small_ones_be_the_sizes(
+    kind: str, lengths: list[int | None], plain: bool, small: bool, tmp_path: Path
+) -> None:
+    resolver, column = outside(tmp_path, kind=kind)
+    assert (resolver.stated_files(table(column), "c1", FILES, lengths) is not None) is plain
+    assert (resolver.stated_files(table(column), "c1", FILES, lengths, small=True) is not None) is small
+    assert sum(each.outside for each in tally(resolver)) == 2 * (plain + small)
+
+
+@pytest.mark.parametrize(("size", "is_small"), [(SMALL, True), (SMALL + 1, False)])
+def test_small_ones_have_a_size_at_most(size: int, is_small: bool, tmp_path: Path) -> None:
+    resolver, column = outside(tmp_path)
+    with (tmp_path / "lobs" / FILES[1]).open("wb") as file:
+        file.truncate(size)
+    assert resolver.stated_files(table(column), "c1", FILES, [1, size]) is not None
+    found = resolver.stated_files(table(column), "c1", FILES, [1, size], small=True)
+    assert (found is not None) is is_small
+
+
+@pytest.mark.parametrize("files", [("seg_0/1.bin", "seg_0/3.bin"), ("seg_0/1.bin", "2.bin")])
+def test_one_that_is_elsewhere_parts_them(files: Sequence[str], tmp_path: Path) -> None:
+    resolver, column = outside(tmp_path)
+    assert resolver.stated_files(table(column), "c1", files, [None, None]) is None
+    assert tally(resolver) == []
+
+
+@pytest.mark.parametrize("lob_folder", [None, " lobs/", "../x/", "lobs%5C/"])
+def test_what_is_not_stated_outside_as_it_stands_is_looked_for_alone(
+    lob_folder: str | None, tmp_path: Path
+) -> None:
+    resolver, column = outside(tmp_path, lob_folder=lob_folder)
+    assert resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None
+    assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_what_is_an_error_by_the_statement_is_looked_for_alone(scheme: str, tmp_path: Path) -> None:
+    root = written(tmp_path, {f"lobs/{each}": b"1" for each in FILES})
+    resolver = Resolver(None, [root], siard_name="x.siard", lob_folder="./a/")
+    column = field(lob_folder=f"{scheme}{root}/lobs/")
+    assert resolver.stated_files(table(column), "c1", FILES, [1, 1]) is None
+    assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
+
+
+@pytest.mark.parametrize("beside", ["lobs/seg_0.zip", "lobs.zip"])
+def test_a_packed_segment_beside_them_may_be_meant(beside: str, tmp_path: Path) -> None:
+    resolver, column = outside(tmp_path)
+    with zipfile.ZipFile(tmp_path / beside, "w") as file:
+        file.writestr("1.bin", b"x")
+    assert resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None
+    assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
+
+
+@pytest.mark.parametrize(("suffix", "is_first"), [*((each, True) for each in FIRST_SUFFIXES), (".7", False)])
+def test_a_first_part_beside_them_may_be_meant(suffix: str, is_first: bool, tmp_path: Path) -> None:
+    resolver, column = outside(tmp_path)
+    together = resolver.stated_spot(table(column), "c1", FILES[0])
+    written(tmp_path, {f"lobs/{FILES[1]}{suffix}": b"2"})
+    resolver, _ = outside(tmp_path)
+    assert together is not None
+    assert (resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None) is is_first
+    assert (resolver.stated_spot(table(column), "c1", FILES[0]) is None) is is_first
+
+
+def test_a_mapping_gives_them_another_place(tmp_path: Path) -> None:
+    outside(tmp_path)
+    (tmp_path / "mapping.txt").write_text("lobs/seg_0/ ./store/\n", encoding="utf-8")
+    mapped = read_mapping(tmp_path / "mapping.txt")
+    resolver = Resolver(None, [tmp_path], siard_name="x.siard", mapping=mapped)
+    column = field(lob_folder="lobs/")
+    assert resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None
+    assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
+    written(tmp_path, {"lobs/seg_1/3.bin": b"3"})
+    assert resolver.stated_files(table(column), "c1", ["seg_1/3.bin"], [1]) is not None
+
+
+# --- Entries that are named in full ---------------------------------------------------------------------
+
+
+class Together(Entries):
+    """Entries that are found together as well."""
+
+    def columns(self, names: Sequence[str]) -> ExtentColumns | None:  # type: ignore[override]
+        if not all(each in self.entries for each in names):
+            return None
+        return [len(self.entries[each]) for each in names], [list(names)]
+
+
+def cells(files: Sequence[str], lengths: Sequence[int] = ()) -> CellRun:
+    numbers = range(len(files))
+    return CellRun(
+        schema=0,
+        table=2,
+        cell="c1",
+        algorithm=None,
+        rows=numbers,
+        files=files,
+        lengths=list(lengths),
+        digests=(),
+        starts=numbers,
+    )
+
+
+@pytest.mark.parametrize(
+    ("lengths", "big", "found"),
+    [
+        ([], 2, True),
+        ([1, 2], 2, True),
+        ([1, 1], 2, False),
+        ([1, SMALL], SMALL, True),
+        ([1, SMALL + 1], SMALL + 1, False),
+        ([], SMALL + 1, False),
+    ],
+)
+def test_entries_that_are_named_in_full_are_found_and_counted(
+    lengths: list[int], big: int, found: bool, tmp_path: Path
+) -> None:
+    tree = Together({"content/a.bin": b"1", "content/b.bin": bytes(big)})
+    resolver = Resolver(tree, [tmp_path], siard_name="x.siard")
+    run = cells(list(tree.entries), lengths)
+    for times in (1, 2):
+        columns = resolver.named_in_full(table(field()), run)
+        assert columns == (([1, big], [list(tree.entries)]) if found else None)
+        counted = Tallied(conventions={C: 2 * times}, inside=2 * times, outside=0)
+        assert tally(resolver) == ([counted] if found else [])
+
+
+def test_others_are_looked_for_alone(tmp_path: Path) -> None:
+    tree = Together({"content/a.bin": b"1", "content/a%20b.bin": b"1"})
+    resolver = Resolver(tree, [tmp_path], siard_name="x.siard")
+    for number, (column, files) in enumerate(
+        (
+            (field(), ["content/other.bin"]),
+            (field(), ["content/a%20b.bin"]),
+            (field(lob_folder="lobs/"), ["content/a.bin"]),
+        )
+    ):
+        assert resolver.named_in_full(table(column, number=number), cells(files)) is None
+    alone = Resolver(None, [tmp_path], siard_name="x.siard")
+    assert alone.named_in_full(table(field()), cells(["content/a.bin"])) is None
+
+
+def test_the_usual_cell_is_found_without_repairs(tmp_path: Path) -> None:
+    resolver = Resolver(Entries({"content/a.bin": b"1"}), [tmp_path], siard_name="x.siard")
+    found = resolver.resolved(table(field()), cell("content/a.bin"))
+    assert (found.convention, found.repairs, found.warnings) == (C, (), ())
+
+
+def test_a_run_is_of_one_convention_or_of_those_of_its_entries(tmp_path: Path) -> None:
+    resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="content")
+    files = run_of([1, 2, 3], [1, 1, 1], names=["a.bin", "b.bin", "c.bin"])
+    assert resolver.conventions(table(field(lob_folder="lobs/")), files) == {C: 3}
+    entries = run_of([1, 2, 3], [1, 1, 1])
+    assert resolver.conventions(table(field()), entries) == {C: 3}
+
+
+def test_entries_of_packed_segments_are_found_where_they_would_lie(tmp_path: Path) -> None:
+    for root in ("one", "two"):
+        (tmp_path / root).mkdir()
+        with zipfile.ZipFile(tmp_path / root / "seg_0.zip", "w") as file:
+            file.writestr("a.bin", root)
+            file.writestr("in/b.bin", "bb")
+    with Resolver(None, [tmp_path / "one", tmp_path / "two"], siard_name="x.siard") as resolver:
+        for number, root in enumerate(("one", "two")):
+            (found,) = resolver.packed_entries(number, ["seg_0", "in", "b.bin"])
+            assert (found.name, found.size) == ("in/b.bin", 2)
+            (found,) = resolver.packed_entries(number, ["seg_0", "a.bin"])
+            assert b"".join(resolver.contents(found)) == root.encode()
+        assert resolver.packed_entries(0, ["seg_1", "a.bin"]) == []
+
+
+# --- SIARD 1.0, and more granted folders ----------------------------------------------------------------
+
+
+def test_literal_names_of_siard_1_0_are_counted_by_where_they_lie(tmp_path: Path) -> None:
+    below = "content/schema0/table2"
+    tree = Entries(
+        {
+            "a#1.bin": b"1",
+            f"{below}/lob1/a#2.bin": b"22",
+            f"{below}/a#3.bin": b"333",
+            "lob1/a#4.bin": b"4444",
+        }
+    )
+    resolver = Resolver(tree, [tmp_path], siard_name="x.siard", version="1.0")
+    in_folder, plain = table(field(folder="lob1")), table(field(), number=3)
+    for number, (name, only, letter) in enumerate(
+        [
+            ("a#1.bin", in_folder, C),
+            ("a#2.bin", in_folder, Convention.I),
+            ("a#4.bin", in_folder, Convention.I),
+        ],
+        start=1,
+    ):
+        found = resolver.resolved(only, cell(name))
+        assert (found.convention, found.repairs, found.warnings) == (letter, (), ())
+        assert found.size == int(name[2])
+        assert sum(each.inside for each in tally(resolver)) == number
+    resolver.resolved(in_folder, cell("a#1.bin", length=1))
+    assert tally(resolver) == [Tallied(conventions={C: 2, Convention.I: 2}, inside=4, outside=0)]
+    for only, name, length in (
+        (plain, "a#3.bin", None),
+        (in_folder, "a#2.bin", 7),
+        (plain, "./a#1.bin", None),
+    ):
+        with pytest.raises(SourceError):
+            resolver.resolved(only, cell(name, length=length))
+    at_table = Resolver(tree, [tmp_path], siard_name="x.siard", version="1.0")
+    assert at_table.resolved(table(field()), cell("a#3.bin")).size == 3
+
+
+def test_more_may_be_granted_of_the_same_archive(tmp_path: Path) -> None:
+    package = written(tmp_path / "package", {"store/1.bin": b"1", "x_lobs/c/2.bin": b"2"})
+    disk = written(tmp_path / "disk", {"lobs/3.bin": b"33", "other/4.bin": b"4"})
+    (package / "mapping.txt").write_text("x_lobs/seg_0/ ./store/\n", encoding="utf-8")
+    first = Resolver(
+        Entries({"a#b.bin": b"5"}),
+        [package],
+        siard_name="x.siard",
+        lob_folder="x_lobs/",
+        drives={"d:": disk / "other"},
+        mapping=read_mapping(package / "mapping.txt"),
+        version="1.0",
+    )
+    with first.granting(roots=[disk], drives={"E:": disk}) as more:
+        assert more.roots[:2] == (package, disk)
+        assert more.resolved(table(field()), cell("a#b.bin")).size == 1
+        for number, (folder, file, path) in enumerate(
+            (("./", "seg_0/1.bin", ("store", "1.bin")), ("c/", "2.bin", ("x_lobs", "c", "2.bin")))
+        ):
+            (extent,) = more.resolved(table(field(lob_folder=folder), number=number), cell(file)).extents
+            assert getattr(extent, "path", None) == path
+    plain = Resolver(None, [package], siard_name="x.siard", drives={"d:": disk / "other"})
+    with plain.granting(drives={"E:": disk}) as more:
+        for number, (folder, file) in enumerate((("E:/lobs/", "3.bin"), ("D:/", "4.bin"))):
+            assert more.resolved(table(field(lob_folder=folder), number=number), cell(file)).extents
+    with plain.granting(drives={"D:": disk / "lobs"}) as more:
+        assert more.resolved(table(field(lob_folder="D:/")), cell("3.bin")).extents
+        assert len(more.roots) == 2
+    budgets = Budgets()
+    held: dict[tuple[str, ...], Spot] = {("lobs", "seg_1"): Spot(root=0, path=("store",))}
+    own = Resolver(None, [package], siard_name="x.siard", divided=held, budgets=budgets)
+    more = own.granting(roots=[disk])
+    assert (more._siard, more._divided, more._budgets) == ("x.siard", held, budgets)
+    assert more._budgets is budgets
+
+
+def test_a_folder_that_lies_apart_is_looked_into(tmp_path: Path) -> None:
+    root = written(tmp_path, {"one/lobs/seg_0/1.bin": b"1", "two/2.bin": b"22"})
+    resolver = Resolver(
+        None,
+        [root / "one", root / "two"],
+        siard_name="x.siard",
+        divided={("lobs", "seg_1"): Spot(root=1, path=())},
+    )
+    (extent,) = resolver.resolved(table(field(lob_folder="lobs/")), cell("seg_1/2.bin")).extents
+    assert extent.size == 2
+
+
+def test_one_convention_may_find_inside_and_outside() -> None:
+    counts = Counter({(C, True): 2, (C, False): 3, (Convention.F, True): 5})
+    assert _tallied(counts) == Tallied(conventions={C: 5, Convention.F: 5}, inside=7, outside=3)
