@@ -28,7 +28,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files import writing
 from metspack.files.journal import StagingTerms, Status
 from metspack.files.journal import status as run_status
-from metspack.files.reading import StrPath, as_path, as_paths
+from metspack.files.reading import StrPath, as_path, as_paths, as_place, as_places
 from metspack.files.staging import check_vacant
 from metspack.inspecting.inspection import inspected
 from metspack.inspecting.verification import LobSpool, Verdict, Verification, Verifier
@@ -73,7 +73,7 @@ def plan(source: StrPath, options: BuildOptions | None = None, *, progress: Prog
 
     Iterate over it for the segments. Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
-    return draft.drafted(as_path(source), _stated(options or BuildOptions()), progress)
+    return draft.drafted(as_place(source), _stated(options or BuildOptions()), progress)
 
 
 def build(
@@ -94,7 +94,7 @@ def build(
     """
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     options = replace(_stated(options or BuildOptions()), terms=terms)
-    return building_build.build(as_path(source), as_path(target), options, progress)
+    return building_build.build(as_place(source), as_place(target), options, progress)
 
 
 def add(
@@ -178,7 +178,7 @@ def check(
     It is an iterator of findings, and has ``ok``. Nothing is read before the first of them is asked for.
     Raises ``ConfigError`` for an option that cannot be used, and when there is nothing to check.
     """
-    if not (paths := as_paths(path)):
+    if not (paths := as_places(path)):
         raise ConfigError("there is no package to check", hint="Name one at least.")
     created = clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
     return CheckReport(paths, options or CheckOptions(), created=created, progress=progress)
@@ -236,7 +236,7 @@ def links(
 
     Children are also looked for in ``roots``, by their OBJID. Raises as ``check`` does.
     """
-    looked = CheckOptions(level=Level.LINKS, roots=as_paths(roots), budgets=budgets or Budgets())
+    looked = CheckOptions(level=Level.LINKS, roots=as_places(roots), budgets=budgets or Budgets())
     run = check(path, looked)
     for _ in run:
         pass
@@ -286,7 +286,7 @@ def inspect(
     progress = progress or Silent()
     verification: Verification | None = None
     faults: tuple[Verdict, ...] = ()
-    with opening.opened(as_path(source), budgets, grants or Grants(), base) as opened, LobSpool() as spool:
+    with opening.opened(as_place(source), budgets, grants or Grants(), base) as opened, LobSpool() as spool:
         facts = opening.source_facts(opened, Silent(), compares=False)
         found = inspected(opened, progress, spool.add if verify else None)
         if verify:
@@ -322,7 +322,7 @@ def restore(
     options = options or RestoreOptions()
     _check("accepted", options.accepted, ACCEPTABLE)
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
-    return restore_files(as_path(path), as_path(target), options, progress, terms)
+    return restore_files(as_place(path), as_path(target), options, progress, terms)
 
 
 def restore_siard(
@@ -345,7 +345,7 @@ def restore_siard(
     """
     options = RestoreOptions(archive=archive, lob_folder_style=lob_folder_style, budgets=budgets or Budgets())
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
-    return restore_archive(as_path(path), as_path(target), into, options, progress, terms=terms)
+    return restore_archive(as_place(path), as_path(target), into, options, progress, terms=terms)
 
 
 def plan_volumes(
@@ -449,7 +449,7 @@ def cat(
     has ended without an error. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
     """
     asked = [parsed_range(each) for each in ranges]
-    with PackageReader(as_path(path), budgets) as package:
+    with PackageReader(as_place(path), budgets) as package:
         yield from joining.extracted(package, lob, asked, verify=verify)
 
 
@@ -474,7 +474,7 @@ def shards(
     ``base`` is put before the URLs, which are relative to the package. Raises ``SourceError`` for a LOB whose
     parts, files or relations are not as METS says, before its shard.
     """
-    with PackageReader(as_path(path), budgets) as package:
+    with PackageReader(as_place(path), budgets) as package:
         yield from related_shards(package, lob, base=base)
 
 
@@ -488,7 +488,7 @@ def open_lob(
     ``SourceError``. A Python warning is issued for a LOB that the parent's map does not name, or that no
     digest proves.
     """
-    with PackageReader(as_path(path), budgets) as package:
+    with PackageReader(as_place(path), budgets) as package:
         return joining.open_lob(package, lob, verify=verify)
 
 
@@ -504,10 +504,10 @@ def roundtrip(
     Every LOB is joined and hashed by ``jobs`` processes, as many as help when None; nothing is written.
     Raises ``SourceError`` when the parent METS cannot be read.
     """
-    package = PackageReader(as_path(path), budgets)
+    package = PackageReader(as_place(path), budgets)
     proof = Roundtrip(package, progress, budgets, jobs)
     weakref.finalize(proof, package.close)
-    return RoundtripReport(as_path(path), proof)
+    return RoundtripReport(as_place(path), proof)
 
 
 def repair(
@@ -546,7 +546,7 @@ class Package:
     """
 
     def __init__(self, path: StrPath, budgets: Budgets | None = None) -> None:
-        self.path = as_path(path)
+        self.path = as_place(path)
         self._budgets = budgets
         self._reader = PackageReader(self.path, budgets)
 

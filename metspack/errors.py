@@ -79,6 +79,12 @@ class TargetUnfinishedError(TargetExistsError):
     id = "target-unfinished"
 
 
+class StoreError(MetspackError):
+    """A store does not do what it is asked for: it refuses, cannot be reached, or answers wrongly."""
+
+    id = "store"
+
+
 class ConfigError(MetspackError):
     """An option or setting has an invalid value."""
 

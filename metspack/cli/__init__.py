@@ -15,6 +15,7 @@ from metspack.errors import (
     PlanError,
     SourceError,
     SourceUnfinishedError,
+    StoreError,
     TargetError,
     TargetExistsError,
     TargetUnfinishedError,
@@ -39,6 +40,7 @@ _CODES = (
     (PlanError, EXIT_SOURCE),
     (TargetExistsError, EXIT_EXISTS),
     (TargetError, EXIT_TARGET),
+    (StoreError, EXIT_TARGET),
 )
 
 _GARBAGE = 50_000

@@ -17,6 +17,7 @@ from typing import Any, Self
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.files.reading import Closable
+from metspack.stores.ranges import Ranges
 from metspack.values import dataclass
 
 
@@ -105,9 +106,9 @@ def _path_document(path: Path | Below | Stretch) -> list[Any]:
 def _path_of(document: Sequence[Any]) -> Path | Below | Stretch:
     root, *rest = document
     if not rest:
-        return Path(root)
+        return reading.as_place(root)
     segments, *part = rest
-    file = Below(root=Path(root), segments=tuple(segments))
+    file = Below(root=reading.as_place(root), segments=tuple(segments))
     return Stretch(file=file, offset=part[0], size=part[1]) if part else file
 
 
@@ -117,16 +118,20 @@ class Medium(Closable):
     ``stamps`` are those of the files when they were opened. Raises what ``reading.opened`` does.
     """
 
-    __slots__ = ("_descriptors", "_ends", "_offsets", "_starts", "paths", "size", "stamps")
+    __slots__ = ("_descriptors", "_ends", "_offsets", "_ranges", "_starts", "paths", "size", "stamps")
 
     def __init__(self, paths: Sequence[Path | Below | Stretch]) -> None:
         self.paths = tuple(paths)
         self._descriptors: list[int] = []
+        self._ranges: dict[int, Ranges] = {}
         try:
-            for path in self.paths:
+            for number, path in enumerate(self.paths):
                 file = path.file if isinstance(path, Stretch) else path
                 root, segments = (file.root, file.segments) if isinstance(file, Below) else (file, ())
-                self._descriptors.append(reading.opened(root, segments))
+                descriptor, ranges = reading.opened_by_ranges(root, segments)
+                self._descriptors.append(descriptor)
+                if ranges is not None:
+                    self._ranges[number] = ranges
             self.stamps = self.stamped()
         except BaseException:
             self.close()
@@ -154,7 +159,11 @@ class Medium(Closable):
         while part < len(self._descriptors):
             at = offset + len(block)
             wanted = max(0, min(size - len(block), self._ends[part] - at))
-            more = os.pread(self._descriptors[part], wanted, at - self._starts[part] + self._offsets[part])
+            start = at - self._starts[part] + self._offsets[part]
+            if self._ranges and part in self._ranges:
+                more = self._ranges[part].pread(wanted, start)
+            else:
+                more = os.pread(self._descriptors[part], wanted, start)
             block = block + more if block else more
             if len(block) >= size or offset + len(block) < self._ends[part]:
                 break
@@ -173,6 +182,8 @@ class Medium(Closable):
 
     def close(self) -> None:
         """Close the files."""
+        while self._ranges:
+            self._ranges.popitem()[1].close()
         while self._descriptors:
             reading.release(self._descriptors.pop())
 
@@ -193,7 +204,7 @@ class SpooledMedium(Medium):
     def __init__(self, paths: Sequence[Path], blocks: Iterable[bytes]) -> None:
         self.paths = tuple(paths)
         self.stamps = ()
-        self._descriptors = []
+        self._descriptors, self._ranges = [], {}
         self._at, self._block = -1, b""
         self._database = tempdb.create(schema=_BLOCKS)
         try:

@@ -22,8 +22,10 @@ from typing import Self
 
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.files import mirrors
 from metspack.processes import ThreadedHashers
 from metspack.sizes import TextLength
+from metspack.stores.ranges import Ranges
 from metspack.values import dataclass
 
 CHUNK = 1 << 20
@@ -41,7 +43,24 @@ StrPath = str | os.PathLike[str]
 
 
 def as_path(given: StrPath) -> Path:
-    """Return a path that a program gave; raises ``ConfigError`` for what no file or folder can be called."""
+    """Return a path that a program gave; raises ``ConfigError`` for what no file or folder can be called.
+
+    A URL is not one: what takes stores calls ``as_place``.
+    """
+    found = as_place(given)
+    if isinstance(found, mirrors.StorePath):
+        raise ConfigError(
+            f"{found} is in a store; expected a file or folder of this machine",
+            hint="A store is read by inspect, plan, build, check, links, list, cat, restore and roundtrip, "
+            "and written by build alone.",
+        )
+    return found
+
+
+def as_place(given: StrPath) -> Path:
+    """Return a path as ``as_path`` does, or the one that a URL of a store stands for."""
+    if isinstance(given, mirrors.StorePath):
+        return given
     text = os.fspath(given)
     if not isinstance(text, str):
         raise ConfigError(f"a path is a str or a Path, not {given!r}", hint="Decode it with os.fsdecode.")
@@ -54,12 +73,17 @@ def as_path(given: StrPath) -> Path:
             f"{text!r} is not a path",
             hint="A path has at least one character, no NUL, and no half of a surrogate pair.",
         )
-    return Path(text)
+    return mirrors.path_of(text) or Path(text)
 
 
 def as_paths(given: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
     """Return one path or several as ``as_path`` does; a ``str`` is one path, and not its letters."""
     return (as_path(given),) if isinstance(given, str | bytes | os.PathLike) else tuple(map(as_path, given))
+
+
+def as_places(given: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
+    """Return one path or several as ``as_place`` does."""
+    return (as_place(given),) if isinstance(given, str | bytes | os.PathLike) else tuple(map(as_place, given))
 
 
 class Closable(ABC):
@@ -97,6 +121,31 @@ def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
     no segments; below it no link is followed. Raises OSError as ``os.open`` does, with ELOOP or
     ENOTDIR for a symbolic link, and ``SourceError`` when what is found is not a regular file.
     """
+    if mirrors.are_used() and isinstance(root, Path) and (place := mirrors.place_of(root, segments)):
+        descriptor = _opened(root, segments)
+        try:
+            mirrors.fill(descriptor, place)
+        except BaseException:
+            release(descriptor)
+            raise
+        return descriptor
+    return _opened(root, segments)
+
+
+def opened_by_ranges(root: Path, segments: Sequence[str]) -> tuple[int, Ranges | None]:
+    """Return a descriptor as ``opened`` does, and the ranges that a large object of a store is read by.
+
+    Where there are such, the descriptor tells of its status alone.
+    """
+    if mirrors.are_used() and (place := mirrors.place_of(root, segments)):
+        descriptor = _opened(root, segments)
+        if mirrors.is_large(descriptor):
+            return descriptor, mirrors.ranged(descriptor, place)
+        release(descriptor)
+    return opened(root, segments), None
+
+
+def _opened(root: Path | int, segments: Sequence[str]) -> int:
     if not segments:
         descriptor = os.open(root, _READ) if isinstance(root, Path) else os.dup(root)
     else:
@@ -143,6 +192,8 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
 
     ``root`` is trusted as ``opened`` has it, and no link is followed below it. Raises OSError.
     """
+    if mirrors.are_used():
+        mirrors.place_of(root, segments)
     folder = os.open(root, _WALK)
     for segment in segments:
         try:
@@ -209,6 +260,13 @@ def small_files(
     descriptor of each file that is not odd. Those ``unread``, by number, are only looked at: b"" stands for
     their bytes.
     """
+    if mirrors.are_used() and (place := mirrors.place_of(root, (*folders, ""))):
+        if seen is None and not unread:
+            for data in mirrors.small_contents(place, zip(names, stamps, strict=False), len(buffer)):
+                yield None if data is None else memoryview(data)
+        else:
+            yield from (None for _ in names)
+        return
     try:
         folder = opened_folder(root, folders)
     except OSError:

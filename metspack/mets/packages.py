@@ -14,7 +14,7 @@ from metspack import uris
 from metspack.containers.ipreader import GZIP_TAR, OpenPacks, PackedError, unpacked_name
 from metspack.digests import is_manifest
 from metspack.errors import MetspackError
-from metspack.files import reading
+from metspack.files import mirrors, reading
 from metspack.files.byteranges import Below, GzipMedium
 from metspack.files.walking import DEEPEST
 from metspack.layouts.names import ARCHIVE, is_archive, stem_of
@@ -309,6 +309,7 @@ def delivered(root: Path, packs: OpenPacks, budgets: Budgets | None = None) -> l
     In the order of their paths. No link is followed, and nothing in a package is looked at: what lies below
     a METS is that package's. Nothing is returned where there is no package at all.
     """
+    mirrors.check_finished(root)
     walk = _Delivery(packs, budgets or Budgets())
     return list(walk.folder(root) if root.is_dir() else walk.file(root))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import LobNotFoundError, SourceError
+from metspack.files import mirrors
 from metspack.files.journal import not_found
 from metspack.files.reading import Closable
 from metspack.files.staging import NOT_FOUND
@@ -394,6 +395,7 @@ def _mapped(row: Row) -> Mapped:
 
 def _found(path: Path) -> tuple[Path, str]:
     """Return the package's root and the name of its METS."""
+    mirrors.check_finished(path)
     if path.is_dir():
         names: list[str] = []
         with suppress(OSError):

@@ -17,7 +17,7 @@ from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import reading, writing
-from metspack.files.reading import as_paths
+from metspack.files.reading import as_places
 from metspack.model import Finding
 from metspack.progress import LateStage, Progress
 from metspack.reporting import facts, json, junit, linkgraph, text
@@ -206,7 +206,7 @@ class CheckReport(Checking):
         ledger = ledger_of(self._looked)
         if ledger is not None:
             weakref.finalize(self, ledger.close)
-        super().__init__(paths, self._looked, roots=as_paths(options.roots), ledger=ledger)
+        super().__init__(paths, self._looked, roots=as_places(options.roots), ledger=ledger)
 
     def __next__(self) -> Finding:
         """Return the next finding."""

@@ -16,7 +16,7 @@ from metspack import safexml
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Stretch
-from metspack.files.reading import Closable, StrPath, as_path, as_paths
+from metspack.files.reading import Closable, StrPath, as_path, as_places
 from metspack.layouts.names import stem_of
 from metspack.locations import Convention, errors
 from metspack.locations.errors import (
@@ -193,7 +193,7 @@ class Archive(Closable):
         return ()
 
     def _resolver(self, opened: forms.Opened, grants: Grants) -> Resolver:
-        lob_roots = as_paths(grants.lob_roots)
+        lob_roots = as_places(grants.lob_roots)
         drives = {letter: as_path(folder) for letter, folder in grants.drives.items()}
         for folder in (*lob_roots, *drives.values()):
             if not folder.is_dir():

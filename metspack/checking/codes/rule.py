@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from metspack.files import mirrors
 from metspack.model import Finding, Severity
 from metspack.values import dataclass
 
@@ -53,6 +54,10 @@ class Rule:
         for name in _HINTS & facts.keys():
             if not facts[name]:
                 del facts[name]
+        if mirrors.are_used():
+            facts = {
+                name: mirrors.shown(each) if isinstance(each, str) else each for name, each in facts.items()
+            }
         template = self.message
         if facts.get("found") == "1":
             template = template.replace("{found} bytes", "{found} byte")

@@ -18,6 +18,9 @@ from typer.models import OptionInfo
 
 from metspack.cli.options.choices import Choice
 from metspack.errors import ConfigError
+from metspack.files.mirrors import StorePath
+from metspack.files.reading import as_path, as_place
+from metspack.stores.urls import is_url
 from metspack.values import dataclass
 
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -242,6 +245,22 @@ def _check_nul(param: TyperOption | TyperArgument, held: Any) -> None:
             )
 
 
+_FROM_STORES = {"inspect", "plan", "build", "check", "links", "list", "cat", "restore", "roundtrip"}
+_READ_FROM_STORES = {"source", "package", "packages", "lob_root", "root", "roots"}
+
+
+def _place(value: Any, param: TyperOption | TyperArgument, ctx: typer.Context) -> Any:
+    """Return the path in a store for a URL, where the command takes one; any other value as it is.
+
+    Raises ``ConfigError``.
+    """
+    if not isinstance(value, str) or not is_url(value):
+        return value
+    reads = ctx.info_name in _FROM_STORES and param.name in _READ_FROM_STORES
+    writes = (ctx.info_name, param.name) == ("build", "output")
+    return as_place(value) if reads or writes else as_path(value)
+
+
 class _PlainValue:
     """The reading of a parameter's value: here where that is plain, by Typer where it is not.
 
@@ -260,9 +279,12 @@ class _PlainValue:
             return () if is_several else None
         held = value if is_several else [value]
         _check_nul(param, held)
+        if self._kind is Path and isinstance(held, list | tuple):
+            held = [_place(each, param, ctx) for each in held]
+            value = held if is_several else held[0]
         if not isinstance(held, list | tuple) or not all(self._is_plain(each, param) for each in held):
             return self._by_typer().coerce(value, param=param, ctx=ctx)
-        meant = [self._kind(each) for each in held]
+        meant = [each if isinstance(each, Path) else self._kind(each) for each in held]
         return meant if is_several else meant[0]
 
     def _is_plain(self, value: Any, param: TyperOption | TyperArgument) -> bool:
@@ -272,6 +294,8 @@ class _PlainValue:
             value = int(value) if _NUMBER.fullmatch(value) else None
         if self._kind is int:
             return isinstance(value, int) and value >= (param.min or 0) and param.max is None
+        if isinstance(value, StorePath):
+            return True
         if self._kind is Path:  # Typer refuses what is there and cannot be read
             return isinstance(value, str | Path) and (os.access(value, os.R_OK) or not os.path.exists(value))
         return self._kind is str and isinstance(value, str)

@@ -1,0 +1,459 @@
+"""Mirrors of stores: what a store lists, as folders and files without bytes, filled as they are read.
+
+A ``StorePath`` is a path that people see as ``s3://bucket/key`` and the system as the place of its mirror in
+a temporary folder. There each object is a sparse file of its size, whose time of change tells of its etag, so
+that all that looks at folders and files works as it does on disk. Bytes come when a file is opened: those of
+a large one by ranges (``ranged``), those of a small one into its mirror, emptied before many are filled.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import fnmatch
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path, PosixPath
+from typing import Any
+
+from metspack.errors import SourceError, SourceUnfinishedError
+from metspack.stores import client, ranges
+from metspack.stores.client import StoredObject
+from metspack.stores.ranges import Ranges
+from metspack.stores.urls import StoreUrl
+
+UNFINISHED = "metspack-unfinished.json"
+"""The object that is in a prefix until all else of the package is there."""
+
+LARGE = 8 << 20
+"""Bytes from which on an object is read by ranges, and never kept as a whole."""
+
+_AT = "METSPACK_MIRROR"
+_NAME = re.compile(r"metspack-stores-[0-9]+")
+_FILLED = 256 << 20  # bytes that are kept filled by one process, beside the last
+_UNLISTED, _LISTED = 0o500, 0o700  # modes of folders
+_EMPTY, _FULL = 0o700, 0o600  # modes of files
+_METS = re.compile(r"mets\.xml", re.IGNORECASE)
+
+_locks: list[int] = []
+_base: str = os.environ.get(_AT, "")
+
+
+def are_used() -> bool:
+    """Return whether any store was named in this process, or in the one that started it."""
+    return bool(_base)
+
+
+class StorePath(PosixPath):
+    """The path of an object, or of a folder of objects; its ``os.fspath`` is the place of its mirror."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        first, *rest = self.parts or ("",)
+        return f"{first}//{'/'.join(rest)}"
+
+    def __fspath__(self) -> str:
+        place = os.path.join(_begun(), *self.parts)
+        prepare(place)
+        return place
+
+    def __bytes__(self) -> bytes:
+        return os.fsencode(os.fspath(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # Path has its own
+        return StorePath, tuple(self.parts)
+
+    def absolute(self) -> StorePath:
+        """Return itself."""
+        return self
+
+    def resolve(self, strict: bool = False) -> StorePath:  # noqa: ARG002 -- as Path has it
+        """Return itself: a store has no links."""
+        return self
+
+    def is_absolute(self) -> bool:
+        """Return True."""
+        return True
+
+    def iterdir(self) -> Iterator[StorePath]:  # type: ignore[override]
+        """Yield what is in the folder."""
+        return (self / name for name in os.listdir(self))
+
+    def glob(self, pattern: str, **_named: Any) -> Iterator[StorePath]:  # type: ignore[override]
+        """Yield what is below the folder by a pattern, in whose parts ``*`` and the like may stand."""
+        first, _, rest = pattern.partition("/")
+        with suppress(OSError):
+            for name in sorted(os.listdir(self)):
+                if fnmatch.fnmatchcase(name, first):
+                    yield from (self / name).glob(rest) if rest else (self / name,)
+
+    def as_uri(self) -> str:
+        """Return the URL."""
+        return str(self)
+
+
+def path_of(given: str | Path) -> StorePath | None:
+    """Return the path in a store that a text or a path names, None for one on disk; raises ``ConfigError``.
+
+    Of a path the two slashes are one; a folder on disk called ``s3:`` is therefore to be named from the root.
+    """
+    if isinstance(given, StorePath):
+        return given
+    text = os.fspath(given)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text) is None and not re.fullmatch(r"[a-z][a-z0-9]+:", text):
+        return None
+    url = StoreUrl.of(text if ":/" in text else f"{text}//")
+    place = os.path.join(_begun(), f"{url.scheme}:", url.bucket)
+    if not os.path.isdir(place):
+        os.makedirs(os.path.dirname(place), _LISTED, exist_ok=True)
+        _make_folder(place)
+    return StorePath(f"{url.scheme}:", url.bucket, *filter(None, url.key.split("/")))
+
+
+def shown(text: str) -> str:
+    """Return a text for people with URLs for the places of mirrors in it."""
+    return re.sub(re.escape(_base) + r"/([a-z0-9]+):/", r"\1://", text) if _base else text
+
+
+def inside(place: str | os.PathLike[str]) -> bool:
+    """Return whether a place on disk is in a mirror."""
+    return bool(_base) and f"{os.fspath(place)}/".startswith(f"{_base}/")
+
+
+# --- The folder of all mirrors of this process ---
+
+
+def _begun() -> str:
+    """Return the folder of all mirrors, made when it is first asked for."""
+    global _base  # noqa: PLW0603 -- one for the life of the process
+    if not _base:
+        above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- made so that nobody else can write to it
+        _remove_left(above)
+        number = os.getpid()
+        while True:
+            _base = os.path.join(os.path.realpath(above), f"metspack-stores-{number}")
+            try:
+                os.mkdir(_base, _LISTED)
+                break
+            except FileExistsError:
+                number += 1
+        lock = os.open(_base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not _locks:
+            atexit.register(forget_all)
+        _locks.append(lock)
+        os.environ[_AT] = _base
+    return _base
+
+
+def _remove_left(above: str) -> None:
+    """Remove what processes that were killed have left."""
+    with suppress(OSError):
+        for each in os.scandir(above):
+            if _NAME.fullmatch(each.name) and each.stat(follow_symlinks=False).st_uid == os.getuid():
+                with suppress(OSError):
+                    lock = os.open(each.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                    try:
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        _remove(each.path)
+                    finally:
+                        os.close(lock)
+
+
+def _remove(folder: str) -> None:
+    os.chmod(folder, _LISTED)
+    with os.scandir(folder) as entries:
+        for each in entries:
+            if each.is_dir(follow_symlinks=False):
+                _remove(each.path)
+            else:
+                os.unlink(each.path)
+    os.rmdir(folder)
+
+
+def forget_all() -> None:
+    """Forget all stores, and remove their mirrors: for programs that go on when these have changed."""
+    global _base  # noqa: PLW0603
+    if _base and _locks:
+        with suppress(OSError):
+            _remove(_base)
+        os.close(_locks.pop())
+        os.environ.pop(_AT, None)
+    _base = ""
+    _known.clear()
+    _full.clear()
+
+
+# --- Listing ---
+
+_known: set[str] = set()
+_BUCKET = 2
+
+
+def prepare(place: str) -> None:
+    """List the folders of a store on the way to a place in its mirror, and that place if it is one."""
+    names = place[len(_base) + 1 :].split("/")
+    if len(names) < _BUCKET:
+        return
+    bucket = os.path.join(_base, *names[:_BUCKET])
+    if not os.path.isdir(bucket):  # nobody has named it: a path beside one that somebody did
+        return
+    at = bucket
+    *above, last = names[_BUCKET:] or [""]
+    if last and os.path.dirname(place) not in _known:
+        # The folder above is listed, and not those above that: a bucket may hold very much at its top.
+        for name in above:
+            at, is_listed = os.path.join(at, name), at in _known
+            if not is_listed:
+                _make_folder(at)
+            elif not os.path.isdir(at):
+                return
+        _list(at, names[0], names[1])
+    if os.path.isdir(place):
+        _list(place, names[0], names[1])
+
+
+def _make_folder(place: str) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(place, _UNLISTED)
+
+
+def _list(place: str, scheme: str, bucket: str) -> None:
+    """List one folder, and all below it if it is that of a package, once."""
+    if place in _known:
+        return
+    lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if stat.S_IMODE(os.fstat(lock).st_mode) == _LISTED:
+            _known.add(place)
+            return
+        os.fchmod(lock, _LISTED | stat.S_ISVTX)  # it can be written to, and is not listed yet
+        root = os.path.join(_base, scheme, bucket)
+        prefix = os.path.relpath(place, root) if place != root else ""
+        store = client.store(scheme.rstrip(":"), bucket)
+        objects, folders = store.level(prefix)
+        names = {each.key.rpartition("/")[2] for each in objects}
+        for each in objects:
+            _put(root, each)
+        if any(map(_METS.fullmatch, names)):
+            for each in store.below(prefix):
+                _put(root, each)
+            _mark_listed(place)
+        else:
+            for folder in folders:
+                _make_folder(os.path.join(root, folder))
+        os.fchmod(lock, _LISTED)
+        _known.add(place)
+        if not objects and not folders and place != root:
+            os.rmdir(place)  # there is no such folder: a store has none that is empty
+    finally:
+        os.close(lock)
+
+
+def _mark_listed(folder: str) -> None:
+    with os.scandir(folder) as entries:
+        for each in entries:
+            if each.is_dir(follow_symlinks=False):
+                os.chmod(each.path, _LISTED)
+                _known.add(each.path)
+                _mark_listed(each.path)
+
+
+def _put(root: str, found: StoredObject) -> None:
+    """Make the mirror of an object, if there is none."""
+    if not found.size and found.key.endswith("/"):
+        return  # what some programs put for a folder
+    place = os.path.join(root, found.key)
+    try:
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _EMPTY)
+    except FileNotFoundError:
+        _make_folders(os.path.dirname(place), root)
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _EMPTY)
+    except FileExistsError:
+        return
+    except NotADirectoryError:
+        raise _both(root, found) from None
+    try:
+        os.ftruncate(descriptor, found.size)
+        os.utime(descriptor, ns=(found.modified, found.modified))
+    finally:
+        os.close(descriptor)
+
+
+def _both(root: str, found: StoredObject) -> SourceError:
+    return SourceError(
+        f"{shown(root)}/{found.key}: its key goes on from that of another object, which no folder can hold",
+        hint="Rename one of the two objects.",
+    )
+
+
+def _make_folders(place: str, root: str) -> None:
+    if place == root or os.path.isdir(place):
+        return
+    _make_folders(os.path.dirname(place), root)
+    try:
+        os.mkdir(place, _LISTED | stat.S_ISVTX)
+    except FileExistsError:
+        raise SourceError(
+            f"{shown(place)} is both an object and the folder of others",
+            hint="Rename one of the two.",
+        ) from None
+    os.chmod(place, _UNLISTED)
+    os.chmod(place, _LISTED | stat.S_ISVTX)
+
+
+# --- Reading ---
+
+
+def object_at(descriptor: int, place: str) -> tuple[client.Store, StoredObject]:
+    """Return the object of which an open file is the mirror."""
+    found = os.fstat(descriptor)
+    scheme, bucket, key = place[len(_base) + 1 :].split("/", 2)
+    modified = found.st_mtime_ns
+    return client.store(scheme.rstrip(":"), bucket), StoredObject(
+        key=key, size=found.st_size, modified=modified
+    )
+
+
+def place_of(root: Path, segments: Sequence[str] = ()) -> str:
+    """Return the place in a mirror that names below a root lead to, "" for one that is in none.
+
+    What is on the way is listed. Raises ``StoreError``.
+    """
+    place = os.path.join(os.fspath(root), *segments)
+    if not inside(place):
+        return ""
+    if segments:
+        prepare_below(os.fspath(root), segments)
+    return place
+
+
+def prepare_below(root: str, segments: Sequence[str]) -> None:
+    """List the folders on the way from a folder in a mirror to names below it."""
+    scheme, bucket = root[len(_base) + 1 :].split("/")[:2]
+    at = root
+    for name in ("", *segments):
+        at = os.path.join(at, name) if name else at
+        if at in _known:
+            continue
+        if not os.path.isdir(at):
+            return
+        _list(at, scheme, bucket)
+
+
+def is_large(descriptor: int) -> bool:
+    """Return whether the object of which an open file is the mirror is read by ranges."""
+    return os.fstat(descriptor).st_size >= LARGE
+
+
+def ranged(descriptor: int, place: str) -> Ranges:
+    """Return the bytes of an object by the open file that is its mirror."""
+    return Ranges(*object_at(descriptor, place))
+
+
+_full: deque[tuple[str, int]] = deque()
+
+
+def fill(descriptor: int, place: str) -> None:
+    """Fill the mirror that is open; it stays so until the descriptor is closed. Raises ``StoreError``."""
+    while True:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        found = os.fstat(descriptor)
+        if not found.st_size or stat.S_IMODE(found.st_mode) == _FULL:
+            return
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        _fill(place)
+
+
+def _fill(place: str) -> None:
+    writer = os.open(place, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        if stat.S_IMODE(os.fstat(writer).st_mode) == _FULL:
+            return
+        store, found = object_at(writer, place)
+        starts = range(0, found.size, LARGE)
+        blocks = ranges.in_flight(lambda start: store.read(found, start, start + LARGE), starts)
+        for start, block in zip(starts, blocks, strict=True):
+            os.pwrite(writer, block, start)
+        os.utime(writer, ns=(found.modified, found.modified))
+        os.fchmod(writer, _FULL)
+        _full.append((place, found.size))
+    finally:
+        os.close(writer)
+    _empty_some()
+
+
+def _empty_some() -> None:
+    """Empty the mirrors that were filled first and that nobody reads, when many are full."""
+    total = sum(size for _, size in _full)
+    for _ in range(len(_full) - 1):
+        if total <= _FILLED:
+            return
+        place, size = _full.popleft()
+        if _emptied(place):
+            total -= size
+        else:
+            _full.append((place, size))
+
+
+def _emptied(place: str) -> bool:
+    try:
+        writer = os.open(place, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(writer, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        found = os.fstat(writer)
+        os.fchmod(writer, _EMPTY)
+        os.ftruncate(writer, 0)
+        os.ftruncate(writer, found.st_size)
+        os.utime(writer, ns=(found.st_mtime_ns, found.st_mtime_ns))
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(writer)
+    return True
+
+
+def small_contents(
+    folder: str, names: Iterable[tuple[str, tuple[int, int, int, int] | None]], most: int
+) -> Iterator[bytes | None]:
+    """Yield the bytes of small objects in one folder of a mirror, many of them asked for at once.
+
+    None comes for what is not there, is no file, has another status than the one given, or is larger.
+    """
+
+    def read(task: tuple[str, tuple[int, int, int, int] | None]) -> bytes | None:
+        name, stamp = task
+        place = os.path.join(folder, name)
+        try:
+            descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            return None
+        try:
+            found = os.fstat(descriptor)
+            status = found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
+            if not stat.S_ISREG(found.st_mode) or found.st_size >= most or (stamp and status != stamp):
+                return None
+            store, there = object_at(descriptor, place)
+            return store.read(there, 0, there.size)
+        finally:
+            os.close(descriptor)
+
+    return ranges.in_flight(read, names)
+
+
+def check_finished(path: Path) -> None:
+    """Raise ``SourceUnfinishedError`` for the prefix of a build that stopped; nothing for what is on disk."""
+    if isinstance(path, StorePath) and os.path.lexists(path / UNFINISHED):
+        raise SourceUnfinishedError(
+            f"{path} is not finished: the build that makes it was stopped, or is still at work",
+            hint="The same command goes on where it stopped; it is a package once that has ended.",
+        )

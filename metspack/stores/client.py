@@ -1,0 +1,315 @@
+"""The client of a store: objects listed, read by ranges, put and removed, with a limit to retries.
+
+The protocol is ``Store``; obstore (``pip install 'metspack[cloud]'``) implements it. Credentials come from
+the environment and from what the client itself looks for; no message has one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from metspack.errors import ConfigError, MetspackError, SourceError, StoreError
+from metspack.stores.urls import StoreUrl
+from metspack.values import dataclass
+
+PART = 16 << 20
+"""Bytes of a part of a large object; S3 takes 10,000 parts at most, so larger objects have larger parts."""
+
+REQUESTS: Counter[str] = Counter()
+"""The requests that this process has asked for, by kind; those that were tried again count once."""
+
+JOBS = 16
+"""Requests in flight at once, unless another number is asked for."""
+
+_MOST_PARTS = 9_000
+_RETRIES, _RETRY_SECONDS = 8, 60
+_SHORT_READS = 4  # times that a body which ends early is asked for again
+_STATUS = re.compile(r"status code: ([0-9]{3})")
+_CODE = re.compile(r"<Code>([A-Za-z0-9.]{1,80})</Code>")
+_NO_CREDENTIALS = re.compile(
+    r"169\.254\.|metadata\.google|CredentialsNotFound|Missing.{0,40}credential", re.IGNORECASE
+)
+_INTERNAL_ERROR = 500
+T = TypeVar("T")
+
+
+class ObjectChanged(SourceError):  # noqa: N818 -- the state of the object
+    """An object is no longer what it was when it was listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredObject:
+    """An object: its key, bytes, and what changes when it is replaced.
+
+    ``modified`` is in nanoseconds: the store's seconds, and below these a number made of the etag.
+    """
+
+    key: str
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, meta: Any) -> StoredObject:
+        """Return the object that the client speaks of."""
+        when: datetime = meta["last_modified"]
+        told = f"{meta.get('e_tag')} {meta.get('version')}".encode()
+        below = int.from_bytes(sha256(told).digest()[:8], "big") % 1_000_000_000
+        modified = int(when.timestamp()) * 1_000_000_000 + below
+        return cls(key=meta["path"], size=meta["size"], modified=modified)
+
+
+class Store(Protocol):
+    """A bucket of a store. Keys are whole; all raise ``StoreError``, and OSError for what is not there."""
+
+    def level(self, prefix: str) -> tuple[list[StoredObject], list[str]]:
+        """Return the objects right below a prefix (no slash at its end), and the prefixes below it."""
+
+    def below(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield all objects below a prefix, at any depth."""
+
+    def head(self, key: str) -> StoredObject:
+        """Return an object without its bytes."""
+
+    def read(self, found: StoredObject, start: int, stop: int) -> bytes:
+        """Return a range of an object's bytes; ``ObjectChanged`` when it is another now."""
+
+    def put(self, key: str, chunks: Iterable[bytes], size: int) -> None:
+        """Put an object whole, or a large one in parts; it appears complete or not at all."""
+
+    def remove(self, key: str) -> None:
+        """Remove an object; none is fine as well."""
+
+
+def _library() -> Any:
+    try:
+        return import_module("obstore")
+    except ImportError:
+        raise ConfigError(
+            "obstore, which speaks to stores, is not installed",
+            hint="pip install 'metspack[cloud]'",
+        ) from None
+
+
+@cache
+def store(scheme: str, bucket: str) -> Store:
+    """Return the bucket of a URL; raises ``ConfigError`` without the library."""
+    return ObStore(scheme, bucket)
+
+
+class ObStore:
+    """A bucket through obstore."""
+
+    def __init__(self, scheme: str, bucket: str) -> None:
+        self._library = _library()
+        self._url = f"{scheme}://{bucket}"
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+        options: dict[str, Any] = {
+            "retry_config": {
+                "max_retries": _RETRIES,
+                "retry_timeout": timedelta(seconds=_RETRY_SECONDS),
+                "backoff": {
+                    "init_backoff": timedelta(milliseconds=100),
+                    "max_backoff": timedelta(seconds=5),
+                    "base": 2,
+                },
+            },
+            # A person who names an endpoint without TLS means it.
+            "client_options": {
+                "allow_http": endpoint.startswith("http://"),
+                "connect_timeout": timedelta(seconds=10),
+                "timeout": timedelta(seconds=120),
+            },
+        }
+        if scheme == "s3" and (provider := _profile()) is not None:
+            options["credential_provider"] = provider
+        try:
+            self._store = import_module("obstore.store").from_url(self._url, **options)
+        except Exception as error:  # noqa: BLE001 -- the library's own kinds, whose text may have settings in it
+            raise ConfigError(
+                f"{self._url}: the client cannot be set up: {type(error).__name__}",
+                hint="Look at the environment's variables for the store (AWS_ENDPOINT_URL, AWS_REGION ...).",
+            ) from None
+
+    def level(self, prefix: str) -> tuple[list[StoredObject], list[str]]:
+        """Return the objects right below a prefix, and the prefixes below it."""
+        REQUESTS["list"] += 1
+        found = self._asked(
+            prefix, lambda: self._library.list_with_delimiter(self._store, prefix=prefix or None)
+        )
+        return [StoredObject.of(each) for each in found["objects"]], list(found["common_prefixes"])
+
+    def below(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield all objects below a prefix."""
+        stream = iter(self._library.list(self._store, prefix=prefix or None, chunk_size=1_000))
+        while True:
+            REQUESTS["list"] += 1
+            batch = self._asked(prefix, lambda: next(stream, None))
+            if batch is None:
+                return
+            yield from map(StoredObject.of, batch)
+
+    def head(self, key: str) -> StoredObject:
+        """Return an object without its bytes."""
+        REQUESTS["head"] += 1
+        return StoredObject.of(self._asked(key, lambda: self._library.head(self._store, key)))
+
+    def read(self, found: StoredObject, start: int, stop: int) -> bytes:
+        """Return a range of an object's bytes."""
+        wanted = min(stop, found.size) - start
+        if wanted <= 0:
+            return b""
+        data = b""
+        for attempt in range(_SHORT_READS):
+            REQUESTS["get"] += 1
+            data = self._asked(found.key, lambda: self._range(found, start, start + wanted))
+            if len(data) == wanted:
+                return data
+            time.sleep(0.1 * 2**attempt)
+        raise StoreError(
+            f"{self._url}/{found.key}: the store sent {len(data):,} of {wanted:,} bytes from byte {start:,}, "
+            f"{_SHORT_READS} times",
+            hint="The store or the connection to it cuts answers short: run the same command again.",
+        )
+
+    def _range(self, found: StoredObject, start: int, stop: int) -> bytes:
+        try:
+            answer = self._library.get(self._store, found.key, options={"range": (start, stop)})
+        except FileNotFoundError:
+            raise self._changed(found, "was removed") from None
+        now = StoredObject.of(answer.meta)
+        if now != found:
+            raise self._changed(found, "was replaced")
+        try:
+            data: bytes = answer.bytes().to_bytes()
+        except Exception as error:
+            if "body" in str(error) or "incomplete" in str(error).lower():
+                return b""  # cut short: asked for again
+            raise
+        return data
+
+    def _changed(self, found: StoredObject, how: str) -> ObjectChanged:
+        return ObjectChanged(
+            f"{self._url}/{found.key}: {how} while it was read",
+            hint="Wait until nothing else writes there and start again.",
+        )
+
+    def put(self, key: str, chunks: Iterable[bytes], size: int) -> None:
+        """Put an object whole, or a large one in parts."""
+        if size <= PART:
+            REQUESTS["put"] += 1
+            data = b"".join(chunks)
+            self._check_size(key, len(data), size)
+            self._asked(key, lambda: self._library.put(self._store, key, data, use_multipart=False))
+            return
+        part = max(PART, -(-size // _MOST_PARTS))
+        REQUESTS["put"] += 2 + -(-size // part)  # begun, each part, completed
+        self._asked(key, lambda: self._put_parts(key, chunks, size, part))
+
+    def _put_parts(self, key: str, chunks: Iterable[bytes], size: int, part: int) -> None:
+        # The writer gives up the parts, and no object appears, when its block ends by an exception.
+        sent = 0
+        with self._library.open_writer(self._store, key, buffer_size=part, max_concurrency=4) as writer:
+            for chunk in chunks:
+                sent += len(chunk)
+                writer.write(chunk)
+            self._check_size(key, sent, size)
+
+    def _check_size(self, key: str, sent: int, size: int) -> None:
+        if sent != size:
+            raise StoreError(
+                f"{self._url}/{key}: {sent:,} bytes were to be put, expected {size:,}",
+                hint="The file was changed meanwhile: start again.",
+            )
+
+    def remove(self, key: str) -> None:
+        """Remove an object."""
+        REQUESTS["delete"] += 1
+        try:
+            self._asked(key, lambda: self._library.delete(self._store, key))
+        except FileNotFoundError:
+            return
+
+    def _asked(self, key: str, ask: Callable[[], T]) -> T:
+        """Return what the client answers; its errors are told in our words, for its own may have secrets."""
+        try:
+            return ask()
+        except MetspackError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- the library's own kinds
+            self._explain(key, error)
+
+    def _explain(self, key: str, error: Exception) -> NoReturn:
+        text = str(error)
+        where = f"{self._url}/{key}" if key else self._url
+        found = _CODE.search(text)
+        code, status = found[1] if found else "", int(next(iter(_STATUS.findall(text)), "0"))
+        if code == "NoSuchBucket":
+            raise StoreError(
+                f"{self._url}: there is no such bucket",
+                hint="Look at its name, at the region (AWS_REGION) and the endpoint (AWS_ENDPOINT_URL).",
+            ) from None
+        if _NO_CREDENTIALS.search(text):
+            raise StoreError(
+                f"{where}: no credentials for the store were found",
+                hint="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE with boto3 installed; "
+                "AWS_SKIP_SIGNATURE=true reads what is public.",
+            ) from None
+        if isinstance(error, FileNotFoundError):
+            raise FileNotFoundError(2, "No such object", where) from None
+        said = f"{status or type(error).__name__}{f' {code}' if code else ''}"
+        if status in {401, 403} or "Expired" in code or type(error).__name__ in _REFUSALS:
+            raise StoreError(
+                f"{where}: the store refuses: {said}",
+                hint="The credentials are wrong, have run out, or do not allow this: get others, and run the "
+                "same command again.",
+            ) from None
+        if "InvalidPath" in type(error).__name__:
+            raise StoreError(
+                f"{where}: the store has a key that no folder could hold (an empty name, . or ..)",
+                hint="Rename that object, or name a prefix without it.",
+            ) from None
+        if status >= _INTERNAL_ERROR or status == 429:  # noqa: PLR2004 -- too many requests
+            raise StoreError(
+                f"{where}: the store answers {said}, also after {_RETRIES} retries",
+                hint="It is overloaded: run the same command again later, or with fewer requests at once "
+                "(--io-jobs 4).",
+            ) from None
+        raise StoreError(
+            f"{where}: the store cannot be reached or gives no answer: {said}",
+            hint="Look at the endpoint (AWS_ENDPOINT_URL), the region (AWS_REGION) and the connection.",
+        ) from None
+
+
+_REFUSALS = {"PermissionDeniedError", "UnauthenticatedError"}
+
+
+def _profile() -> Any:
+    """Return what gives the credentials of a profile in the AWS files, None where the environment has some.
+
+    boto3 reads the files, where it is installed.
+    """
+    given = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE")
+    if any(os.environ.get(each) for each in given):
+        return None
+    try:
+        session = import_module("boto3").Session()
+        provider = import_module("obstore.auth.boto3").Boto3CredentialProvider
+        if session.get_credentials() is None:
+            return None
+        return provider(session)
+    except Exception:  # noqa: BLE001 -- without it the client looks by itself
+        return None
+
+
+def at(url: StoreUrl) -> Store:
+    """Return the bucket that a URL is in."""
+    return store(url.scheme, url.bucket)

@@ -1,0 +1,99 @@
+"""Ranges of an object read as a file, with what follows asked for ahead, and small objects many at once."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
+from typing import TypeVar
+
+from metspack.stores import client
+from metspack.stores.client import Store, StoredObject
+
+BLOCK = 1 << 20
+"""Bytes that are asked for at once where an object is read onward."""
+
+_NEAR = 1 << 16  # bytes that are asked for at least where it is read here and there
+_KEPT = 4
+_JOBS = "METSPACK_IO_JOBS"
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def jobs() -> int:
+    """Return the number of requests in flight at once, in this process and those that it starts."""
+    return int(os.environ.get(_JOBS, client.JOBS))
+
+
+def limit_jobs(number: int) -> None:
+    """Set the number of requests in flight at once."""
+    os.environ[_JOBS] = str(number)
+
+
+@cache
+def _threads(number: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(number, thread_name_prefix="store")
+
+
+def in_flight(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+    """Yield what ``work`` makes of tasks in their order, as many at once as requests may be in flight."""
+    number = jobs()
+    waiting: deque[Future[R]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(_threads(number).submit(work, task))
+            if len(waiting) > number:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for each in waiting:
+            each.cancel()
+
+
+class Ranges:
+    """The bytes of an object, read by ranges: a whole object never takes more than a few blocks of memory."""
+
+    def __init__(self, store: Store, found: StoredObject) -> None:
+        self._read = partial(store.read, found)
+        self.size = found.size
+        self._blocks: OrderedDict[int, Future[bytes]] = OrderedDict()
+        self._near = (0, b"")
+        self._next = -1
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Return up to ``size`` bytes from ``offset``: fewer only at the end. Raises ``StoreError``."""
+        stop = min(offset + size, self.size)
+        if stop <= offset:
+            return b""
+        is_onward = offset == self._next
+        self._next = stop
+        at, near = self._near
+        if at <= offset and stop <= at + len(near):
+            return near[offset - at : stop - at]
+        first, last = offset // BLOCK, (stop - 1) // BLOCK
+        if not is_onward and stop - offset <= _NEAR and first not in self._blocks:
+            self._near = offset, self._read(offset, offset + _NEAR)
+            return self._near[1][: stop - offset]
+        ahead = jobs() if is_onward else 0
+        self._ask(first, min(last + ahead, (self.size - 1) // BLOCK))
+        pieces = [self._blocks[number].result() for number in range(first, last + 1)]
+        kept = range(first - _KEPT, last + ahead + 1)
+        for number in [each for each in self._blocks if each not in kept]:
+            self._blocks.pop(number).cancel()
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return data[offset - first * BLOCK : stop - first * BLOCK]
+
+    def _ask(self, first: int, last: int) -> None:
+        for number in range(first, last + 1):
+            if number not in self._blocks:
+                start = number * BLOCK
+                self._blocks[number] = _threads(jobs()).submit(self._read, start, start + BLOCK)
+
+    def close(self) -> None:
+        """Ask for nothing more."""
+        for each in self._blocks.values():
+            each.cancel()
+        self._blocks.clear()

@@ -1,0 +1,66 @@
+"""URLs of object stores: the scheme, the bucket, and the key of an object or of all below it."""
+
+from __future__ import annotations
+
+import re
+from typing import Self
+
+from metspack.errors import ConfigError
+from metspack.values import dataclass
+
+TESTED = ("s3",)
+UNTESTED = ("gs", "az")
+"""Schemes that the client speaks too; no test of metspack has met such a store."""
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}([^/]*)(?:/(.*))?", re.DOTALL)
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def is_url(text: str) -> bool:
+    """Return whether a text begins as a URL does: ``s3://``."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreUrl:
+    """A place in a store; ``key`` is that of an object, or what the keys of all below it begin with."""
+
+    scheme: str
+    bucket: str
+    key: str
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Return the place that a URL names; raises ``ConfigError``.
+
+        A key is written as it is: a percent sign in it means a percent sign.
+        """
+        found = _URL.fullmatch(text)
+        scheme = found[1].lower() if found is not None else ""
+        if found is None or scheme not in (*TESTED, *UNTESTED):
+            raise ConfigError(
+                f"{_without_secrets(text)} is a URL of an unknown scheme; expected s3://BUCKET/KEY",
+                hint="Name a folder or file of this machine, or of a store: s3:// (gs:// and az:// may "
+                "work and are not tested).",
+            )
+        bucket, key = found[2], (found[3] or "").rstrip("/")
+        if not _BUCKET.fullmatch(bucket):
+            raise ConfigError(
+                f"{_without_secrets(text)} names no bucket; expected s3://BUCKET/KEY",
+                hint="A bucket comes after the two slashes. Credentials are taken from the environment "
+                "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), never from a URL.",
+            )
+        if key and any(each in {"", ".", ".."} for each in key.split("/")):
+            raise ConfigError(
+                f"{text} has a key that no folder could hold: an empty name, . or .. between two slashes",
+                hint="Name the key as the store has it, with one slash between two names.",
+            )
+        return cls(scheme=scheme, bucket=bucket, key=key)
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.bucket}" + (f"/{self.key}" if self.key else "")
+
+
+def _without_secrets(text: str) -> str:
+    """Return a URL without what stands before an ``@``: it may be a password."""
+    return re.sub(r"(:/{1,2})[^/@]*@", r"\1...@", text)
