@@ -19,6 +19,7 @@ from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
+from metspack.building.targets import Sending, check_options, open_target
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers, Seal
@@ -67,11 +68,13 @@ def build(
             f"the target {target} lies inside the source folder {source}",
             hint="Choose a target outside the source.",
         )
-    check_vacant(target)  # before a large archive is read for nothing
-    with opening.opened(source, options.budgets, options.grants, options.base) as opened:
-        if isinstance(opened, Archive):
-            opened.check_complete(options.accepted)
-        return build_from(opened, target, options, progress)
+    with open_target(source, target, options) as sending:
+        check_vacant(sending.local)  # before a large archive is read for nothing
+        with opening.opened(source, options.budgets, options.grants, options.base) as opened:
+            if isinstance(opened, Archive):
+                opened.check_complete(options.accepted)
+            built = build_from(opened, sending.local, options, progress, sending=sending)
+    return replace(built, target=target)
 
 
 def build_from(
@@ -83,6 +86,7 @@ def build_from(
     command: str = "build",
     identity: str = "",
     remarks: Callable[[], Iterable[str]] = tuple,
+    sending: Sending | None = None,
 ) -> Built:
     """Build the package of a source that is open already, as ``build`` does.
 
@@ -96,8 +100,11 @@ def build_from(
             if staging.created != options.created:
                 again = replace(options, created=staging.created)
                 work = BuildWork(source, sharing, again, progress or Silent())
+            work.sending = sending or work.sending
+            work.sending.begin(staging, run, restarts=options.terms.restart)
             built = work.make(staging, remarks)
             source.check_unchanged()
+            work.sending.finish(staging.package, work.top(), verifies=options.verify)
             staging.publish()
     return built
 
@@ -147,18 +154,11 @@ class BuildWork:
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
-        if is_packed and options.link_mode is LinkMode.HARDLINK:
-            raise ConfigError(
-                "--link-mode hardlink cannot be combined with --pack",
-                hint="The file of a packed IP holds the bytes of its LOBs: leave one of the two out.",
-            )
+        check_options(options, self.version)
         self.style = readers.style_for(options.reader, options.lob_folder_style, self.version)
         if self.version is not None:
             check_style(self.style, self.version)
-        if options.add_digests and self.version == "1.0":
-            raise ConfigError(
-                "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."
-            )
+        self.sending = Sending()
         self.warnings = [*ids.name_words(source.stem, self.name if self.plan else options.name)]
         self.warnings += self.dialect.layout_warnings(self.layout, self.version)
         if self.archive is not None and options.siard_version is not None:
@@ -193,10 +193,12 @@ class BuildWork:
                 course = self._recall(planned, departures)
             links = self._links(staging, course)
             trusted = self._trusted
-            files, size = self.needed(course)
+            (files, size), limits = self.needed(course), self.division.limits
             done, moved = self._earlier.done(course)
             files, size = files - max(links.lobs, done), size - max(links.bytes, moved)
-            check_space(staging, files=files, bytes_=size)
+            check_space(
+                staging, files=files, bytes_=self.sending.room(size, course, limits.bytes, self.options.jobs)
+            )
             if planned is None:
                 self._remarked = list(remarks())
                 self._save_plan(course)
@@ -388,7 +390,7 @@ class BuildWork:
             return check_made(
                 staging.package,
                 self.progress,
-                whole=self.options.verify,
+                whole=self.options.verify and not self.sending.is_remote,
                 known=() if self.archive is None else self.archive.faults,
                 jobs=self.options.jobs,
             )
@@ -456,7 +458,8 @@ class BuildWork:
                 written = self._write_archive(
                     self.archive, staging, course, departures, corrected={}, meanwhile=placing.look
                 )
-        placed = list(segments.describe_segments(placing.results(), partial(self._task, staging, course)))
+        described = segments.describe_segments(placing.results(), partial(self._task, staging, course))
+        placed = list(self.sending.sent(described, staging.package, partial(self.spot, course), self.packing))
         self._workers.close()
         corrected = segments.corrected(placed)
         is_corrected = self._earlier.archive is not None and self._earlier.archive["is_corrected"]

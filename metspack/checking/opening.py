@@ -646,8 +646,7 @@ class CheckedTree(MountedTree):
         """Open a file; raises ``HolesRefused`` for one on disk that has too many bytes of holes."""
         with super().content(path) as content:
             if content.size > self.holes and (place := self.below(path)) is not None:
-                with reading.opening(place.root, place.segments) as descriptor:
-                    reading.check_holes(descriptor, self.holes)
+                reading.check_holes_of(place.root, place.segments, self.holes)
             yield content
 
     def below(self, path: bytes) -> Below | None:

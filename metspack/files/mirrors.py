@@ -17,10 +17,11 @@ import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path, PosixPath
 from typing import Any
 
-from metspack.errors import SourceError, SourceUnfinishedError
+from metspack.errors import SourceError, SourceUnfinishedError, TargetError
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.ranges import Ranges
@@ -37,6 +38,10 @@ _NAME = re.compile(r"metspack-stores-[0-9]+")
 _FILLED = 256 << 20  # bytes that are kept filled by one process, beside the last
 _UNLISTED, _LISTED = 0o500, 0o700  # modes of folders
 _EMPTY, _FULL = 0o700, 0o600  # modes of files
+
+EMPTIED = _EMPTY
+"""The mode of a file on disk whose bytes are in a store alone."""
+
 _METS = re.compile(r"mets\.xml", re.IGNORECASE)
 
 _locks: list[int] = []
@@ -151,6 +156,59 @@ def _begun() -> str:
     return _base
 
 
+def keep(key: str, *, anew: bool) -> None:
+    """Take the mirrors that ``leave`` left under this key, or give those of this process that key.
+
+    A run that goes on finds files there as they were: with the same inodes. With ``anew`` what was left is
+    removed. Nothing happens while another process has them.
+    """
+    if not _locks:
+        return
+    place = os.path.join(os.path.dirname(_base), f"metspack-stores-kept-{key}")
+    if place == _base:
+        return
+    if os.path.isdir(place):
+        lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = os.fstat(lock).st_uid == os.getuid()
+        except BlockingIOError:
+            is_ours = False
+        if not is_ours:
+            os.close(lock)
+            return
+        if anew:
+            _remove(place)
+            os.close(lock)
+        else:
+            for scheme in os.listdir(_base):
+                for bucket in os.listdir(os.path.join(_base, scheme)):
+                    os.makedirs(os.path.join(place, scheme), _LISTED, exist_ok=True)
+                    _make_folder(os.path.join(place, scheme, bucket))
+            _remove(_base)
+            os.close(_locks.pop())
+            _locks.append(lock)
+            _use(place)
+            return
+    os.rename(_base, place)
+    _use(place)
+
+
+def _use(place: str) -> None:
+    global _base  # noqa: PLW0603
+    _base = os.environ[_AT] = place
+    _known.clear()
+    _full.clear()
+
+
+def leave() -> None:
+    """Leave the mirrors that are kept under a key where they are when the process ends."""
+    _left.add(_base)
+
+
+_left: set[str] = set()
+
+
 def _remove_left(above: str) -> None:
     """Remove what processes that were killed have left."""
     with suppress(OSError):
@@ -181,7 +239,9 @@ def forget_all() -> None:
     global _base  # noqa: PLW0603
     if _base and _locks:
         with suppress(OSError):
-            _remove(_base)
+            if _base not in _left:
+                _remove(_base)
+        _left.discard(_base)
         os.close(_locks.pop())
         os.environ.pop(_AT, None)
     _base = ""
@@ -420,6 +480,37 @@ def _emptied(place: str) -> bool:
     finally:
         os.close(writer)
     return True
+
+
+def empty(path: Path) -> None:
+    """Free the bytes of a file that was put into a store; its size and time of change stay."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        found = os.fstat(descriptor)
+        os.fchmod(descriptor, EMPTIED)
+        os.ftruncate(descriptor, 0)
+        os.ftruncate(descriptor, found.st_size)
+        os.utime(descriptor, ns=(found.st_mtime_ns, found.st_mtime_ns))
+    finally:
+        os.close(descriptor)
+
+
+def working_folder(url: str) -> str:
+    """Return the folder in which a package for a store is made: the same for the same URL, and only ours.
+
+    Raises ``TargetError`` for one that others can write to.
+    """
+    above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- looked at before it is used
+    place = os.path.join(os.path.realpath(above), f"metspack-build-{sha256(url.encode()).hexdigest()[:16]}")
+    with suppress(FileExistsError):
+        os.mkdir(place, _LISTED)
+    found = os.lstat(place)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise TargetError(
+            f"{place}, where the package for {url} is made, is not a folder of your own",
+            hint="Name a folder that only you can write to: TMPDIR=DIR.",
+        )
+    return place
 
 
 def small_contents(

@@ -222,6 +222,31 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
 
 
 @contextmanager
+def streaming(
+    root: Path | int, segments: Sequence[str] = ()
+) -> Iterator[tuple[int, Callable[..., Iterator[bytes]]]]:
+    """Give the descriptor of ``opening``, and a function that yields bytes as ``chunks`` does from it.
+
+    The descriptor of a large object of a store is good for its status alone; errors are those of ``opening``.
+    """
+    if isinstance(root, int):
+        with opening(root, segments) as descriptor:
+            yield descriptor, partial(chunks, descriptor)
+        return
+    descriptor, ranges = opened_by_ranges(root, segments)
+    try:
+        yield descriptor, partial(chunks, descriptor) if ranges is None else ranges.chunks
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(root.joinpath(*segments))
+        raise
+    finally:
+        if ranges is not None:
+            ranges.close()
+        release(descriptor)
+
+
+@contextmanager
 def buffered(root: Path | int, segments: Sequence[str] = ()) -> Iterator[io.BufferedReader]:
     """Give the file of ``opening`` with a buffer, to read lines of it."""
     with opening(root, segments) as descriptor, open(descriptor, "rb", closefd=False) as file:
@@ -417,6 +442,13 @@ def check_holes(descriptor: int, most: int) -> None:
             )
 
 
+def check_holes_of(root: Path, segments: Sequence[str], most: int) -> None:
+    """Raise ``HolesRefused`` as ``check_holes`` does for a file on disk; objects of stores have no holes."""
+    if not mirrors.inside(root):
+        with opening(root, segments) as descriptor:
+            check_holes(descriptor, most)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The digests wanted of a file: algorithms for the whole, and for the bytes up to a boundary.
@@ -600,10 +632,10 @@ def hash_file(
 ) -> Outcome:
     """Read one file, and return what was asked of it, or the error because of which it cannot be read."""
     try:
-        with opening(root, segments) as descriptor:
-            if asked.holes is not None:
+        with streaming(root, segments) as (descriptor, blocks_of):
+            if asked.holes is not None and not mirrors.inside(root):
                 check_holes(descriptor, asked.holes)
-            return hash_blocks(chunks(descriptor), asked, progress, whole)
+            return hash_blocks(blocks_of(), asked, progress, whole)
     except (OSError, MetspackError) as error:
         return error
 

@@ -19,6 +19,7 @@ from metspack.errors import (
     Interrupted,
     MetspackError,
     SourceError,
+    StoreError,
     TargetError,
     TargetExistsError,
     TargetUnfinishedError,
@@ -294,7 +295,7 @@ class Staging(Partial):
         """Return whether what was done is of no use after an error: of the source, or nobody wants it."""
         if isinstance(error, Interrupted | KeyboardInterrupt):
             return self._terms.discards
-        is_of_system = isinstance(error, TargetError) or isinstance(error.__cause__, OSError)
+        is_of_system = isinstance(error, TargetError | StoreError) or isinstance(error.__cause__, OSError)
         return isinstance(error, MetspackError) and not is_of_system
 
     def _is_worth(self) -> bool:

@@ -82,8 +82,8 @@ class FolderTree:
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:
         """Open a file to read all of it; raises OSError, and ``SourceError`` for a special file."""
-        with reading.opening(self.root, (*self.names, *names_of(path))) as descriptor:
-            yield Content(size=os.fstat(descriptor).st_size, chunks=lambda: reading.chunks(descriptor))
+        with reading.streaming(self.root, (*self.names, *names_of(path))) as (descriptor, chunks):
+            yield Content(size=os.fstat(descriptor).st_size, chunks=chunks)
 
     def is_there(self, path: bytes) -> bool:
         """Return whether there is anything at a path, be it a link."""

@@ -67,11 +67,11 @@ def contents(root: Path | int, extent: FileExtent) -> Iterator[bytes]:
     what = shown("/".join(extent.path))
     promised = Stamp(size=extent.size, modified=extent.modified, inode=extent.inode, device=extent.device)
     try:
-        with reading.opening(root, extent.path) as descriptor:
+        with reading.streaming(root, extent.path) as (descriptor, chunks):
             _check(_stamp(descriptor, extent), promised, what, "since it was found")
             came = 0
             start = extent.offset or 0
-            for block in reading.chunks(descriptor, start, start + extent.size):
+            for block in chunks(start, start + extent.size):
                 came += len(block)
                 yield block
             if came != extent.size:

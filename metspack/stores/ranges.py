@@ -86,6 +86,15 @@ class Ranges:
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         return data[offset - first * BLOCK : stop - first * BLOCK]
 
+    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Yield the bytes from ``start`` to ``stop`` (to the end when None) in blocks."""
+        stop = self.size if stop is None else min(stop, self.size)
+        self._next = start
+        while start < stop:
+            block = self.pread(min(BLOCK - start % BLOCK, stop - start), start)
+            yield block
+            start += len(block)
+
     def _ask(self, first: int, last: int) -> None:
         for number in range(first, last + 1):
             if number not in self._blocks:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import sys
 import threading
 import time
@@ -22,6 +23,7 @@ FOLDER = Path(sys.argv[1])
 _SKIPPED = {"transfer-encoding", "connection", "content-length", "date", "server"}
 _lock = threading.Lock()
 _count = 0
+_puts: list[int] = []
 
 
 def _faults() -> dict[str, Any]:
@@ -32,40 +34,33 @@ def _faults() -> dict[str, Any]:
     return found
 
 
+def _without(listing: bytes, hidden: bytes) -> bytes:
+    """Return a listing without the objects whose keys have something in them."""
+    return re.sub(
+        rb"<Contents>(?:(?!</Contents>).)*</Contents>",
+        lambda each: b"" if hidden in each[0] else each[0],
+        listing,
+        flags=re.DOTALL,
+    )
+
+
 class Proxy(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     port = 0
 
     def handle_all(self) -> None:
-        global _count  # noqa: PLW0603
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        with _lock:
-            _count += 1
-            number = _count
-            with (FOLDER / "requests").open("a") as log:
-                log.write(f"{self.command} {self.path} {self.headers.get('Range', '')}\n")
-        faults = _faults()
-        if (every := faults.get("unavailable_every")) and number % every == 0:
-            self._refuse(503, "SlowDown")
-            return
-        after = faults.get("expires_after")
-        if after is not None and number > after:
-            self._refuse(400, "ExpiredToken")
-            return
-        if faults.get("deny"):
-            self._refuse(403, "InvalidAccessKeyId")
+        number, faults = self._note(), _faults()
+        if (refusal := self._refusal(number, faults)) is not None:
+            self._refuse(*refusal)
             return
         upstream = http.client.HTTPConnection("127.0.0.1", self.port)
         upstream.request(self.command, self.path, body, dict(self.headers))
         answer = upstream.getresponse()
         data = answer.read()
-        hidden = faults.get("hide")
-        if hidden and "list-type" in self.path:
-            start = data.find(b"<Contents>")
-            kept = [each for each in data[start:].split(b"<Contents>") if hidden.encode() not in each]
-            tail = data[data.rfind(b"</Contents>") + len(b"</Contents>") :]
-            whole = b"<Contents>".join(kept)
-            data = data[:start] + whole + (tail if not whole.endswith(tail) else b"")
+        is_list = "list-type" in self.path
+        if is_list and "hide" in faults:
+            data = _without(data, faults["hide"].encode())
         self.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in _SKIPPED:
@@ -74,12 +69,35 @@ class Proxy(BaseHTTPRequestHandler):
         self.send_header("Content-Length", length or "0")
         self.end_headers()
         cut = faults.get("cut_every")
-        is_cut = cut and self.command == "GET" and "list-type" not in self.path and number % cut == 0
+        is_cut = cut is not None and self.command == "GET" and not is_list and number % cut == 0
         if self.command != "HEAD":
             self.wfile.write(data[: len(data) // 2] if is_cut else data)
         if is_cut:
             self.close_connection = True
         upstream.close()
+
+    def _note(self) -> int:
+        global _count  # noqa: PLW0603
+        with _lock:
+            _count += 1
+            with (FOLDER / "requests").open("a") as log:
+                log.write(f"{self.command} {self.path} {self.headers.get('Range', '')}\n")
+            return _count
+
+    def _refusal(self, number: int, faults: dict[str, Any]) -> tuple[int, str] | None:
+        every, first = faults.get("unavailable_every"), faults.get("fails_from_put")
+        if every is not None and number % every == 0:
+            return 503, "SlowDown"
+        if faults.get("deny"):
+            return 403, "InvalidAccessKeyId"
+        with _lock:
+            if first is None:
+                _puts.clear()
+            elif self.command == "PUT":
+                _puts.append(number)
+                if len(_puts) >= first:
+                    return 400, "ExpiredToken"
+        return None
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = handle_all  # noqa: N815
 

@@ -1,0 +1,230 @@
+"""A target in a store: what was made of a package on disk is put there bit by bit, and shown as a whole.
+
+The object ``metspack-unfinished.json`` is there from the first to the last: what has it is no package yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from metspack.errors import StoreError, TargetError, TargetExistsError
+from metspack.files import mirrors, reading, walking, writing
+from metspack.files.journal import run_events
+from metspack.files.mirrors import UNFINISHED, StorePath
+from metspack.stores import client, ranges
+from metspack.stores.client import PART, StoredObject
+from metspack.stores.ranges import BLOCK
+
+_LISTINGS, _WAIT = 6, 0.5
+"""How often a store is asked to list what was put, and the seconds to wait after the first time."""
+
+_SENT = "sent.jsonl"
+
+
+class StoreTarget:
+    """The prefix of a store that a package is made for, and the folder on disk in which it is made.
+
+    ``local`` is the path of the package there. Raises ``TargetExistsError`` for a prefix that is not empty,
+    unless an unfinished package is in it, and ``StoreError``.
+    """
+
+    def __init__(self, target: StorePath) -> None:
+        self.shown = str(target)
+        scheme, self._bucket, *names = target.parts
+        if not names:
+            raise TargetExistsError(
+                f"{target} is a whole bucket; expected the prefix of a package",
+                hint=f"Name a prefix in it: {target}/NAME.",
+            )
+        self._prefix = "/".join(names)
+        self._store = client.store(scheme.rstrip(":"), self._bucket)
+        self._check_free()
+        self._folder = Path(mirrors.working_folder(self.shown))
+        self.local = self._folder / names[-1]
+        self._log = self._folder / _SENT
+        self._sent: dict[str, tuple[int, int]] = {}
+        self._is_begun = False
+
+    def _check_free(self) -> None:
+        objects, folders = self._store.level(self._prefix)
+        if self._is_object():
+            raise TargetExistsError(f"{self.shown} is an object already", hint="Choose another prefix.")
+        if not objects and not folders:
+            return
+        if f"{self._prefix}/{UNFINISHED}" not in {each.key for each in objects}:
+            raise TargetExistsError(
+                f"{self.shown} is not empty",
+                hint="Choose another prefix, or remove what is there: nothing is overwritten.",
+            )
+
+    def _is_object(self) -> bool:
+        try:
+            self._store.head(self._prefix)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def begin(self, facts: Mapping[str, Any], *, is_resumed: bool, restarts: bool) -> None:
+        """Mark the prefix as unfinished, by what decides the bytes; what an earlier run had put stays.
+
+        Raises ``TargetExistsError`` for what a run of other facts has begun, unless this one ``restarts``.
+        """
+        told = json.dumps(facts, sort_keys=True).encode(errors="surrogateescape")
+        mark = (
+            f"{json.dumps({'metspack': 'unfinished', 'facts': hashlib.sha256(told).hexdigest()})}\n".encode()
+        )
+        key = f"{self._prefix}/{UNFINISHED}"
+        try:
+            there = self._store.head(key)
+        except FileNotFoundError:
+            self._store.put(key, (mark,), len(mark))
+        else:
+            if self._store.read(there, 0, there.size) != mark:
+                if not restarts:
+                    raise TargetExistsError(
+                        f"{self.shown} holds an unfinished package of another source or other options",
+                        hint="Run that command again to finish it, choose another prefix, or start over: "
+                        "--restart removes what is there.",
+                    )
+                self._store.put(key, (mark,), len(mark))
+            if restarts:
+                self._remove_others({UNFINISHED})
+        self._is_begun = True
+        if not is_resumed or not self._log.exists():
+            writing.remove(self._log)
+            with writing.NewFile(self._log):
+                return
+        with reading.opening(self._log) as log:
+            for event in run_events(log).events:
+                self._sent |= {path: (size, modified) for path, size, modified in event["sent"]}
+
+    def send(self, package: Path, paths: Iterable[str], *, empties: bool) -> None:
+        """Put files of the package that were not put yet, and note that; ``empties`` their bytes on disk.
+
+        Each keeps its size and its time of change. Raises ``StoreError`` and ``TargetError``.
+        """
+        waiting = ((path, found) for path in paths if (found := self._unsent(package, path)) is not None)
+
+        def put(task: tuple[str, os.stat_result]) -> tuple[str, os.stat_result]:
+            path, found = task
+            with reading.opening(package, path.split("/")) as descriptor:
+                self._store.put(f"{self._prefix}/{path}", reading.chunks(descriptor), found.st_size)
+            return task
+
+        done: list[tuple[str, os.stat_result]] = []
+        large: list[tuple[str, os.stat_result]] = []
+
+        def small() -> Iterator[tuple[str, os.stat_result]]:
+            for task in waiting:
+                if task[1].st_size > PART:
+                    large.append(task)  # its parts are in flight beside each other
+                else:
+                    yield task
+
+        done += ranges.in_flight(put, small())
+        done += map(put, large)
+        if not done:
+            return
+        noted = [(path, found.st_size, found.st_mtime_ns) for path, found in done]
+        writing.record_event(self._log, {"event": "sent", "sent": noted})
+        self._sent |= {path: (size, modified) for path, size, modified in noted}
+        if empties:  # not before it is noted on disk that they were put
+            with writing.explained(package):
+                for path, _ in done:
+                    mirrors.empty(package / path)
+
+    def _unsent(self, package: Path, path: str) -> os.stat_result | None:
+        found = os.lstat(package / path)
+        if self._sent.get(path) == (found.st_size, found.st_mtime_ns):
+            return None
+        if found.st_size and stat.S_IMODE(found.st_mode) == mirrors.EMPTIED:
+            raise TargetError(
+                f"{package / path} was put into the store by an earlier run, and its note is lost",
+                hint="Start over: --restart.",
+            )
+        return found
+
+    def finish(self, package: Path, last: Collection[str], verify: Mapping[str, str] | None) -> None:
+        """Put all that is left, the files ``last`` after the others, and show the package.
+
+        Before these the listing of the store is compared with what was put, and with ``verify`` each object
+        is read and compared with its SHA-256. Raises ``StoreError``; then the prefix remains unfinished.
+        """
+        everything = list(files_below(package))
+        self.send(package, (path for path in everything if path not in last), empties=False)
+        expected = {path: os.lstat(package / path).st_size for path in everything if path not in last}
+        listed = self._await_listing(expected)
+        if verify is not None:
+            self._verify(listed, verify)
+        self.send(package, sorted(last), empties=False)
+        self._await_listing({path: os.lstat(package / path).st_size for path in everything})
+        self._store.remove(f"{self._prefix}/{UNFINISHED}")
+
+    def _await_listing(self, expected: Mapping[str, int]) -> dict[str, StoredObject]:
+        """Return the objects as they are listed, once they are those that were put; others are removed."""
+        wait, missing = _WAIT, [""]
+        for attempt in range(_LISTINGS):
+            if attempt:
+                time.sleep(wait)
+                wait *= 2
+            start = len(self._prefix) + 1
+            listed = {each.key[start:]: each for each in self._store.below(self._prefix)}
+            missing = [
+                path for path, size in expected.items() if path not in listed or listed[path].size != size
+            ]
+            if not missing:
+                self._remove_others({*expected, UNFINISHED})
+                return listed
+        raise StoreError(
+            f"{self.shown}: the store does not list {len(missing):,} of {len(expected):,} objects that were "
+            f"put, such as {missing[0]}",
+            hint="It lists late, or something else removes objects there. Nothing was published: run the "
+            "same command again.",
+        )
+
+    def _remove_others(self, kept: Collection[str]) -> None:
+        """Remove what an earlier run put and this one does not have."""
+        start = len(self._prefix) + 1
+        for each in list(self._store.below(self._prefix)):
+            if each.key[start:] not in kept:
+                self._store.remove(each.key)
+
+    def _verify(self, listed: Mapping[str, StoredObject], digests: Mapping[str, str]) -> None:
+        def compare(path: str) -> str:
+            found, hasher = listed[path], hashlib.sha256()
+            for start in range(0, found.size, BLOCK):
+                hasher.update(self._store.read(found, start, start + BLOCK))
+            return "" if hasher.hexdigest() == digests[path] else path
+
+        for wrong in ranges.in_flight(compare, [path for path in digests if path in listed]):
+            if wrong:
+                raise StoreError(
+                    f"{self.shown}/{wrong}: the store does not give back the bytes that were put",
+                    hint="Nothing was published. Look at the store; --restart puts everything anew.",
+                )
+
+    def close(self) -> None:
+        """Remove the folder on disk, of a package that was published."""
+        writing.remove(self._folder)
+
+    def give_up(self) -> None:
+        """Remove what this run has put, the mark last, and the folder on disk."""
+        if self._is_begun:
+            self._remove_others({UNFINISHED})
+            self._store.remove(f"{self._prefix}/{UNFINISHED}")
+        self.close()
+
+
+def files_below(package: Path, folder: str = "") -> Iterator[str]:
+    """Yield the paths in a package of all files below one of its folders."""
+    below = tuple(folder.split("/")) if folder else ()
+    for listing in walking.listings(package, below, are_stamped=False):
+        for name, *_ in listing.files:
+            yield "/".join((*listing.folder, name))
