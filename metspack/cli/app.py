@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from metspack.cli.options import choices
-from metspack.cli.options.groups import Command, CommandGroup, Group, argument, expanded, option
+from metspack.cli.options.groups import (
+    FROM_STORES,
+    Command,
+    CommandGroup,
+    Group,
+    argument,
+    expanded,
+    option,
+)
 from metspack.errors import ConfigError
 from metspack.resources import __version__
 
@@ -67,13 +75,14 @@ def _around(name: str) -> tuple[tuple[type[Group], ...], type[Command]]:
     if name in _BARE:
         return (), Command
     from metspack.cli.config.layers import ConfigGroup, Configured  # noqa: PLC0415 -- only for those with some
-    from metspack.cli.options.common import EventsGroup, LogGroup  # noqa: PLC0415
+    from metspack.cli.options.common import EventsGroup, LogGroup, StoresGroup  # noqa: PLC0415
 
     if name in _SHORT:
         return (ConfigGroup,), Configured
+    stores = (StoresGroup,) if name in FROM_STORES else ()
     if name in _FOLLOWED:
-        return (LogGroup, EventsGroup, ConfigGroup), Configured
-    return (LogGroup, ConfigGroup), Configured
+        return (*stores, LogGroup, EventsGroup, ConfigGroup), Configured
+    return (*stores, LogGroup, ConfigGroup), Configured
 
 
 def show_help(

@@ -16,7 +16,7 @@ from metspack.checking import Checked, Checking, weight
 from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
-from metspack.files import reading, writing
+from metspack.files import mirrors, reading, writing
 from metspack.files.reading import as_places
 from metspack.model import Finding
 from metspack.progress import LateStage, Progress
@@ -292,5 +292,5 @@ class CheckReport(Checking):
             checked=checked,
             host=clock.host(),
             operator=clock.operator(),
-            paths=tuple(os.path.abspath(each) for each in self.paths),
+            paths=tuple(mirrors.shown(os.path.abspath(each)) for each in self.paths),
         )

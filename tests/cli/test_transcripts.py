@@ -18,6 +18,9 @@ import pytest
 
 from metspack import cli
 from tests.conftest import CHECKOUT
+from tests.stores.conftest import ENVIRONMENT, loopback, s3
+
+__all__ = ["loopback", "s3"]  # fixtures
 
 DOCUMENTS = sorted(
     path
@@ -25,7 +28,7 @@ DOCUMENTS = sorted(
     if "```console" in path.read_text(encoding="utf-8")
 )
 _FENCE = re.compile(r"^( *)```console\s*\n(.*?)^\1```\s*$", re.MULTILINE | re.DOTALL)
-_KEPT = ("LANG", "TMPDIR", "PYTHONPYCACHEPREFIX")
+_KEPT = ("LANG", "TMPDIR", "PYTHONPYCACHEPREFIX", *ENVIRONMENT)
 _EXIT = re.compile(r"\(exit ([0-9]+)\)")
 _FOR_A_SHELL = re.compile(r"[|;&<>$`*?(){}#!~\n=]")
 ANYTHING = "..."
@@ -141,9 +144,13 @@ def commands(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(CHECKOUT)))
-def test_the_transcripts_are_true(document: Path, tmp_path: Path, commands: Path, signals: None) -> None:
-    del signals
+def test_the_transcripts_are_true(
+    document: Path, tmp_path: Path, commands: Path, request: pytest.FixtureRequest
+) -> None:
+    if document.name == "stores.md":
+        request.getfixturevalue("s3")  # its environment is that of the commands
     ran = by_shell if document.name == "README.md" else at_once  # what is read first is run to the letter
     folder = tmp_path / "here"
     (folder / "samples" / "northwind").mkdir(parents=True)

@@ -19,6 +19,7 @@ from metspack.stores import client
 
 SERVER = Path(__file__).with_name("server.py")
 BUCKET = "archive"
+ENVIRONMENT = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
 SECRET = "s3cr3t-of-the-tests"  # noqa: S105 -- no test may find it in what is printed or written
 
 

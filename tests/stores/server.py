@@ -86,6 +86,8 @@ class Proxy(BaseHTTPRequestHandler):
 
     def _refusal(self, number: int, faults: dict[str, Any]) -> tuple[int, str] | None:
         every, first = faults.get("unavailable_every"), faults.get("fails_from_put")
+        if (waits := faults.get("waits_from_put")) is not None and self.command == "PUT" and number > waits:
+            time.sleep(0.5)
         if every is not None and number % every == 0:
             return 503, "SlowDown"
         if faults.get("deny"):

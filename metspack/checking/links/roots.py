@@ -207,7 +207,7 @@ class Roots:
         return FolderTree(self._roots[root], names_of(folder))
 
     def _shown(self, root: int, pack: bytes | None, path: bytes) -> str:
-        names = [os.fspath(self._roots[root]), *(shown(each) for each in (pack or b"", path) if each)]
+        names = [str(self._roots[root]), *(shown(each) for each in (pack or b"", path) if each)]
         return "/".join(names)
 
     # --- asking -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError, Interrupted
+from metspack.files import mirrors
 from metspack.mets import links
 from metspack.model import Budgets, Finding, Limits, Severity
 from metspack.sizes import count, size
@@ -200,7 +201,9 @@ class ProvenanceGroup(Group):
             checked=given or (clock.now(os.environ) if "time" in looked_up else ""),
             host=host or (clock.host() if "host" in looked_up else ""),
             operator=operator or (clock.operator() if "operator" in looked_up else ""),
-            paths=tuple(os.path.abspath(each) for each in packages) if "path" in looked_up else (),
+            paths=tuple(mirrors.shown(os.path.abspath(each)) for each in packages)
+            if "path" in looked_up
+            else (),
         )
 
 

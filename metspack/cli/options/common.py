@@ -17,6 +17,7 @@ from metspack.cli.options.groups import Group, Heading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
 from metspack.model import Budgets, Limits
+from metspack.stores import ranges
 from metspack.values import dataclass
 
 if TYPE_CHECKING:
@@ -350,6 +351,28 @@ class LogGroup(Group):
         if self.log is not None:
             _check_outside(self.log, given)
             console.open_log(self.log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoresGroup(Group):
+    """The requests to stores."""
+
+    io_jobs: Annotated[
+        int | None,
+        option(
+            "--io-jobs N",
+            "Requests to a store in flight at once, where a URL (s3://BUCKET/KEY) is read or written.",
+            Heading("Stores", rare=True),
+            unset="16",
+            min=1,
+        ),
+    ] = None
+
+    def begin(self, given: Mapping[str, object]) -> None:
+        """Set the number of requests."""
+        del given
+        if self.io_jobs is not None:
+            ranges.limit_jobs(self.io_jobs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -245,7 +245,9 @@ def _check_nul(param: TyperOption | TyperArgument, held: Any) -> None:
             )
 
 
-_FROM_STORES = {"inspect", "plan", "build", "check", "links", "list", "cat", "restore", "roundtrip"}
+FROM_STORES = {"inspect", "plan", "build", "check", "links", "list", "cat", "restore", "roundtrip"}
+"""Commands that read stores."""
+
 _READ_FROM_STORES = {"source", "package", "packages", "lob_root", "root", "roots"}
 
 
@@ -256,7 +258,7 @@ def _place(value: Any, param: TyperOption | TyperArgument, ctx: typer.Context) -
     """
     if not isinstance(value, str) or not is_url(value):
         return value
-    reads = ctx.info_name in _FROM_STORES and param.name in _READ_FROM_STORES
+    reads = ctx.info_name in FROM_STORES and param.name in _READ_FROM_STORES
     writes = (ctx.info_name, param.name) == ("build", "output")
     return as_place(value) if reads or writes else as_path(value)
 
