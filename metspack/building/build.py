@@ -74,7 +74,7 @@ def build(
             if isinstance(opened, Archive):
                 opened.check_complete(options.accepted)
             built = build_from(opened, sending.local, options, progress, sending=sending)
-    return replace(built, target=target)
+    return replace(built, target=target) if sending.is_remote else built
 
 
 def build_from(

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from metspack import clock
 from metspack.errors import ConfigError, TargetError
-from metspack.files import mirrors
 from metspack.progress import LobProgress, Pace, Silent, StageNumbers
 from metspack.progress import Progress as Shown
 from metspack.resources import __version__, json_head
+from metspack.stores.urls import shown
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -274,7 +274,7 @@ def end_with_error(name: str, message: str, hint: str = "", details: Iterable[st
 
     Where the result was to be JSON and nothing of it was printed, it is a line of JSON on stdout as well.
     """
-    message, hint, *details = map(mirrors.shown, (message, hint, *details))
+    message, hint, *details = map(shown, (message, hint, *details))
     try:
         error(message, hint, details, name)
     except (ReaderLeft, TargetError):  # events that cannot be told: the error that ends the run is told first

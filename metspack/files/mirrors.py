@@ -25,7 +25,7 @@ from metspack.errors import SourceError, SourceUnfinishedError, TargetError
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.ranges import Ranges
-from metspack.stores.urls import StoreUrl
+from metspack.stores.urls import StoreUrl, note_mirrors, shown
 
 UNFINISHED = "metspack-unfinished.json"
 """The object that is in a prefix until all else of the package is there."""
@@ -46,6 +46,7 @@ _METS = re.compile(r"mets\.xml", re.IGNORECASE)
 
 _locks: list[int] = []
 _base: str = os.environ.get(_AT, "")
+note_mirrors(_base)
 
 
 def are_used() -> bool:
@@ -120,11 +121,6 @@ def path_of(given: str | Path) -> StorePath | None:
     return StorePath(f"{url.scheme}:", url.bucket, *filter(None, url.key.split("/")))
 
 
-def shown(text: str) -> str:
-    """Return a text for people with URLs for the places of mirrors in it."""
-    return re.sub(re.escape(_base) + r"/([a-z0-9]+):/", r"\1://", text) if _base else text
-
-
 def inside(place: str | os.PathLike[str]) -> bool:
     """Return whether a place on disk is in a mirror."""
     return bool(_base) and f"{os.fspath(place)}/".startswith(f"{_base}/")
@@ -152,7 +148,7 @@ def _begun() -> str:
         if not _locks:
             atexit.register(forget_all)
         _locks.append(lock)
-        os.environ[_AT] = _base
+        _use(_base)
     return _base
 
 
@@ -197,6 +193,7 @@ def keep(key: str, *, anew: bool) -> None:
 def _use(place: str) -> None:
     global _base  # noqa: PLW0603
     _base = os.environ[_AT] = place
+    note_mirrors(place)
     _known.clear()
     _full.clear()
 
@@ -245,6 +242,7 @@ def forget_all() -> None:
         os.close(_locks.pop())
         os.environ.pop(_AT, None)
     _base = ""
+    note_mirrors("")
     _known.clear()
     _full.clear()
 

@@ -16,13 +16,14 @@ from metspack.checking import Checked, Checking, weight
 from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
-from metspack.files import mirrors, reading, writing
+from metspack.files import reading, writing
 from metspack.files.reading import as_places
 from metspack.model import Finding
 from metspack.progress import LateStage, Progress
 from metspack.reporting import facts, json, junit, linkgraph, text
 from metspack.reporting.model import Frame, Provenance, ReportFacts
 from metspack.reporting.store import FindingStore, ledger_of
+from metspack.stores.urls import shown
 from metspack.values import dataclass
 
 Blocks = Callable[..., Iterator[str]]
@@ -292,5 +293,5 @@ class CheckReport(Checking):
             checked=checked,
             host=clock.host(),
             operator=clock.operator(),
-            paths=tuple(mirrors.shown(os.path.abspath(each)) for each in self.paths),
+            paths=tuple(shown(os.path.abspath(each)) for each in self.paths),
         )

@@ -31,6 +31,7 @@ JOBS = 16
 """Requests in flight at once, unless another number is asked for."""
 
 _MOST_PARTS = 9_000
+_SECOND = 1_000_000_000  # nanoseconds
 _RETRIES, _RETRY_SECONDS = 8, 60
 _SHORT_READS = 4  # times that a body which ends early is asked for again
 _STATUS = re.compile(r"status code: ([0-9]{3})")
@@ -50,7 +51,8 @@ class ObjectChanged(SourceError):  # noqa: N818 -- the state of the object
 class StoredObject:
     """An object: its key, bytes, and what changes when it is replaced.
 
-    ``modified`` is in nanoseconds: the store's seconds, and below these a number made of the etag.
+    ``modified`` is in nanoseconds: the store's seconds, and below these a number made of the etag; 0 where a
+    store lists none.
     """
 
     key: str
@@ -61,10 +63,18 @@ class StoredObject:
     def of(cls, meta: Any) -> StoredObject:
         """Return the object that the client speaks of."""
         when: datetime = meta["last_modified"]
-        told = f"{meta.get('e_tag')} {meta.get('version')}".encode()
-        below = int.from_bytes(sha256(told).digest()[:8], "big") % 1_000_000_000
-        modified = int(when.timestamp()) * 1_000_000_000 + below
+        below = 0
+        if meta.get("e_tag"):
+            told = f"{meta['e_tag']} {meta.get('version')}".encode()
+            below = 1 + int.from_bytes(sha256(told).digest()[:8], "big") % (_SECOND - 1)
+        modified = int(when.timestamp()) * _SECOND + below
         return cls(key=meta["path"], size=meta["size"], modified=modified)
+
+    def is_now(self, now: StoredObject) -> bool:
+        """Return whether an object is what was listed; without an etag there, by size and seconds."""
+        if self.modified % _SECOND:
+            return now == self
+        return (now.size, now.modified // _SECOND) == (self.size, self.modified // _SECOND)
 
 
 class Store(Protocol):
@@ -186,7 +196,7 @@ class ObStore:
         except FileNotFoundError:
             raise self._changed(found, "was removed") from None
         now = StoredObject.of(answer.meta)
-        if now != found:
+        if not found.is_now(now):
             raise self._changed(found, "was replaced")
         try:
             data: bytes = answer.bytes().to_bytes()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from metspack.stores import client
 from metspack.stores.client import Store, StoredObject
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 BLOCK = 1 << 20
 """Bytes that are asked for at once where an object is read onward."""
@@ -34,6 +36,8 @@ def limit_jobs(number: int) -> None:
 
 @cache
 def _threads(number: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- only where there is a store
+
     return ThreadPoolExecutor(number, thread_name_prefix="store")
 
 

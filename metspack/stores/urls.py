@@ -16,6 +16,21 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}([^/]*)(?:/(.*))?", re.DOTAL
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
+_mirrors: list[str] = []
+
+
+def note_mirrors(folder: str) -> None:
+    """Take note of the folder in which the stores are mirrored, "" when there is none any more."""
+    _mirrors[:] = [folder] if folder else []
+
+
+def shown(text: str) -> str:
+    """Return a text for people with URLs for the places of mirrors in it."""
+    for each in _mirrors:
+        text = re.sub(re.escape(each) + r"/([a-z0-9]+):/", r"\1://", text)
+    return text
+
+
 def is_url(text: str) -> bool:
     """Return whether a text begins as a URL does: ``s3://``."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text) is not None

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,16 @@ def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 OPTIONS = BuildOptions(limits=Limits(files=10, bytes=1_000_000))
 
 
+def alone(s3: S3) -> dict[str, str]:
+    """Return the environment of a program that knows nothing of what this process has listed."""
+    own = {name: value for name, value in os.environ.items() if name != "METSPACK_MIRROR"}
+    return {**own, **s3.environment()}
+
+
 def run(s3: S3, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     found = subprocess.run(
         [sys.executable, "-m", "metspack", *arguments],
-        env={**os.environ, **s3.environment(), **environment},
+        env={**alone(s3), **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -213,7 +220,7 @@ def test_a_build_that_is_killed_goes_on(s3: S3, northwind_full: Path, tmp_path: 
     s3.loopback.err(waits_from_put=35)
     process = subprocess.Popen(
         [sys.executable, "-m", "metspack", *command, "-j", "2"],
-        env={**os.environ, **s3.environment()},
+        env=alone(s3),
         start_new_session=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -253,3 +260,15 @@ def test_processes_of_a_command_read_the_store_each(s3: S3, northwind_full: Path
     found = run(s3, "build", f"{s3.url}/loose", "-o", str(tmp_path / "built"), "-j", "2", "--max-files", "3")
     assert found.returncode == 0, found.stderr
     assert run(s3, "check", f"s3://{BUCKET}/{s3.prefix}/package", "--json").returncode == 0
+
+
+def test_an_object_of_a_listing_without_etags_is_known_by_size_and_time() -> None:
+    when = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+    facts = {"path": "a", "size": 3, "last_modified": when, "version": None}
+    listed = client.StoredObject.of({**facts, "e_tag": None})
+    tagged = client.StoredObject.of({**facts, "e_tag": "one", "last_modified": when.replace(microsecond=0)})
+    assert listed.is_now(tagged)
+    assert not tagged.is_now(client.StoredObject.of({**facts, "e_tag": "two"}))
+    assert not listed.is_now(client.StoredObject.of({**facts, "e_tag": "one", "size": 4}))
+    later = when.replace(second=6)
+    assert not listed.is_now(client.StoredObject.of({**facts, "e_tag": "one", "last_modified": later}))

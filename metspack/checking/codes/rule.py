@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from metspack.files import mirrors
 from metspack.model import Finding, Severity
+from metspack.stores.urls import shown
 from metspack.values import dataclass
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -54,10 +54,7 @@ class Rule:
         for name in _HINTS & facts.keys():
             if not facts[name]:
                 del facts[name]
-        if mirrors.are_used():
-            facts = {
-                name: mirrors.shown(each) if isinstance(each, str) else each for name, each in facts.items()
-            }
+        facts = {name: shown(each) if isinstance(each, str) else each for name, each in facts.items()}
         template = self.message
         if facts.get("found") == "1":
             template = template.replace("{found} bytes", "{found} byte")

@@ -15,10 +15,10 @@ from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError, Interrupted
-from metspack.files import mirrors
 from metspack.mets import links
 from metspack.model import Budgets, Finding, Limits, Severity
 from metspack.sizes import count, size
+from metspack.stores.urls import shown
 from metspack.values import dataclass
 
 if TYPE_CHECKING:
@@ -201,9 +201,7 @@ class ProvenanceGroup(Group):
             checked=given or (clock.now(os.environ) if "time" in looked_up else ""),
             host=host or (clock.host() if "host" in looked_up else ""),
             operator=operator or (clock.operator() if "operator" in looked_up else ""),
-            paths=tuple(mirrors.shown(os.path.abspath(each)) for each in packages)
-            if "path" in looked_up
-            else (),
+            paths=tuple(shown(os.path.abspath(each)) for each in packages) if "path" in looked_up else (),
         )
 
 

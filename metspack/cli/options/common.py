@@ -362,7 +362,7 @@ class StoresGroup(Group):
         option(
             "--io-jobs N",
             "Requests to a store in flight at once, where a URL (s3://BUCKET/KEY) is read or written.",
-            Heading("Stores", rare=True),
+            _CONFIGURATION,
             unset="16",
             min=1,
         ),

@@ -18,8 +18,6 @@ from typer.models import OptionInfo
 
 from metspack.cli.options.choices import Choice
 from metspack.errors import ConfigError
-from metspack.files.mirrors import StorePath
-from metspack.files.reading import as_path, as_place
 from metspack.stores.urls import is_url
 from metspack.values import dataclass
 
@@ -258,6 +256,8 @@ def _place(value: Any, param: TyperOption | TyperArgument, ctx: typer.Context) -
     """
     if not isinstance(value, str) or not is_url(value):
         return value
+    from metspack.files.reading import as_path, as_place  # noqa: PLC0415 -- only where there is a store
+
     reads = ctx.info_name in FROM_STORES and param.name in _READ_FROM_STORES
     writes = (ctx.info_name, param.name) == ("build", "output")
     return as_place(value) if reads or writes else as_path(value)
@@ -296,7 +296,7 @@ class _PlainValue:
             value = int(value) if _NUMBER.fullmatch(value) else None
         if self._kind is int:
             return isinstance(value, int) and value >= (param.min or 0) and param.max is None
-        if isinstance(value, StorePath):
+        if isinstance(value, Path) and is_url(str(value)):
             return True
         if self._kind is Path:  # Typer refuses what is there and cannot be read
             return isinstance(value, str | Path) and (os.access(value, os.R_OK) or not os.path.exists(value))

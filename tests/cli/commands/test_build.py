@@ -571,3 +571,12 @@ def test_an_archive_named_in_another_script_gets_a_name_and_a_warning(
     assert (tmp_path / "out/SIARD-0d2913c1_lobseg_0/mets.xml").is_file()
     assert (tmp_path / "back/SIARD-0d2913c1.siard").is_file()
     assert "Archive_lobseg_0" in metspack.fine("plan", source, "--name", "Archive")
+
+
+def test_the_number_of_requests_to_stores_is_one_at_least(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    assert metspack("build", northwind, "-o", tmp_path / "out", "--io-jobs", "3").code == 0
+    refused = metspack("build", northwind, "-o", tmp_path / "again", "--io-jobs", "0")
+    assert refused.code == 2
+    assert "--io-jobs" in refused.err
