@@ -272,3 +272,37 @@ def test_an_object_of_a_listing_without_etags_is_known_by_size_and_time() -> Non
     assert not listed.is_now(client.StoredObject.of({**facts, "e_tag": "one", "size": 4}))
     later = when.replace(second=6)
     assert not listed.is_now(client.StoredObject.of({**facts, "e_tag": "one", "last_modified": later}))
+
+
+def test_a_check_whose_credentials_run_out_tells_of_these_and_not_of_the_package(
+    s3: S3, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metspack.build(northwind_full, tmp_path / "package", OPTIONS)
+    s3.put_folder(tmp_path / "package", "package")
+    real, asked = client.ObStore.read, list[str]()
+
+    def read(self: client.ObStore, found: client.StoredObject, start: int, stop: int) -> bytes:
+        asked.append(found.key)
+        if len(asked) > 12:
+            s3.loopback.err(deny=True)
+        return real(self, found, start, stop)
+
+    monkeypatch.setattr(client.ObStore, "read", read)
+    with pytest.raises(StoreError, match="the store refuses: 403"):
+        list(metspack.check(f"{s3.url}/package"))
+    assert len(asked) > 12
+
+
+@pytest.mark.parametrize("name", ["mets.xml", "content/schema0/table2/lob4/record0.bin"])
+def test_an_object_that_is_replaced_while_a_package_is_checked_ends_the_check(
+    s3: S3, northwind_full: Path, tmp_path: Path, name: str
+) -> None:
+    metspack.build(northwind_full, tmp_path / "package", OPTIONS)
+    s3.put_folder(tmp_path / "package", "package")
+    package = mirrors.path_of(f"{s3.url}/package")
+    assert package is not None
+    found = next(package.glob("*_lobseg_0")) / name
+    assert found.exists()
+    s3.put(f"package/{found.parts[-1 - name.count('/') - 1]}/{name}", b"<mets/>")
+    with pytest.raises(SourceError, match="was replaced while it was read"):
+        list(metspack.check(package))

@@ -19,7 +19,7 @@ from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
 from metspack.checking.segments import AgreedSegment, Unsettled
 from metspack.containers.ipreader import Content, PackedError
-from metspack.errors import MetspackError
+from metspack.errors import MetspackError, StoreError
 from metspack.files.reading import HolesRefused
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, reader
@@ -28,6 +28,7 @@ from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.mets.packages import SOURCE, note
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import ARCHIVES, has_archive, may_lead, plain_files, split_lob
+from metspack.stores.client import ObjectChanged
 from metspack.uris import Repair
 from metspack.values import dataclass
 
@@ -119,7 +120,9 @@ _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?
 
 
 def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
-    """Return the finding for a file that could not be opened or read."""
+    """Return the finding for a file that could not be opened or read; raises an error of a store again."""
+    if isinstance(error, StoreError | ObjectChanged):  # nothing is known of the package then
+        raise error
     if isinstance(error, PackedError):
         return Code.PACKED_DAMAGED.at(shown(path), reason=error.message)
     if isinstance(error, HolesRefused):
