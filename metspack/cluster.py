@@ -19,13 +19,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from metspack.errors import ConfigError, MetspackError, TargetError
 from metspack.processes import Moved
 from metspack.resources import __version__
 from metspack.sizes import counted
 from metspack.values import dataclass
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future as Coming
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -36,8 +39,8 @@ FORMS = "tcp://HOST:PORT or local:N"
 _ADDRESS = re.compile(r"tcp://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 _LOCAL = re.compile(r"local:([1-9][0-9]{0,3})")
 _ANSWER = 10.0  # seconds in which a scheduler answers
-_GATHER = 5.0  # seconds in which a result of a few kilobytes is here
 _PATIENCE = 60.0  # seconds for which a cluster may be without any worker: they may be starting again
+_TRIES = 3  # after which a result that cannot be fetched is given up
 _ENDING = 10.0  # seconds in which a worker notices that its task is no longer wanted
 _LOOK = 0.1  # seconds between two looks at what has come
 _ASK = 3.0  # seconds between two questions for the workers that there are
@@ -239,6 +242,8 @@ class _Errand(Generic[Task, Result]):
         self.task = task
         self.key = key
         self.future = future
+        self.coming: Coming[_TaskEnd] | None = None
+        self.tries = 0
         self.result = result
         self.error: Exception | None = None
 
@@ -292,8 +297,19 @@ class ClusterPool(Generic[Task, Result]):
 
     def count(self, moved: Moved) -> None:
         """Accept what has come, and tell what was moved since the last time."""
+        import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
+
         for given in [each for each in self._out.values() if each.future.done()]:
-            self._take(given)
+            # Each is fetched at once, beside the others: a worker that dies then has nothing that is wanted.
+            if given.coming is None:
+                given.coming = asyncio.run_coroutine_threadsafe(
+                    _fetched(self._client, given.future), self._client.loop.asyncio_loop
+                )
+                given.coming.add_done_callback(lambda _: self._changed.set())
+            if given.future.status == "cancelled":
+                raise self._cluster.gone()
+            if given.coming.done():
+                self._take(given, given.coming)
         # Bytes that were moved twice, as a worker died, are told once.
         done = self._moved + sum(dict(self._under_way).get(key, 0) for key in self._out)
         if done > self._shown:
@@ -324,17 +340,20 @@ class ClusterPool(Generic[Task, Result]):
             self._client.unsubscribe_topic(self._run)
         self._remote.clear()
 
-    def _take(self, given: _Errand[Task, Result]) -> None:
-        """Take what a task came to, whose future is over."""
-        with _quiet(), self._explained():
-            status = given.future.status
-            if status in {"cancelled", "lost"}:
-                raise self._cluster.gone()
-            try:
-                outcome = None if status == "error" else given.future.result(timeout=_GATHER)
-            except TimeoutError:  # its worker has died since, and another one does the task again
-                return
-            error = given.future.exception(timeout=_GATHER) if status == "error" else None
+    def _take(self, given: _Errand[Task, Result], coming: Coming[_TaskEnd]) -> None:
+        """Take what a task came to, which has come here."""
+        outcome, error = None, coming.exception()
+        if error is None:
+            outcome = coming.result()
+        elif given.future.status != "error":
+            if given.tries == _TRIES:
+                raise self._cluster.gone() from error
+            given.coming = None
+            given.tries += 1
+            return
+        # Dask would do it again if its worker died, as long as the result is wanted.
+        given.future.release()
+        given.future = None
         del self._out[given.key]
         self._under_way.pop(given.key, None)
         if outcome is None:
@@ -378,6 +397,12 @@ class ClusterPool(Generic[Task, Result]):
         with suppress(KeyError, TypeError, ValueError):
             key, amount = str(said["key"]), int(said["bytes"])
             self._under_way[key] = max(amount, self._under_way.get(key, 0))
+
+
+async def _fetched(client: Any, future: Any) -> _TaskEnd:
+    """Return the result of a task, once it is here."""
+    end: _TaskEnd = await client.gather(future, asynchronous=True)
+    return end
 
 
 def _failure(error: Any) -> Exception:

@@ -1,7 +1,8 @@
 """``dask worker --preload``: makes a worker slow, or lets it be what a cluster refuses; notes its attempts.
 
 The variable ``CLUSTER_WORKER`` says how: as JSON, ``notes`` a file that each attempt is a line of, ``slow``
-the seconds that each takes longer, ``version``, ``python`` and ``blind`` what the worker says of itself.
+the seconds that each takes longer (``slow_at`` by label), ``version``, ``python`` and ``blind`` what the
+worker says of itself.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def dask_setup(worker: Any) -> None:
         os.write(descriptor, f"{worker.name} {task.label}\n".encode())
         os.close(descriptor)
         done = real(task, moved, disk)
-        ending = time.monotonic() + said.get("slow", 0)
+        ending = time.monotonic() + said.get("slow_at", {}).get(task.label, said.get("slow", 0))
         while time.monotonic() < ending:
             time.sleep(0.02)
             moved(cluster._REPORTED)
