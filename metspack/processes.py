@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from queue import SimpleQueue
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from metspack.digests import Hashers
 from metspack.errors import TargetError
@@ -77,6 +77,27 @@ def results(
         yield from workers.results(work, tasks, moved)
 
 
+class Pool(Protocol):
+    """Workers under way: tasks are given out to them, and each result is waited for."""
+
+    jobs: int
+
+    def start(self, work: Callable[..., object]) -> None:
+        """Let them get ready for some work."""
+
+    def give_out(self, work: Callable[..., Any], tasks: Iterator[Any], pending: deque[Any]) -> None:
+        """Give out tasks until enough wait, and add what stands for their results to ``pending``."""
+
+    def count(self, moved: Moved) -> None:
+        """Tell what was moved since the last time."""
+
+    def awaited(self, future: Any, moved: Moved) -> Any:
+        """Wait for a result, telling meanwhile what was moved."""
+
+    def close(self) -> None:
+        """End the work, whatever they are at."""
+
+
 class Workers:
     """Up to ``jobs`` processes that do one kind of work after the other; a context manager.
 
@@ -85,12 +106,17 @@ class Workers:
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
-        self._pool: _Pool | None = None
+        self._pool: Pool | None = None
+        self._is_given = False
         self._is_busy = False
+
+    def use(self, pool: Pool) -> None:
+        """Let others do all work instead, until they are closed."""
+        self._pool, self._is_given, self.jobs = pool, True, pool.jobs
 
     def start(self, work: Callable[..., object]) -> None:
         """Start processes that are soon to do some work."""
-        if self.jobs > 1:
+        if self.jobs > 1 and not self._is_given:
             self._pool = self._pool or _taken(self.jobs) or _Pool(self.jobs)
             self._pool.start(work)
 
@@ -107,7 +133,7 @@ class Workers:
         With ``is_growing`` it is, and ``tasks`` may end for now and go on until the first result is taken.
         """
         tasks = iter(tasks)
-        if not is_growing:
+        if not is_growing and not self._is_given:
             begun = list(islice(tasks, 2)) if self.jobs > 1 else []
             tasks = chain(begun, tasks)
             if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
@@ -130,7 +156,7 @@ class Workers:
 
     def close(self) -> None:
         """Let the processes go: they end, unless they are kept for further work."""
-        if self._pool is not None and not self._is_busy and _keepers:
+        if isinstance(self._pool, _Pool) and not self._is_busy and _keepers:
             _kept.append(self._pool)
             self._pool = None
         self._end()
@@ -191,7 +217,7 @@ class Underway(Generic[Task, Result]):
     def __init__(
         self,
         workers: Workers,
-        pool: _Pool | None,
+        pool: Pool | None,
         work: Callable[[Task, Moved], Result],
         tasks: Iterator[Task],
         moved: Moved,
@@ -201,7 +227,7 @@ class Underway(Generic[Task, Result]):
         self._work = work
         self._tasks = tasks
         self._moved = moved
-        self._pending: deque[Future[Result]] = deque()
+        self._pending: deque[Any] = deque()
         self.is_beside = pool is not None
 
     def look(self) -> None:

@@ -36,11 +36,12 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 AT_THE_TOP = 16
-IN_ALL = 254  # six of volumes/ and their command, seven of stores/ and what reads and writes them
+IN_ALL = 256  # six of volumes/ and their command, seven of stores/ and what reads and writes them, two for clusters
 PACKAGES = 19
 SOFT, HARD, SPLINTER = 400, 700, 60
 
 LONG: Mapping[str, str] = {
+    "metspack.cluster": "one cluster: its workers asked, tasks given out, and what workers call",
     "metspack.api": "every function for Python programs, and the package that they walk through",
     "metspack.planning.assignment": "one assignment of LOBs to segments, written, read back, and asked",
     "metspack.restoring.files": "one restore of files, in slices, and both manifests of them",

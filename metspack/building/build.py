@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from metspack import processes
-from metspack.building import check_made, manifests, segments
+from metspack.building import attempts, check_made, manifests, segments
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
 from metspack.building.placing import Links, planned_links
@@ -20,6 +20,7 @@ from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_no
 from metspack.building.resumption import COMPARED, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.building.targets import Sending, check_options, open_target
+from metspack.cluster import Cluster
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers, Seal
@@ -96,10 +97,11 @@ def build_from(
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress or Silent())
-        with stage(target, run, options.terms) as staging:
+        with attempts.open_cluster(options) as cluster, stage(target, run, options.terms) as staging:
             if staging.created != options.created:
                 again = replace(options, created=staging.created)
                 work = BuildWork(source, sharing, again, progress or Silent())
+            work.cluster = cluster
             work.sending = sending or work.sending
             work.sending.begin(staging, run, restarts=options.terms.restart)
             built = work.make(staging, remarks)
@@ -165,6 +167,7 @@ class BuildWork:
             self.warnings += upgrade_notes(self.archive)
         self.kept = 0
         self._expected = 0
+        self.cluster: Cluster | None = None
         self._workers = processes.Workers(1)
         self._placing: Underway[SegmentTask, TaskPlaced] | None = None
         self._moved: int | None = 0  # bytes, as long as another stage is shown
@@ -332,19 +335,16 @@ class BuildWork:
         options = self.options
         if not options.trust_checksums:
             return None
-        cells = manifests.CELLS in options.trust_checksums
-        paths = [as_path(each) for each in options.trust_checksums if each != manifests.CELLS]
         added = segments.digest_for_cells(options.algorithm) if options.add_digests else options.algorithm
-        with manifests.ChecksumLists(paths) as lists:
-            trust = manifests.Trust(
-                lists=lists,
-                cells=cells,
-                share=manifests.share(options.spot_check or manifests.SPOT_CHECK),
-                algorithms=tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, options.algorithm, added))),
-                roots=tuple(os.fsencode(each.resolve()) for each in self.source.holdings().roots),
-            )
-            totals = trust.write(staging.work, course)
-            self.warnings += totals.words(options.trust_checksums, lists)
+        totals, words = manifests.write_known(
+            options.trust_checksums,
+            options.spot_check,
+            algorithms=(options.algorithm, added),
+            roots=self.source.holdings().roots,
+            work=staging.work,
+            course=course,
+        )
+        self.warnings += words
         return totals.numbers()
 
     def _unopened(self) -> tuple[str, ...]:
@@ -422,7 +422,7 @@ class BuildWork:
     def _expect(self, lobs: int) -> None:
         """Take note of further LOBs: once there are many, the processes start that are to place them."""
         self._expected += lobs
-        if self._placing is None:
+        if self._placing is None and self.cluster is None:
             processes.prepare(segments.place, self.options.jobs, files=self._expected)
 
     def _agreement(self) -> Callable[[PlannedSegment | None], None]:
@@ -506,8 +506,11 @@ class BuildWork:
     def _begin_placing(
         self, staging: Partial, course: Course, *, is_growing: bool
     ) -> Underway[SegmentTask, TaskPlaced]:
+        if self.cluster is not None:
+            self._workers.use(attempts.open_pool(self.cluster, staging.work, self.source.holdings()))
         # One file is written from its start to its end, and what is trusted is told of whole segments.
-        jobs = 1 if self.packing is not None or self.options.trust_checksums else self._workers.jobs
+        is_whole = self.packing or self.options.trust_checksums or self.cluster
+        jobs = 1 if is_whole else self._workers.jobs
         # Unlike a generator it goes on where it ended before there were further groups.
         groups = SegmentGroups(course, jobs, self._earlier.begun)
         tasks = starmap(partial(self._task, staging, course), groups)
@@ -519,7 +522,7 @@ class BuildWork:
         earlier = self._earlier
         task = SegmentTask(
             segments=tuple(self.spot(course, number) for number in numbers),
-            holdings=self.source.holdings(),
+            holdings=attempts.holdings(self.source.holdings(), self.cluster),
             package=staging.package,
             work=staging.work,
             parent=self.objid,

@@ -25,7 +25,7 @@ from metspack.digests import (
 )
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import reading, tempdb, writing
-from metspack.files.reading import StrPath
+from metspack.files.reading import StrPath, as_path
 from metspack.layouts import Layout, siard22
 from metspack.locations import mappingtxt
 from metspack.mets import dialects, filetable
@@ -585,3 +585,29 @@ def known(work: Path, number: int) -> Iterator[KnownDigests]:
         for line in lines:
             values, compared = json.loads(line)
             yield KnownDigests(values=values, compared=frozenset(compared))
+
+
+def write_known(
+    sources: Sequence[StrPath],
+    spot_check: str | None,
+    *,
+    algorithms: Iterable[str],
+    roots: Iterable[Path],
+    work: Path,
+    course: Course,
+) -> tuple[TrustedTotals, list[str]]:
+    """Write the digests that ``sources`` know of the LOBs beside the slices; returns totals, and warnings.
+
+    ``algorithms`` are those that each LOB needs, ``roots`` the granted folders. Raises ``ConfigError``,
+    ``SourceError`` and ``TargetError``.
+    """
+    with ChecksumLists([as_path(each) for each in sources if each != CELLS]) as lists:
+        trust = Trust(
+            lists=lists,
+            cells=CELLS in sources,
+            share=share(spot_check or SPOT_CHECK),
+            algorithms=tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, *algorithms))),
+            roots=tuple(os.fsencode(each.resolve()) for each in roots),
+        )
+        totals = trust.write(work, course)
+        return totals, list(totals.words(sources, lists))

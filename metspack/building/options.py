@@ -86,7 +86,8 @@ class BuildOptions(PackageOptions):
     """Options of a build.
 
     ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number; with
-    more than one the calling module must be importable (``if __name__ == "__main__"``). ``plan`` is a plan
+    more than one the calling module must be importable (``if __name__ == "__main__"``). ``cluster``, as
+    ``cluster.FORMS`` has it, is a Dask cluster whose workers copy LOBs instead. ``plan`` is a plan
     file, whose layout, limits, split and min_size are taken instead of those given. ``layout`` None is the
     dialect's for archives of that version of SIARD.
     ``reader``, of ``readers.FOR``, is the program that is to find the LOBs: it gives ``layout`` and
@@ -119,6 +120,7 @@ class BuildOptions(PackageOptions):
     trust_checksums: tuple[StrPath, ...] = ()
     spot_check: str | None = None
     jobs: int | None = 1
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,7 +321,7 @@ def readers_of(
     return readers.readership(written, traits, is_merged=is_merged)
 
 
-_NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "verify"}
+_NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify"}
 """Options on which no byte of a package depends."""
 
 _FILES = {"plan", "trust_checksums", "mapping"}

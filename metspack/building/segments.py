@@ -55,8 +55,9 @@ class SegmentTask:
     ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that are known.
     ``stretch`` is what is placed of the slice; a part of it is placed, and the segment described afterwards.
     ``journal`` is where segments are recorded that are finished, with the ``digests`` of their slices; None
-    for nowhere. ``finished`` are the results of an earlier run: of all of it, which is not done again, or of
-    the first segments. With ``clears`` that run may have left more, which is removed.
+    for nowhere. ``plan`` is where the slices lie, None for ``work``. ``finished`` are the results of an
+    earlier run: of all of it, which is not done again, or of the first segments. With ``clears`` that run
+    may have left more, which is removed.
     """
 
     segments: tuple[SegmentSpot, ...]
@@ -75,6 +76,7 @@ class SegmentTask:
     trusts: bool = False
     stretch: SliceStretch = slices.WHOLE
     journal: Path | None = None
+    plan: Path | None = None
     digests: tuple[str, ...] = ()
     finished: tuple[SegmentDone, ...] = ()
     clears: bool = False
@@ -83,6 +85,11 @@ class SegmentTask:
     def number(self) -> int:
         """The task's number: that of its first segment."""
         return self.segments[0].number
+
+    @property
+    def sliced(self) -> Path:
+        """The folder of the slices."""
+        return self.plan or self.work
 
     @property
     def label(self) -> str:
@@ -191,7 +198,8 @@ def parts_path(work: Path, task: int | str) -> Path:
     return work / f"parts-{task}.jsonl"
 
 
-_NOTES = digests_path, wholes_path, parts_path
+NOTES = digests_path, wholes_path, parts_path
+"""The paths of the files of notes of a task, in the order of ``SegmentDone.sizes``."""
 
 
 def digest_for_cells(checksum: str) -> str:
@@ -240,7 +248,7 @@ class _ProvenLobs:
         self.notes: Counter[str] = Counter(last.notes if last is not None else ())
         self.digests, self.wholes, self.parts = (
             writing.grown_file(path(task.work, task.label), size, is_new=not task.clears)
-            for path, size in zip(_NOTES, (0, 0, 0) if last is None else last.sizes, strict=True)
+            for path, size in zip(NOTES, (0, 0, 0) if last is None else last.sizes, strict=True)
         )
 
     def synced(self) -> tuple[int, int, int]:
@@ -296,14 +304,14 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """
     moved(sum(each.bytes for each in task.finished))
     if len(task.finished) == len(task.segments):
-        return _placed(task, task.finished)
+        return placed_of(task, task.finished)
     with open_stretch(task.work) as disk:
         if task.clears:
-            _clear(task)
-        return _placed(task, (*task.finished, *_place_rest(task, moved, disk)))
+            clear(task)
+        return placed_of(task, (*task.finished, *place_rest(task, moved, disk)))
 
 
-def _place_rest(
+def place_rest(
     task: SegmentTask, moved: Callable[[int], None], disk: writing.SyncedTogether
 ) -> list[SegmentDone]:
     """Place and record the segments of a task that are not finished."""
@@ -351,15 +359,16 @@ def _place_rest(
     return done
 
 
-def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether) -> None:
-    """Put what was done of a segment on disk, and then record it."""
+def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, **said: str) -> None:
+    """Put what was done of a segment on disk, and then record it, with what else is ``said``."""
     (spot,) = (each for each in task.segments if each.number == done.number)
     disk.sync(*([task.package / spot.ip] if task.packing is None else []))
     if task.journal is not None:
-        writing.record_event(task.journal, done.document())
+        writing.record_event(task.journal, {**done.document(), **said})
 
 
-def _placed(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
+def placed_of(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
+    """Return the result of a task of which this was done."""
     last = done[-1]
     digests, wholes, _ = last.sizes
     return TaskPlaced(
@@ -372,13 +381,13 @@ def _placed(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
     )
 
 
-def _clear(task: SegmentTask) -> None:
+def clear(task: SegmentTask) -> None:
     """Remove what an earlier run left of segments, or of a stretch, that it had not finished."""
     first = task.segments[len(task.finished)]
     writing.remove(task.work / f"probe-{task.label}")
     if task.stretch != slices.WHOLE:
         writing.remove(placed_path(task.work, task.label))
-        for each in slices.runs(slices.path(task.work, first.number), task.stretch):
+        for each in slices.runs(slices.path(task.sliced, first.number), task.stretch):
             for path in placing.lob_paths(task.layout, each):
                 writing.remove(task.package / first.content / path)
         return
@@ -403,8 +412,8 @@ def _place_segment(
 ) -> tuple[ChildMets | None, int]:
     """Place and describe a segment; returns its METS, and the bytes of its LOBs."""
     with closing(Placements()) as placements, _open_target(task, spot, disk) as target:
-        found = slices.runs(slices.path(task.work, spot.number))
-        taken = manifests.known(task.work, spot.number) if task.trusts else repeat(NOTHING_KNOWN)
+        found = slices.runs(slices.path(task.sliced, spot.number))
+        taken = manifests.known(task.sliced, spot.number) if task.trusts else repeat(NOTHING_KNOWN)
         for placed in placer.place(found, target.lobs, taken):
             placements.add(placed)
             if isinstance(placed, PlacedFile) and placed.part_of:
@@ -420,7 +429,7 @@ def _place_stretch(
     disk: writing.SyncedTogether,
 ) -> tuple[ChildMets | None, int]:
     """Place the LOBs of a stretch, and list their files; returns no METS, and the bytes of the LOBs."""
-    found = slices.runs(slices.path(task.work, spot.number), task.stretch)
+    found = slices.runs(slices.path(task.sliced, spot.number), task.stretch)
     with closing(Placements()) as placements:
         with Folder(task.package / spot.content, shared=True, is_synced=not disk.is_possible) as folder:
             for placed in placer.place(found, folder):
@@ -480,7 +489,7 @@ def _describe_together(task: SegmentTask, stretches: Sequence[TaskPlaced]) -> Ta
     )
     with writing.SyncedTogether(task.work) as disk:
         record(task, done, disk)
-    return _placed(task, (done,))
+    return placed_of(task, (done,))
 
 
 def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:

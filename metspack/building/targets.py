@@ -111,6 +111,12 @@ def open_target(source: Path, target: Path, options: BuildOptions) -> Iterator[S
             "--link-mode hardlink cannot be combined with a target in a store",
             hint="A store has no links: leave the option out.",
         )
+    remote = [each for each in (source, target, *options.grants.lob_roots) if isinstance(each, StorePath)]
+    if options.cluster is not None and remote:
+        raise ConfigError(
+            f"--cluster cannot be combined with {remote[0]}",
+            hint="Workers share folders with this machine; what is in a store is read and written by one machine.",
+        )
     key = hashlib.sha256(f"{source}\n{target}".encode(errors="surrogateescape")).hexdigest()[:16]
     mirrors.keep(key, anew=options.terms.restart)
     sending = Sending(target)

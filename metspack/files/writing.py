@@ -16,6 +16,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,9 @@ _APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
 _BUFFER = 1 << 18
 _ENTRIES = 1_000
+
+ground: ContextVar[Path | None] = ContextVar("ground", default=None)
+"""A folder that ``make_directories`` does not make, nor any above it: who removes it has it gone for good."""
 
 
 @contextmanager
@@ -197,13 +201,25 @@ def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
     return file
 
 
-class SharedFile(Closable):
+class _Descriptor(Closable):
+    """What is open by a descriptor; a context manager."""
+
+    __slots__ = ("_descriptor",)
+    _descriptor: int
+
+    def close(self) -> None:
+        """Close it."""
+        descriptor, self._descriptor = self._descriptor, -1
+        release(descriptor)
+
+
+class SharedFile(_Descriptor):
     """A ``NewFile`` of another process, in which bytes are put where it left room; a context manager.
 
     They are on disk once that is closed. Raises ``TargetError`` when it cannot be written.
     """
 
-    __slots__ = ("_descriptor", "path")
+    __slots__ = ("path",)
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -218,19 +234,14 @@ class SharedFile(Closable):
                 written = os.pwrite(self._descriptor, rest, offset)
                 rest, offset = rest[written:], offset + written
 
-    def close(self) -> None:
-        """Close the file."""
-        descriptor, self._descriptor = self._descriptor, -1
-        release(descriptor)
 
-
-class OpenFolder(Closable):
+class OpenFolder(_Descriptor):
     """A folder that many small files are written into, each at once; a context manager.
 
     ``is_synced`` is as in ``NewFile``. Raises ``TargetError`` when it cannot be opened.
     """
 
-    __slots__ = ("_descriptor", "_is_synced", "path")
+    __slots__ = ("_is_synced", "path")
 
     def __init__(self, path: Path, *, is_synced: bool = True) -> None:
         self.path = path
@@ -279,11 +290,6 @@ class OpenFolder(Closable):
         with explained(self.path / name), suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self._descriptor)
 
-    def close(self) -> None:
-        """Close the folder."""
-        descriptor, self._descriptor = self._descriptor, -1
-        release(descriptor)
-
 
 def make_directory(path: Path) -> None:
     """Make a directory that must not exist; raises ``TargetError``."""
@@ -294,9 +300,15 @@ def make_directory(path: Path) -> None:
 def make_directories(path: Path) -> None:
     """Make a directory and those above it that are missing; raises ``TargetError``."""
     with explained(path):
-        if not path.parent.is_dir():  # os.makedirs makes those above as the umask has it
+        if path == ground.get():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        if not path.parent.is_dir():
             make_directories(path.parent)
-        os.makedirs(path, 0o755, exist_ok=True)
+        try:
+            os.mkdir(path, 0o755)
+        except FileExistsError:
+            if not path.is_dir():
+                raise
 
 
 def sync_directory(path: Path) -> None:
@@ -532,7 +544,7 @@ def open_replacement(target: Path) -> Iterator[NewFile]:
     sync_directory(target.parent)
 
 
-class Journal:
+class Journal(_Descriptor):
     """An append-only file of JSON lines, each with its checksum and on disk before ``record`` returns.
 
     It is locked while it is open. Raises ``TargetError``.
@@ -551,11 +563,6 @@ class Journal:
         _append(self._descriptor, self._path, journal.sealed(event))
         with explained(self._path):
             os.fsync(self._descriptor)
-
-    def close(self) -> None:
-        """Close the file."""
-        descriptor, self._descriptor = self._descriptor, -1
-        release(descriptor)
 
 
 class RunJournal:
@@ -608,7 +615,7 @@ def record_event(path: Path, event: Mapping[str, object]) -> None:
             release(descriptor)
 
 
-class Log:
+class Log(_Descriptor):
     """A log file that lines are appended to, created when it does not exist; several runs may share one.
 
     Raises ``TargetError`` when it cannot be written.
@@ -623,13 +630,8 @@ class Log:
         """Append one event as a line of JSON, its facts in the order given."""
         _append(self._descriptor, self._path, json.dumps(event))
 
-    def close(self) -> None:
-        """Close the file."""
-        descriptor, self._descriptor = self._descriptor, -1
-        release(descriptor)
 
-
-class EventLog:
+class EventLog(_Descriptor):
     """A file or pipe that lines are appended to for one who reads them as they come.
 
     A file is created when it does not exist; a named pipe waits for its reader a while; ``/dev/fd/N`` is the
@@ -651,11 +653,6 @@ class EventLog:
         with explained(self._path):
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
-
-    def close(self) -> None:
-        """Close it."""
-        descriptor, self._descriptor = self._descriptor, -1
-        release(descriptor)
 
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")

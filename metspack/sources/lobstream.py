@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from metspack.containers import zipreader
 from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
-from metspack.files.byteranges import Below, HeldMedium, Medium, Stretch
+from metspack.files.byteranges import Below, HeldMedium, Medium, Stamp, Stretch
 from metspack.files.reading import Closable
 from metspack.model import Digest, Extent, Format, LobRef, LobRun, Proofs, ZipExtent
 from metspack.processes import ThreadedHashers
@@ -29,11 +31,13 @@ _OPEN = 8
 class Holdings:
     """The zip files and granted roots of extents, by number: ``ZipExtent.archive``, ``FileExtent.root``.
 
-    Archive 0 is the SIARD archive itself, without any file when it is an unpacked one.
+    Archive 0 is the SIARD archive itself, without any file when it is an unpacked one. ``elsewhere``: another
+    machine found the files, and its numbers of devices say nothing here.
     """
 
     archives: tuple[HeldMedium, ...]
     roots: tuple[Path, ...]
+    elsewhere: bool = False
 
     def document(self) -> dict[str, Any]:
         """Return the object for JSON that ``restored`` reads."""
@@ -85,7 +89,10 @@ class OpenHoldings(Closable):
         """
         if isinstance(extent, ZipExtent):
             return zipreader.contents(self._medium(extent.archive), extent, what=what)
-        return entries.contents(self._holdings.roots[extent.root], extent)
+        root = self._holdings.roots[extent.root]
+        if self._holdings.elsewhere:
+            extent = replace(extent, device=_device(root, extent.path))
+        return entries.contents(root, extent)
 
     def small(self, extent: Extent) -> bytes | memoryview | None:
         """Return the bytes of one zip entry, as ``small_contents`` does those of many; None of a file."""
@@ -103,9 +110,11 @@ class OpenHoldings(Closable):
         if shared.folders is None:
             yield from zipreader.small_contents(self._medium(shared.holding), run)
         else:
-            names, *stamps = run.extents
-            stamped = zip(run.sizes, *stamps, strict=True)
             root = self._holdings.roots[shared.holding]
+            names, *stamps, devices = run.extents
+            if self._holdings.elsewhere:
+                devices = [_device(root, shared.folders)] * len(names)
+            stamped = zip(run.sizes, *stamps, devices, strict=True)
             yield from reading.small_files(root, shared.folders, names, stamped, self._buffer)
 
     def proven_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
@@ -159,13 +168,13 @@ class OpenHoldings(Closable):
         if medium is None:
             if len(self._media) >= _OPEN:
                 self._let_go(next(iter(self._media)))
-            medium = self._media[number] = self._opened(self._holdings.archives[number])
+            medium = self._media[number] = self._opened(number)
         else:
             self._media.move_to_end(number)
         return medium
 
-    @staticmethod
-    def _opened(held: HeldMedium) -> Medium:
+    def _opened(self, number: int) -> Medium:
+        held = self._holdings.archives[number]
         try:
             medium = Medium(held.paths)
         except OSError as error:
@@ -173,7 +182,8 @@ class OpenHoldings(Closable):
                 f"{held.paths[0]} can no longer be opened: {error.strerror or error}",
                 hint="It was there when the source was listed: make sure that it still is, then start again.",
             ) from error
-        if medium.stamps != held.stamps:
+        is_elsewhere = self._holdings.elsewhere
+        if medium.stamps != held.stamps and not (is_elsewhere and _are_alike(medium.stamps, held.stamps)):
             medium.close()
             raise _changed(held)
         return medium
@@ -192,6 +202,21 @@ class OpenHoldings(Closable):
         """Close what is open."""
         while self._media:
             self._media.popitem()[1].close()
+
+
+def _device(root: Path, names: Sequence[str]) -> int:
+    """Return this machine's number of the device that a path is on; 0, which is none, where it is missing."""
+    try:
+        return os.stat(root.joinpath(*names), follow_symlinks=False).st_dev
+    except OSError:  # who reads what is there tells why that cannot be
+        return 0
+
+
+def _are_alike(found: Sequence[Stamp], expected: Sequence[Stamp]) -> bool:
+    """Return whether stamps are the same but for their devices."""
+    return len(found) == len(expected) and all(
+        replace(one, device=other.device) == other for one, other in zip(found, expected, strict=True)
+    )
 
 
 def _changed(held: HeldMedium) -> SourceError:

@@ -147,11 +147,13 @@ def commands(tmp_path: Path) -> Path:
 @pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(CHECKOUT)))
 def test_the_transcripts_are_true(
-    document: Path, tmp_path: Path, commands: Path, request: pytest.FixtureRequest
+    document: Path, tmp_path: Path, commands: Path, request: pytest.FixtureRequest, signals: None
 ) -> None:
+    del signals
     if document.name == "stores.md":
         request.getfixturevalue("s3")  # its environment is that of the commands
-    ran = by_shell if document.name == "README.md" else at_once  # what is read first is run to the letter
+    # What is read first is run to the letter, and a cluster is reached over sockets, which tests do not open.
+    ran = by_shell if document.name in {"README.md", "cluster.md"} else at_once
     folder = tmp_path / "here"
     (folder / "samples" / "northwind").mkdir(parents=True)
     for source in (CHECKOUT / "samples" / "northwind").glob("*.siard"):

@@ -1,6 +1,7 @@
 """Refuses, by an audit hook, what no test and nothing under test may do; it imports nothing of the project.
 
-Sockets other than those of this machine's own files are refused, and whatever would change the file system
+Sockets other than those of this machine's own files (and of its own addresses, where a test asks for that)
+are refused, and whatever would change the file system
 outside the folders that are given. What is refused is an error there and is written down, so that the test
 fails although something catches the error. Commands that tests start, and metspack's own workers, are watched
 too: ``sitecustomize`` beside this module begins it there.
@@ -19,6 +20,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(HERE)), "metspack", "")
 _WRITER = os.path.join(_PACKAGE, "files", "writing.py")
 _VARIABLE = "PYTHON_SUITE_WATCH"
+LOOPBACK = "PYTHON_SUITE_LOOPBACK"
+"""Of the environment: while it is set, addresses of this machine alone may be reached."""
+_OWN = {"127.0.0.1", "::1", "localhost", None}
 VARIABLES = ("PYTHONPATH", _VARIABLE)
 """Of the environment, what makes the watch go on in a process that is started."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -112,6 +116,10 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _check_address(event: str, arguments: tuple[Any, ...]) -> None:
+    named = arguments[0] if event.startswith("socket.get") else arguments[-1]
+    host = named[0] if isinstance(named, tuple) else named
+    if LOOPBACK in os.environ and (host.decode() if isinstance(host, bytes) else host) in _OWN:
+        return
     if not isinstance(arguments[-1], str | bytes) or event.startswith("socket.get"):  # a path: a socket file
         _refuse(event, f"{arguments!r}: metspack and its tests never use the network")
 

@@ -87,6 +87,20 @@ def test_the_network_is_refused() -> None:
     assert len(suite_watch.refused()) == 4
 
 
+def test_a_test_may_ask_for_the_addresses_of_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(suite_watch.LOOPBACK, "1")
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+    assert socket.getaddrinfo("127.0.0.1", 9)
+    assert suite_watch.refused() == []
+    for reach in (
+        lambda: socket.create_connection(("192.0.2.1", 9), timeout=1),
+        lambda: socket.getaddrinfo("example.org", 9),
+    ):
+        with pytest.raises(RefusedError, match="never use the network"):
+            reach()
+
+
 def test_a_socket_that_is_a_file_is_none_of_the_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

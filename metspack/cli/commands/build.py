@@ -59,6 +59,7 @@ def build(
     locations: SourceGroup,
     building: options.BuildGroup,
     jobs: options.Jobs = None,
+    cluster: common.Cluster = None,
     if_exists: common.IfExists = "fail",
     stopped: common.StagingGroup,
     seal_file: SealFile = None,
@@ -100,7 +101,12 @@ def build(
     if _is_in_place(keep_segments=keep_segments, in_place=in_place):
         given = [each for group in (division, building, dialect, stopped) for each in group.given()]
         given += [
-            name for name, value in (("-o", output), ("--plan", plan), ("--base", locations.base)) if value
+            name
+            for name, value in (
+                *(("-o", output), ("--plan", plan), ("--base", locations.base)),
+                ("--cluster", cluster),
+            )
+            if value
         ]
         given += ["--if-exists"] if if_exists != "fail" else []
         _refuse("--in-place", given, "It leaves segments and archive as they are")
@@ -116,7 +122,9 @@ def build(
     if plan is not None:
         _refuse("--plan", division.given(), "It holds its own limits and layout; to change them, plan again")
     dialect = dialect.read_by(building.reader, building.pack)
-    made = options.build_options(division, locations, building, description, dialect, plan=plan, jobs=jobs)
+    made = options.build_options(
+        division, locations, building, description, dialect, plan=plan, jobs=jobs, cluster=cluster
+    )
     common.warn_of_limits(made.limits)
     if common.is_to_be_checked(output, if_exists):
         from metspack.cli.commands.check import check_existing  # noqa: PLC0415 -- another command's

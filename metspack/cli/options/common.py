@@ -78,6 +78,16 @@ Root = Annotated[
 Json = Annotated[bool, option("--json", "Print the result as JSON.")]
 JsonForm = Annotated[bool, option("--json", "The same as --format json.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print only errors and warnings.")]
+Cluster = Annotated[
+    str | None,
+    option(
+        "--cluster ADDRESS",
+        "Let the workers of a Dask cluster do it, that see the same files: tcp://HOST:PORT of its scheduler, "
+        "or local:N for N workers on this machine. The output does not depend on it.",
+        rare=True,
+        unset="this process and those of --jobs",
+    ),
+]
 IfExists = Annotated[
     str,
     option(

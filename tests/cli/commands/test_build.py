@@ -546,6 +546,30 @@ def test_deflated_archives_are_packed_alike(metspack: Commands, tmp_path: Path) 
     assert not list(checking.check(tmp_path / "out", checking.Level.FULL))
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-o", "out", "--cluster", "here"), "--cluster 'here' is not tcp://HOST:PORT or local:N"),
+        (
+            ("--keep-segments", "--in-place", "--cluster", "local:2"),
+            "--in-place cannot be combined with --cluster",
+        ),
+        (
+            ("-o", "out", "--cluster", "local:2", "--link-mode", "hardlink"),
+            "--link-mode hardlink cannot be combined with --cluster",
+        ),
+    ],
+)
+def test_what_no_cluster_can_do_is_refused(
+    words: tuple[str, ...], told: str, metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    """What one does is told in tests/cluster."""
+    words = tuple(str(tmp_path / each) if each == "out" else each for each in words)
+    result = metspack("build", northwind, *words)
+    assert (result.code, result.err.splitlines()[0]) == (2, f"error: {told}")
+    assert names(tmp_path) == set()
+
+
 def test_what_help_promises_of_every_option_is_tested_here() -> None:
     """Keeps this module honest: an option of build that no test names is a failure."""
     from metspack.cli.app import app  # noqa: PLC0415

@@ -1,0 +1,527 @@
+"""Work on a cluster of Dask: what is asked of its workers first, tasks for them, and their results.
+
+A worker gets paths and offsets, never bytes, and each attempt at a task writes into a folder of its own:
+only this process accepts a result, once. So a worker that dies, one that is slow while another does its task
+again, and a task that is done twice change nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from metspack.errors import ConfigError, MetspackError, TargetError
+from metspack.processes import Moved
+from metspack.resources import __version__
+from metspack.sizes import counted
+from metspack.values import dataclass
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future as Coming
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+FORMS = "tcp://HOST:PORT or local:N"
+"""How a cluster is named."""
+
+_ADDRESS = re.compile(r"tcp://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
+_LOCAL = re.compile(r"local:([1-9][0-9]{0,3})")
+_ANSWER = 10.0  # seconds in which a scheduler answers
+_PATIENCE = 60.0  # seconds for which a cluster may be without any worker: they may be starting again
+_TRIES = 3  # after which a result that cannot be fetched is given up
+_ENDING = 10.0  # seconds in which a worker notices that its task is no longer wanted
+_LOOK = 0.1  # seconds between two looks at what has come
+_ASK = 3.0  # seconds between two questions for the workers that there are
+_REPORTED = 1 << 18  # bytes that a worker moves before it looks whether they are still wanted
+_TOLD = 0.5  # seconds between two words of a worker on how far it is
+_NAMED = 5  # workers that a message names
+_AGAIN = "Start it again (dask scheduler, dask worker) and run the same command again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What every worker has to see: a path, and what betrays another file there; of a folder its inode."""
+
+    path: str
+    stamp: tuple[int, ...]
+
+    @classmethod
+    def of(cls, path: Path) -> Sight:
+        """Return what this process sees at a path; raises ``OSError``."""
+        return cls(path=os.path.abspath(path), stamp=_stamp(os.path.abspath(path)))
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    found = os.stat(path)
+    # The number of a device differs from machine to machine, and a folder changes while it is worked in.
+    is_folder = os.path.isdir(path)
+    return (found.st_ino,) if is_folder else (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerTerms:
+    """What a worker has to be, and to see: the versions, and a file that is there while work is wanted.
+
+    "" is no file.
+    """
+
+    version: str
+    python: str
+    wanted: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteWork(Generic[Task, Result]):
+    """One kind of work as workers do it: ``work``, a function of a module, is what each of them calls.
+
+    ``known`` returns the result of a task that needs no worker, None of others. ``accept`` makes the result
+    of what a worker returned, whose name it gets; it is called once for each task, in this process. ``stop``
+    takes ``wanted`` away, the path of a file without which workers give up; ``clear`` removes what they left.
+    """
+
+    work: Callable[[Task, Moved], Any]
+    known: Callable[[Task], Result | None]
+    accept: Callable[[Task, Any, str], Result]
+    wanted: Path
+    stop: Callable[[], None]
+    clear: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TaskEnd:
+    """The end of a task on a worker: what came of it, an error, or why the worker is of no use."""
+
+    worker: str
+    moved: int = 0
+    result: Any = None
+    error: MetspackError | None = None
+    unfit: str = ""
+
+
+class _Unwanted(Exception):  # noqa: N818 -- not an error: the client asked for it
+    """Nobody wants the result any longer."""
+
+
+def unique_name() -> str:
+    """Return a name that nothing else has, for what no output shows: an attempt, a run among others."""
+    return os.urandom(8).hex()
+
+
+def check_address(address: str) -> None:
+    """Raise ``ConfigError`` unless an address has one of ``FORMS``."""
+    if not _ADDRESS.fullmatch(address) and not _LOCAL.fullmatch(address):
+        raise ConfigError(
+            f"--cluster {address!r} is not {FORMS}",
+            hint="Name a Dask scheduler as tcp://HOST:PORT, or local:4 for four workers on this machine.",
+        )
+
+
+@contextmanager
+def opened(address: str | None) -> Iterator[Cluster | None]:
+    """Give a cluster for the length of a block, None without an address.
+
+    Raises ``ConfigError`` for an address that cannot be and where Dask is not installed, ``TargetError``
+    where nobody answers.
+    """
+    if address is None:
+        yield None
+        return
+    cluster = Cluster(address)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+class Cluster:
+    """A Dask scheduler that answers, with its workers; ``local:N`` starts one here.
+
+    Raises ``ConfigError`` and ``TargetError``.
+    """
+
+    def __init__(self, address: str) -> None:
+        check_address(address)
+        self.address = address
+        self._local: Any = None
+        self._client: Any = None
+        with _quiet():
+            distributed = _library()
+            try:
+                local = _LOCAL.fullmatch(address)
+                if local is not None:
+                    self._local = distributed.LocalCluster(
+                        n_workers=int(local[1]),
+                        threads_per_worker=1,
+                        processes=True,
+                        host="127.0.0.1",
+                        dashboard_address=None,
+                        silence_logs=logging.CRITICAL,
+                    )
+                self._client = distributed.Client(
+                    self._local or address, timeout=_ANSWER, set_as_default=False, name="metspack"
+                )
+                self.jobs = self._count_workers()
+            except (OSError, ValueError, RuntimeError) as error:
+                self.close()
+                raise TargetError(
+                    f"no Dask scheduler answers at {address} within {_ANSWER:.0f} seconds",
+                    hint="Start one (dask scheduler), or name the address that it printed.",
+                ) from error
+            except BaseException:
+                self.close()
+                raise
+        if not self.jobs:
+            self.close()
+            raise TargetError(
+                f"the cluster at {address} has no workers",
+                hint=f"Start some on machines that see source and target: dask worker {address} --nthreads 1",
+            )
+        try:
+            self._check(WorkerTerms(version=__version__, python=_python()), ())
+        except BaseException:
+            self.close()
+            raise
+
+    def _check(self, terms: WorkerTerms, sights: Sequence[Sight]) -> None:
+        """Ask all workers whether they are fit; raises ``TargetError`` where one is not."""
+        with _quiet():
+            try:
+                answers = self._client.run(_unfitness, terms, tuple(sights), on_error="return")
+            except (OSError, RuntimeError, ValueError) as error:
+                raise self.gone() from error
+        unfit = [
+            f"{worker} has no metspack {__version__}: {said}" if isinstance(said, Exception) else said
+            for worker, said in sorted(answers.items())
+            if said
+        ]
+        if unfit:
+            raise _refusal(self.address, unfit)
+
+    def _count_workers(self) -> int:
+        return len(self._client.ncores())
+
+    def pool(self, remote: RemoteWork[Task, Result], sights: Sequence[Sight]) -> ClusterPool[Task, Result]:
+        """Return a pool of the workers, once each was asked whether it is fit for some work.
+
+        They have to see ``sights``. Raises ``TargetError`` where one is not fit.
+        """
+        terms = WorkerTerms(version=__version__, python=_python(), wanted=str(remote.wanted))
+        self._check(terms, sights)
+        return ClusterPool(self, self._client, remote, terms)
+
+    def gone(self) -> TargetError:
+        """Return the error of a scheduler that no longer answers."""
+        return TargetError(f"the Dask scheduler at {self.address} no longer answers", hint=_AGAIN)
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started here ends."""
+        with _quiet():
+            for each in (self._client, self._local):
+                if each is not None:
+                    with suppress(Exception):  # whatever is wrong with it, nothing more is wanted of it
+                        each.close(timeout=_ENDING)
+        self._client = self._local = None
+
+
+class _Errand(Generic[Task, Result]):
+    """A task that was given out, and what has come of it."""
+
+    def __init__(self, task: Task, key: str, future: Any, result: Result | None = None) -> None:
+        self.task = task
+        self.key = key
+        self.future = future
+        self.coming: Coming[_TaskEnd] | None = None
+        self.tries = 0
+        self.result = result
+        self.error: Exception | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.result is not None or self.error is not None
+
+
+class ClusterPool(Generic[Task, Result]):
+    """The workers of a cluster at one kind of work, which the pool knows; a ``processes.Pool``."""
+
+    def __init__(
+        self, cluster: Cluster, client: Any, remote: RemoteWork[Task, Result], terms: WorkerTerms
+    ) -> None:
+        self._cluster = cluster
+        self._client = client
+        self._remote = remote
+        self._terms = terms
+        self._run = f"metspack-{unique_name()}"
+        self._numbers = count()
+        self._out: dict[str, _Errand[Task, Result]] = {}
+        self._under_way: dict[str, int] = {}
+        self._moved = self._shown = 0
+        self._changed = threading.Event()
+        self._asked = self._seen = time.monotonic()
+        self.jobs = cluster.jobs
+        client.subscribe_topic(self._run, self._hear)
+
+    def start(self, work: Callable[..., object]) -> None:
+        """Do nothing: the workers are there."""
+
+    def give_out(
+        self, _work: Callable[..., object], tasks: Iterator[Task], pending: deque[_Errand[Task, Result]]
+    ) -> None:
+        """Give out tasks until twice as many wait as there are workers."""
+        waiting = sum(not each.is_over for each in pending)
+        for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
+            number = next(self._numbers)
+            key = f"{self._run}-{number}"
+            if (known := self._remote.known(task)) is not None:
+                given = _Errand[Task, Result](task, key, None, known)
+                pending.append(given)
+                continue
+            with _quiet(), self._explained():
+                future = self._client.submit(
+                    _run, self._terms, self._remote.work, task, key, self._run, key=key, pure=False
+                )
+                future.add_done_callback(lambda _: self._changed.set())
+            self._out[key] = given = _Errand(task, key, future)
+            pending.append(given)
+
+    def count(self, moved: Moved) -> None:
+        """Accept what has come, and tell what was moved since the last time."""
+        import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
+
+        for given in [each for each in self._out.values() if each.future.done()]:
+            # Each is fetched at once, beside the others: a worker that dies then has nothing that is wanted.
+            if given.coming is None:
+                given.coming = asyncio.run_coroutine_threadsafe(
+                    _fetched(self._client, given.future), self._client.loop.asyncio_loop
+                )
+                given.coming.add_done_callback(lambda _: self._changed.set())
+            if given.future.status == "cancelled":
+                raise self._cluster.gone()
+            if given.coming.done():
+                self._take(given, given.coming)
+        # Bytes that were moved twice, as a worker died, are told once.
+        done = self._moved + sum(dict(self._under_way).get(key, 0) for key in self._out)
+        if done > self._shown:
+            moved(done - self._shown)
+            self._shown = done
+
+    def awaited(self, given: _Errand[Task, Result], moved: Moved) -> Result:
+        """Wait for a result, accepting meanwhile what else comes and telling what was moved."""
+        while True:
+            self.count(moved)
+            if given.error is not None:
+                raise given.error
+            if given.result is not None:
+                return given.result
+            self._check_there()
+            self._changed.wait(_LOOK)
+            self._changed.clear()
+
+    def close(self) -> None:
+        """Stop what is out, and remove what was begun of it."""
+        self._remote.stop()
+        futures = [each.future for each in self._out.values()]
+        self._out.clear()
+        with _quiet(), suppress(Exception):  # the end is not to fail for what is not wanted
+            if futures and self._client.status == "running":
+                _library().wait(futures, timeout=_ENDING)
+            self._client.cancel(futures, force=True)
+            self._client.unsubscribe_topic(self._run)
+        self._remote.clear()
+
+    def _take(self, given: _Errand[Task, Result], coming: Coming[_TaskEnd]) -> None:
+        """Take what a task came to, which has come here."""
+        outcome, error = None, coming.exception()
+        if error is None:
+            outcome = coming.result()
+        elif given.future.status != "error":
+            if given.tries == _TRIES:
+                raise self._cluster.gone() from error
+            given.coming = None
+            given.tries += 1
+            return
+        # Dask would do it again if its worker died, as long as the result is wanted.
+        given.future.release()
+        given.future = None
+        del self._out[given.key]
+        self._under_way.pop(given.key, None)
+        if outcome is None:
+            given.error = _failure(error)
+        elif outcome.unfit:
+            given.error = _refusal(self._cluster.address, [outcome.unfit])
+        elif outcome.error is not None:
+            given.error = _named(outcome.error, outcome.worker)
+        else:
+            given.result = self._remote.accept(given.task, outcome.result, outcome.worker)
+            self._moved += outcome.moved
+
+    def _check_there(self) -> None:
+        """Raise ``TargetError`` when the scheduler is gone, or all workers are for long."""
+        if self._client.status not in {"running", "connecting"}:
+            raise self._cluster.gone()
+        now = time.monotonic()
+        if now - self._asked < _ASK:
+            return
+        self._asked = now
+        with _quiet(), self._explained():
+            if self._client.ncores():
+                self._seen = now
+        if now - self._seen > _PATIENCE:
+            raise TargetError(
+                f"the cluster at {self._cluster.address} has had no workers for {_PATIENCE:.0f} seconds",
+                hint=_AGAIN,
+            )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what Dask raises about its connection into an error that says what to do."""
+        try:
+            yield
+        except (OSError, RuntimeError, TimeoutError) as error:
+            raise self._cluster.gone() from error
+
+    def _hear(self, event: Any) -> None:
+        """Take a worker's word on how far it is; called in a thread of Dask's."""
+        _when, said = event
+        with suppress(KeyError, TypeError, ValueError):
+            key, amount = str(said["key"]), int(said["bytes"])
+            self._under_way[key] = max(amount, self._under_way.get(key, 0))
+
+
+async def _fetched(client: Any, future: Any) -> _TaskEnd:
+    """Return the result of a task, once it is here."""
+    end: _TaskEnd = await client.gather(future, asynchronous=True)
+    return end
+
+
+def _failure(error: Any) -> Exception:
+    """Return what to raise for an error that no worker could return."""
+    if type(error).__name__ == "KilledWorker":
+        return TargetError(
+            f"workers of the cluster died again and again at one task, the last one {error.last_worker.name}",
+            hint="Their machines may be out of memory; what Dask logged there says more.",
+        )
+    return error if isinstance(error, Exception) else RuntimeError(str(error))
+
+
+def _named(error: MetspackError, worker: str) -> MetspackError:
+    """Return an error with the name of the worker that met it."""
+    again = type(error)(f"{error.message} (worker {worker})", hint=error.hint, details=error.details)
+    again.__cause__ = error.__cause__
+    return again
+
+
+def _refusal(address: str, unfit: Sequence[str]) -> TargetError:
+    first, *others = unfit
+    more = f", and {counted(len(others), 'other worker')} of no use" if others else ""
+    return TargetError(
+        f"the cluster at {address} cannot be used: {first}{more}",
+        hint="All workers need the same metspack and Python as this command, one thread each (dask worker "
+        "--nthreads 1), and source and target under the same paths.",
+        details=others[:_NAMED],
+    )
+
+
+# --- On a worker ---
+
+
+def _python() -> str:
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _unfitness(terms: WorkerTerms, sights: Iterable[Sight], dask_worker: Any = None) -> str:
+    """Return why this worker is of no use, "" when it is."""
+    name = str(getattr(dask_worker, "name", ""))
+    threads = getattr(getattr(dask_worker, "state", None), "nthreads", 1)
+    if threads != 1:
+        return f"worker {name} has {threads} threads, expected one in a process"
+    return _difference(terms, name) or next(filter(None, (_blindness(each, name) for each in sights)), "")
+
+
+def _difference(terms: WorkerTerms, name: str) -> str:
+    """Return what is different on this worker from the process that it works for, "" for nothing."""
+    if __version__ != terms.version:
+        return f"worker {name} has metspack {__version__}, expected {terms.version}"
+    if (python := _python()) != terms.python:
+        return f"worker {name} runs Python {python}, expected {terms.python}"
+    if terms.wanted and not os.path.lexists(terms.wanted):
+        return f"worker {name} does not see the target's folder: {terms.wanted} is not there"
+    return ""
+
+
+def _blindness(sight: Sight, name: str) -> str:
+    """Return what this worker does not see, or not as it is seen elsewhere."""
+    try:
+        found = _stamp(sight.path)
+    except OSError as error:
+        return f"worker {name} does not see {sight.path}: {error.strerror or error}"
+    if found != sight.stamp:
+        return f"worker {name} sees something else at {sight.path} than this machine does"
+    return ""
+
+
+def _run(terms: WorkerTerms, work: Callable[[Any, Moved], Any], task: Any, key: str, topic: str) -> _TaskEnd:
+    """Do a task on a worker; errors of the work are returned, with the worker's name."""
+    import distributed  # noqa: PLC0415 -- as everywhere: this is a worker
+
+    worker = distributed.get_worker()
+    name = str(worker.name)
+    if unfit := _difference(terms, name):
+        return _TaskEnd(worker=name, unfit=unfit)
+    done = unreported = 0
+    told = time.monotonic()
+
+    def moved(amount: int) -> None:
+        nonlocal done, unreported, told
+        done += amount
+        unreported += amount
+        if unreported < _REPORTED:
+            return
+        unreported = 0
+        if terms.wanted and not os.path.lexists(terms.wanted):
+            raise _Unwanted
+        if (now := time.monotonic()) - told > _TOLD:
+            told = now
+            worker.log_event(topic, {"key": key, "bytes": done})
+
+    try:
+        result = work(task, moved)
+    except MetspackError as error:
+        return _TaskEnd(worker=name, error=error)
+    return _TaskEnd(worker=name, moved=done, result=result)
+
+
+# --- Dask itself ---
+
+
+def _library() -> Any:
+    try:
+        import distributed  # noqa: PLC0415 -- large and optional: for those who ask for a cluster
+    except ImportError:
+        raise ConfigError(
+            "distributed, through which work goes to a cluster, is not installed",
+            hint="pip install 'metspack[cluster]', or leave --cluster out.",
+        ) from None
+    for name in ("asyncio", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in {"asyncio", "distributed", "tornado"}:
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of it is raised here
+    return distributed
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep warnings of Dask's to itself: what matters of them is asked and told here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,25 @@
+"""What the tests of a cluster get: addresses of this machine, and real schedulers with workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.hosts import Hosts
+from tests.watching import suite_watch
+
+pytest.importorskip("distributed", reason="metspack[cluster] is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _this_machine_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(suite_watch.LOOPBACK, "1")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+    """Two workers that do what they are asked."""
+    with Hosts(tmp_path_factory.mktemp("cluster") / "hosts", 2) as found:
+        yield found
