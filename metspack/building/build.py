@@ -99,10 +99,9 @@ def build_from(
         work = BuildWork(source, sharing, options, progress or Silent())
         with attempts.open_cluster(options) as cluster, stage(target, run, options.terms) as staging:
             if staging.created != options.created:
-                again = replace(options, created=staging.created)
-                work = BuildWork(source, sharing, again, progress or Silent())
-            work.cluster = cluster
-            work.sending = sending or work.sending
+                options = replace(options, created=staging.created)
+                work = BuildWork(source, sharing, options, progress or Silent())
+            work.cluster, work.sending = cluster, sending or work.sending
             work.sending.begin(staging, run, restarts=options.terms.restart)
             built = work.make(staging, remarks)
             source.check_unchanged()
@@ -509,11 +508,11 @@ class BuildWork:
         if self.cluster is not None:
             self._workers.use(attempts.open_pool(self.cluster, staging.work, self.source.holdings()))
         # One file is written from its start to its end, and what is trusted is told of whole segments.
-        is_whole = self.packing or self.options.trust_checksums or self.cluster
-        jobs = 1 if is_whole else self._workers.jobs
+        jobs = 1 if self.packing or self.options.trust_checksums or self.cluster else self._workers.jobs
         # Unlike a generator it goes on where it ended before there were further groups.
-        groups = SegmentGroups(course, jobs, self._earlier.begun)
-        tasks = starmap(partial(self._task, staging, course), groups)
+        tasks = starmap(
+            partial(self._task, staging, course), SegmentGroups(course, jobs, self._earlier.begun)
+        )
         return self._workers.begin(segments.place, tasks, self._advance, is_growing=is_growing)
 
     def _task(
