@@ -196,12 +196,11 @@ class BuildWork:
                 course = self._recall(planned, departures)
             links = self._links(staging, course)
             trusted = self._trusted
-            (files, size), limits = self.needed(course), self.division.limits
+            (files, size), most = self.needed(course), self.division.limits.bytes
             done, moved = self._earlier.done(course)
             files, size = files - max(links.lobs, done), size - max(links.bytes, moved)
-            check_space(
-                staging, files=files, bytes_=self.sending.room(size, course, limits.bytes, self.options.jobs)
-            )
+            size = self.sending.room(size, course, most, self.options.jobs)
+            check_space(staging, files=files, bytes_=size)
             if planned is None:
                 self._remarked = list(remarks())
                 self._save_plan(course)
@@ -341,8 +340,7 @@ class BuildWork:
             options.spot_check,
             algorithms=(options.algorithm, added),
             roots=self.source.holdings().roots,
-            work=staging.work,
-            course=course,
+            planned=(staging.work, course),
         )
         self.warnings += words
         return totals.numbers()
@@ -509,8 +507,7 @@ class BuildWork:
         if self.cluster is not None:
             self._workers.use(attempts.open_pool(self.cluster, staging.work, self.source.holdings()))
         # One file is written from its start to its end, and what is trusted is told of whole segments.
-        is_whole = self.packing or self.options.trust_checksums or self.cluster
-        jobs = 1 if is_whole else self._workers.jobs
+        jobs = 1 if self.packing or self.options.trust_checksums or self.cluster else self._workers.jobs
         # Unlike a generator it goes on where it ended before there were further groups.
         groups = SegmentGroups(course, jobs, self._earlier.begun)
         tasks = starmap(partial(self._task, staging, course), groups)

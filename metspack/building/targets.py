@@ -115,7 +115,7 @@ def open_target(source: Path, target: Path, options: BuildOptions) -> Iterator[S
     if options.cluster is not None and remote:
         raise ConfigError(
             f"--cluster cannot be combined with {remote[0]}",
-            hint="Workers share folders with this machine; what is in a store is read and written by one machine.",
+            hint="Workers share folders with this machine; a store is read and written by one machine.",
         )
     key = hashlib.sha256(f"{source}\n{target}".encode(errors="surrogateescape")).hexdigest()[:16]
     mirrors.keep(key, anew=options.terms.restart)
