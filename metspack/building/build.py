@@ -195,12 +195,11 @@ class BuildWork:
                 course = self._recall(planned, departures)
             links = self._links(staging, course)
             trusted = self._trusted
-            (files, size), limits = self.needed(course), self.division.limits
+            (files, size), most = self.needed(course), self.division.limits.bytes
             done, moved = self._earlier.done(course)
             files, size = files - max(links.lobs, done), size - max(links.bytes, moved)
-            check_space(
-                staging, files=files, bytes_=self.sending.room(size, course, limits.bytes, self.options.jobs)
-            )
+            size = self.sending.room(size, course, most, self.options.jobs)
+            check_space(staging, files=files, bytes_=size)
             if planned is None:
                 self._remarked = list(remarks())
                 self._save_plan(course)
@@ -340,8 +339,7 @@ class BuildWork:
             options.spot_check,
             algorithms=(options.algorithm, added),
             roots=self.source.holdings().roots,
-            work=staging.work,
-            course=course,
+            planned=(staging.work, course),
         )
         self.warnings += words
         return totals.numbers()

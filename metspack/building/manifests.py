@@ -593,12 +593,12 @@ def write_known(
     *,
     algorithms: Iterable[str],
     roots: Iterable[Path],
-    work: Path,
-    course: Course,
+    planned: tuple[Path, Course],
 ) -> tuple[TrustedTotals, list[str]]:
     """Write the digests that ``sources`` know of the LOBs beside the slices; returns totals, and warnings.
 
-    ``algorithms`` are those that each LOB needs, ``roots`` the granted folders. Raises ``ConfigError``,
+    ``algorithms`` are those that each LOB needs, ``roots`` the granted folders; ``planned`` is where the
+    slices of a plan lie, and the plan. Raises ``ConfigError``,
     ``SourceError`` and ``TargetError``.
     """
     with ChecksumLists([as_path(each) for each in sources if each != CELLS]) as lists:
@@ -609,5 +609,5 @@ def write_known(
             algorithms=tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, *algorithms))),
             roots=tuple(os.fsencode(each.resolve()) for each in roots),
         )
-        totals = trust.write(work, course)
+        totals = trust.write(*planned)
         return totals, list(totals.words(sources, lists))
