@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from types import FrameType
@@ -44,6 +45,9 @@ _CODES = (
 _GARBAGE = 50_000
 """New objects after which garbage is looked for: to start makes many, and all of them stay."""
 
+_AGAIN = 0.01
+"""Seconds after which an interruption that was swallowed is sent again."""
+
 _ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
 
 
@@ -53,6 +57,23 @@ def _interrupt(sent: int, _frame: FrameType | None) -> NoReturn:
     if (shown := sys.modules.get("metspack.cli.console")) is not None:
         shown.interrupt()
     raise Interrupted(sent)
+
+
+def _send_again(lost: sys.UnraisableHookArgs) -> bool:
+    """Send a signal again whose interruption Python swallowed, and return whether that is so.
+
+    It does where it ends a generator by itself. All further signals are ignored by then.
+    """
+    if not isinstance(lost.exc_value, Interrupted):
+        return False
+    import threading  # noqa: PLC0415 -- seldom needed
+
+    sent = lost.exc_value.signal
+    signal.signal(sent, _interrupt)
+    timer = threading.Timer(_AGAIN, os.kill, (os.getpid(), sent))  # later: it would be swallowed here as well
+    timer.daemon = True
+    timer.start()
+    return True
 
 
 def main() -> NoReturn:
@@ -83,7 +104,12 @@ def _run() -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks for
             signal.signal(number, _interrupt)
 
-    code = _exit_code()
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda lost: None if _send_again(lost) else before(lost)
+    try:
+        code = _exit_code()
+    finally:
+        sys.unraisablehook = before
     try:
         cli_console.end(code)
     except MetspackError as error:  # the last event: what was made is there all the same

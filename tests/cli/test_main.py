@@ -684,3 +684,27 @@ def test_a_bar_that_has_no_stage_yet_takes_bytes() -> None:
 def test_the_app_is_the_same_for_the_console_script_and_the_module(program: Program, tmp_path: Path) -> None:
     assert program("--version", cwd=tmp_path).out == f"metspack {package.__version__}\n"
     assert app.info.name == "metspack"
+
+
+def test_an_interruption_that_python_swallows_comes_again() -> None:
+    text = (
+        "import os, signal, time\n"
+        "from metspack import cli\n"
+        "def left_to_its_end():\n"
+        "    try:\n"
+        "        yield\n"
+        "    finally:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "def called():\n"
+        "    next(left_to_its_end())\n"
+        "    time.sleep(30)\n"
+        "    return 0\n"
+        "cli._called = called\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", text), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr.startswith("error: interrupted; ")
+    assert "ignored" not in done.stderr
