@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from metspack.reporting.model import Frame, Provenance, ReportFacts
     from metspack.reporting.store import FindingStore
 
-_NEVER = "never"
-_SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
 _REPORTS = "Reports"
 _PROVENANCE_PARTS = ("time", "host", "operator", "path")
 _PROVENANCE = choices.of(*_PROVENANCE_PARTS)
@@ -210,24 +208,8 @@ def check(
     *,
     root: common.Root = None,
     look: LookGroup,
-    jobs: Annotated[
-        int | None,
-        option(
-            "-j --jobs N",
-            "Number of worker processes (default: automatic). The result does not depend on it.",
-            min=1,
-            rare=True,
-            unset="automatic",
-        ),
-    ] = None,
-    fail_on: Annotated[
-        str,
-        option(
-            "--fail-on SEVERITY",
-            "Lowest severity for exit code 1: error, warning, info, or never.",
-            choice=_SEVERITIES,
-        ),
-    ] = "error",
+    jobs: common.CheckJobs = None,
+    fail_on: common.FailOn = "error",
     limit: Annotated[
         int,
         option(
@@ -308,7 +290,7 @@ def check(
     from metspack.reporting.model import Frame  # noqa: PLC0415
     from metspack.reporting.store import FindingStore, ledger_of  # noqa: PLC0415
 
-    fail_on = _SEVERITIES.read("--fail-on", fail_on)
+    failing = common.failing(fail_on)
     looking = CheckOptions(
         **values(look),
         roots=tuple(root or ()),
@@ -348,7 +330,7 @@ def check(
             sample=looking.sample,
             is_complete=interrupted is None,
             created=moment,
-            fail_on=None if fail_on == _NEVER else Severity(fail_on),
+            fail_on=failing,
             limits=limits,
             facts=facts.together(figures),
             provenance=told,

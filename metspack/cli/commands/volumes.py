@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from metspack.volumes.volumelist import VolumeList
     from metspack.volumes.write import WrittenVolumes
 
-_NEVER = "never"
-_SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
 _FINDINGS = 1
 
 app = typer.Typer(
@@ -204,27 +202,12 @@ def check(
         bool,
         option("--require-all", "Exit with 1 as long as not all of the package was verified, now or before."),
     ] = False,
-    fail_on: Annotated[
-        str,
-        option(
-            "--fail-on SEVERITY",
-            "Lowest severity for exit code 1: error, warning, info, or never.",
-            choice=_SEVERITIES,
-        ),
-    ] = "error",
+    fail_on: common.FailOn = "error",
     limit: Annotated[
         int,
         option("--max-per-code --limit N", "Show at most N findings per code; 0 shows all.", min=0),
     ] = 10,
-    jobs: Annotated[
-        int | None,
-        option(
-            "-j --jobs N",
-            "Number of worker processes (default: automatic). The result does not depend on it.",
-            min=1,
-            rare=True,
-        ),
-    ] = None,
+    jobs: common.CheckJobs = None,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -242,7 +225,7 @@ def check(
     from metspack.volumes.check import VolumesCheck  # noqa: PLC0415
 
     _begin(json_output=json_output)
-    fail_on = _SEVERITIES.read("--fail-on", fail_on)
+    failing = common.failing(fail_on)
     known = None if seal is None else sealed(seal)
     with FindingStore() as kept:
         with console.progress("volumes", quiet=quiet or json_output) as progress:
@@ -269,18 +252,16 @@ def check(
     console.tell("result", errors=summary.errors, warnings=summary.warnings, complete=summary.is_complete)
     for events in console.followed():
         events.judge("error" if summary.errors else "warning" if summary.warnings else "ok")
-    if _is_failed(summary, fail_on) or (require_all and not summary.is_complete):
+    if _is_failed(summary, failing) or (require_all and not summary.is_complete):
         raise typer.Exit(_FINDINGS)
 
 
-def _is_failed(summary: VolumesSummary, fail_on: str) -> bool:
+def _is_failed(summary: VolumesSummary, failing: Severity | None) -> bool:
     """Return whether there are findings of the severity at which the command fails, or graver ones."""
     from metspack.reporting.model import rank  # noqa: PLC0415 -- commands load what they need
 
     counts = dict(zip(Severity, (summary.errors, summary.warnings, summary.infos), strict=True))
-    return fail_on != _NEVER and any(
-        count for each, count in counts.items() if rank(each) <= rank(Severity(fail_on))
-    )
+    return failing is not None and any(count for each, count in counts.items() if rank(each) <= rank(failing))
 
 
 def _print(

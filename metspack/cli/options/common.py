@@ -16,7 +16,7 @@ from metspack.cli.options import choices
 from metspack.cli.options.groups import Group, Heading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
-from metspack.model import Budgets, Limits
+from metspack.model import Budgets, Limits, Severity
 from metspack.stores import ranges
 from metspack.values import dataclass
 
@@ -75,6 +75,28 @@ Root = Annotated[
         "their places. They are found by OBJID. Repeatable.",
     ),
 ]
+_NEVER = "never"
+_SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
+FailOn = Annotated[
+    str,
+    option(
+        "--fail-on SEVERITY",
+        "Lowest severity for exit code 1: error, warning, info, or never.",
+        choice=_SEVERITIES,
+    ),
+]
+
+CheckJobs = Annotated[
+    int | None,
+    option(
+        "-j --jobs N",
+        "Number of worker processes (default: automatic). The result does not depend on it.",
+        min=1,
+        rare=True,
+        unset="automatic",
+    ),
+]
+
 Json = Annotated[bool, option("--json", "Print the result as JSON.")]
 JsonForm = Annotated[bool, option("--json", "The same as --format json.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print only errors and warnings.")]
@@ -470,3 +492,9 @@ def proof(*, verify: bool) -> str:
     if verify:
         return "every byte was read back. To check it at any time"
     return "structure check passed. For a full check"
+
+
+def failing(fail_on: str) -> Severity | None:
+    """Return the lowest severity that ``--fail-on`` names, None for never. Raises ``ConfigError``."""
+    named = _SEVERITIES.read("--fail-on", fail_on)
+    return None if named == _NEVER else Severity(named)
