@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -242,12 +242,12 @@ def many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "LARGE", 16)
 
 
-def threads() -> int:
-    """Return the number of threads once those that are ending have ended."""
-    before = [each for each in threading.enumerate() if each is not threading.main_thread()]
-    for each in before:
+def left(before: Collection[threading.Thread]) -> list[threading.Thread]:
+    """Return the threads that began after ``before`` was listed and do not end."""
+    begun = [each for each in threading.enumerate() if each not in before]
+    for each in begun:
         each.join(0.2)
-    return threading.active_count()
+    return [each for each in begun if each.is_alive()]
 
 
 @pytest.mark.usefixtures("many_cores")
@@ -277,15 +277,15 @@ def test_digests_around_the_size_from_which_there_are_threads(beyond: int) -> No
 
 @pytest.mark.usefixtures("many_cores")
 def test_few_bytes_start_no_thread_and_digests_that_are_given_up_leave_none() -> None:
-    before = threads()
+    before = threading.enumerate()
     hashers = ThreadedHashers(ALGORITHMS)
     hashers.update(b"a" * 15)
-    assert threading.active_count() == before
+    assert threading.enumerate() == before
     hashers.update(b"a")
     hashers.update(b"b" * 99)
-    assert threading.active_count() == before + len(ALGORITHMS)
+    assert len(threading.enumerate()) == len(before) + len(ALGORITHMS)
     del hashers
-    assert threads() == before
+    assert not left(before)
 
 
 @pytest.mark.parametrize("cores", [1, 4])
@@ -321,14 +321,14 @@ def test_an_error_at_any_block_is_raised_and_nothing_is_taken_after_it(
             for block in blocks:
                 thread.put(block)
 
-    before = threads()
+    before = threading.enumerate()
     if at < len(blocks):
         with pytest.raises(TargetError, match="the disk is full"):
             put_all()
     else:
         put_all()
     assert taken == blocks[:at]
-    assert threads() == before
+    assert not left(before)
 
 
 def test_a_few_blocks_wait_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
