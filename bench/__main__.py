@@ -67,6 +67,8 @@ class Bench:
         if needed > room:
             return f"needs {needed / 1e9:.0f} GB of free space"
         self._store.trim(room - needed)
+        if not self._cold:
+            self._store.touch(needed)
         return None
 
     def _sides(self, row: Row) -> list[results.Side]:

@@ -42,10 +42,10 @@ _WORDS = """
   start of the program is no part of them.
 - **Calls that sync** are fsync, syncfs and the like in a run on disk, with the seconds that all processes together waited in
   them, and how long that run took; it is a run of its own, in which strace looks at these calls alone.
-- **Time per LOB, start-up taken off**, is what a run takes longer than one of ten LOBs. The more of the memory is filled with
-  files in tmpfs, the longer the kernel takes for each, whoever writes them: eight builds of 100,000 LOBs of 1 KB into as many folders
-  took 2.2 s of system time for the first and 3.6 s for the last, and the same 3.8 s of their own. `pace-floor-1m` is how
-  the floor's time grows.
+- **Time per LOB, start-up taken off**, is what a run takes longer than one of ten LOBs. Before a row as much memory is written to
+  and given back as its files take: a virtual machine gets each page from its host when it is first written to, which takes
+  about half as long again as all the work of the kernel, and the largest run, which comes first to most of the memory, would
+  pay for it. `pace-floor-1m` is how the floor's time grows.
 """
 _NOT_COMPARABLE = """
 ## What is not comparable
