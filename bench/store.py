@@ -146,8 +146,8 @@ class Store(Mapping[str, str]):
     def touch(self, size: int) -> None:
         """Write and remove a file of ``size`` bytes, unless as many were touched before.
 
-        A virtual machine gets a page from its host when it is first written to: whichever run comes first would
-        wait for it.
+        A virtual machine gets a page from its host when it is first written to: whichever run comes first
+        would wait for it.
         """
         if size <= self._touched:
             return
