@@ -23,6 +23,8 @@ else:
         def make(given: Any) -> Any:
             # The standard library does not let the two kinds be mixed below each other.
             is_below = any(hasattr(each, "__dataclass_params__") for each in given.__mro__)
+            # Else the standard library writes the signature there, for which it looks at every field again.
+            given.__doc__ = given.__doc__ or given.__name__
             made = dataclasses.dataclass(
                 init=False, repr=False, eq=False, frozen=frozen and is_below, slots=slots, kw_only=kw_only
             )(given)
