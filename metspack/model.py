@@ -606,7 +606,8 @@ class Budgets:
     archive that a zip file holds compressed, which is inflated into a temporary file to be checked.
     ``holes`` are bytes of a file that were never written (of a sparse file), which a check reads as zeros.
     ``names`` are different ones of elements and attributes in one document: a parser keeps them all.
-    ``findings`` are those of one code that a check tells one by one; further ones are counted.
+    ``findings`` are those of one code that a check tells one by one, and errors that ``shards`` tells:
+    further ones are counted.
     ``others`` are agents, ``fileGrp`` and elements unknown to METS in one METS.
     ``missing`` are LOBs of an archive that may be looked for in vain: each in every place that is known.
     """
@@ -622,5 +623,5 @@ class Budgets:
     holes: int = 4 << 30
     names: int = 100_000
     findings: int = 20_000
-    missing: int = 20_000
+    missing: int = 2_000
     others: int = 250_000

@@ -18,7 +18,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from metspack.errors import SourceError, SourceNotFoundError, SourceUnfinishedError, TargetUnfinishedError
+from metspack.errors import (
+    SourceError,
+    SourceNotFoundError,
+    SourceUnfinishedError,
+    TargetError,
+    TargetUnfinishedError,
+)
 from metspack.files import reading
 from metspack.resources import __version__
 from metspack.values import dataclass
@@ -47,16 +53,22 @@ DONE = "done"
 NAME = "journal.jsonl"
 """The name of a journal in its ``.partial``."""
 
-_LINE = 1 << 30
+_LINE = 1 << 26
 _FIRST_LINE = 1 << 20  # it says whose the rest is, which may be anything before that
 _SUM = "sum"
 _HEX = 16
 
 
 def sealed(event: Mapping[str, object]) -> str:
-    """Return the line of an event, with its checksum."""
+    """Return the line of an event, with its checksum. Raises ``TargetError`` for one too long to be read."""
     text = json.dumps(event, sort_keys=True)
-    return f'{text[:-1]}, "{_SUM}": "{_checksum(text)}"}}'
+    line = f'{text[:-1]}, "{_SUM}": "{_checksum(text)}"}}'
+    if len(line) >= _LINE:
+        raise TargetError(
+            f"the journal would have a line of {len(line):,} bytes, and is read up to {_LINE:,}",
+            hint="Divide the work: into larger segments, or fewer files at a time.",
+        )
+    return line
 
 
 def _checksum(text: str) -> str:

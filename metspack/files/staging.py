@@ -282,10 +282,14 @@ class Staging(Partial):
         if self._is_given_up or self._is_final(error) or not self._is_worth():
             self.discard()
             return
+        is_there = self.journal.is_there()
         self.journal.close()
-        found = journal.status(self.root)
-        kept = f"{self.root} keeps what is done: {found.kept()}"
-        how = f"To go on, {_again(self._terms.command)}; --restart starts over."
+        if is_there:
+            kept = f"{self.root} keeps what is done: {journal.status(self.root).kept()}"
+            how = f"To go on, {_again(self._terms.command)}; --restart starts over."
+        else:
+            kept = f"{self.root} was removed or replaced while this run was at work there: it keeps nothing"
+            how = f"To start over, {_again(self._terms.command)}."
         if isinstance(error, Interrupted):
             error.kept, error.hint = kept, how
         elif isinstance(error, MetspackError):

@@ -131,6 +131,11 @@ class _Steps:
         for path in self.changes.replaces:
             if os.path.lexists(self._staged(path)):
                 writing.supersede(self._staged(path), self.folder / path)
+        if (lost := self.unmade()) is not None:
+            raise TargetError(
+                f"{self.folder / lost} is not there, and neither is what was made for it in {self.partial}",
+                hint="Somebody removed it, or the journal is not that of a run. Run the command again.",
+            )
         record(event=journal.ALL_PUT)
         check()
         record(event=journal.DONE)
@@ -150,6 +155,13 @@ class _Steps:
         for path in reversed(self.changes.moves):
             if not os.path.lexists(self._staged(path)) and os.path.lexists(self.folder / path):
                 writing.move(self.folder / path, self._staged(path))
+
+    def unmade(self) -> str | None:
+        """Return the first path whose change the folder does not have, None when all are made."""
+        for path in (*self.changes.moves, *self.changes.replaces):
+            if os.path.lexists(self._staged(path)) or not os.path.lexists(self.folder / path):
+                return path
+        return next((path for path, digest in self.changes.puts if not self._is_put(path, digest)), None)
 
     def _is_put(self, path: str, digest: str) -> bool:
         """Return whether the file at a path of the folder is the one that was put there."""
@@ -171,7 +183,8 @@ def recover(
     """Finish or take back an interrupted transaction; return its result, None when all is still to be done.
 
     One that was interrupted while it changed the folder is finished when it is the same ``job``, or taken
-    back without a ``check``; what one had only prepared is removed. Raises ``TargetError``: for another
+    back without a ``check``; what one had only prepared is removed, and so is a journal that says of changes
+    which the folder does not have that they are done. Raises ``TargetError``: for another
     command or job, while another run is working, and for a ``.partial`` that is not a transaction's.
     """
     partial = journal.partial_of(folder)
@@ -210,10 +223,13 @@ def _end(
             f"{partial} exists already: {found.named} was interrupted",
             hint="Leave that folder where it is, and run that command again first, with the same options.",
         )
-    if found.event in {journal.BEGUN, journal.DONE}:
-        return found.made if is_same and found.event == journal.DONE else None
+    if found.event == journal.BEGUN or (found.event == journal.DONE and not is_same):
+        return None
     _check_places(folder, partial, found.changes)
     steps = _Steps(folder, partial, found.changes)
+    if found.event == journal.DONE:  # as the journal has it, which others may have put there
+        is_made = found.changes != FolderChanges() and steps.unmade() is None
+        return found.made if is_made else None
     with closing(writing.Journal(journal.journal_of(partial), goes_on=True)) as log:
         if check is None or not is_in_between:
             steps.take_back(log.record)

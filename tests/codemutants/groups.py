@@ -69,7 +69,10 @@ GROUPS = (
     Group(
         name="assignment",
         modules=("planning/assignment", "planning/sharedlobs"),
-        tests=("tests/planning", "tests/cli/commands/test_plan.py", "tests/building/test_segments.py"),
+        tests=(
+            *("tests/planning", "tests/cli/commands/test_plan.py", "tests/building/test_segments.py"),
+            *("tests/building/test_draft.py", "tests/building/test_build.py"),
+        ),
     ),
     Group(name="uris", modules=("uris",), tests=("tests/test_uris.py",)),
     Group(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from metspack.errors import TargetError
 from metspack.files import journal
 
 BEGUN = {"event": journal.BEGUN, "command": journal.ADD, "job": "1", "source": "O.siard"}
@@ -86,3 +87,15 @@ def test_what_is_no_journal_at_all_says_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", ["/", "/package"])
 def test_a_package_at_the_root_of_the_file_system(folder: str) -> None:
     assert journal.interrupted(Path(folder)) is None
+
+
+def test_a_line_that_would_not_be_read_again_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "_LINE", 1_000)
+    putting = {**PUTTING, "moves": ["m" * 100] * 9}
+    with pytest.raises(TargetError, match=r"the journal would have a line of 1,\d\d\d bytes"):
+        journal.sealed(putting)
+    folder = written(tmp_path / "out", BEGUN, putting)
+    assert journal.interrupted(folder) is None
+    assert journal.interrupted(written(tmp_path / "other", BEGUN, PUTTING)) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -190,6 +191,25 @@ def test_an_interruption_behind_the_rename_leaves_the_target_and_nothing_else(
         publish()
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
     assert caught.value.kept == f"{tmp_path / 'out'} is complete"
+
+
+@pytest.mark.parametrize("error", [TargetError("the disk is full"), Interrupted(2)])
+def test_a_folder_that_somebody_removes_during_the_run_is_named(
+    tmp_path: Path, error: TargetError | Interrupted
+) -> None:
+    def run() -> None:
+        with stage(tmp_path / "out", RUN) as staging:
+            staging.journal.record(event="segment", number=0, bytes=0)
+            shutil.rmtree(staging.root)
+            raise error
+
+    with pytest.raises(type(error)) as caught:
+        run()
+    assert caught.value is error
+    said = caught.value.kept if isinstance(caught.value, Interrupted) else caught.value.hint
+    assert f"{tmp_path / 'out.partial'} was removed or replaced while this run was at work there" in said
+    assert "To start over, call the same function again." in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_discarded_leaves_nothing(tmp_path: Path) -> None:

@@ -292,6 +292,35 @@ def test_a_journal_whose_last_word_was_cut_off_says_what_it_said_before(
     assert codes(stage.out) == []
 
 
+@pytest.mark.parametrize(
+    "more", [[], [{"event": journal.PUTTING, "moves": ["nowhere"], "puts": [], "replaces": []}]]
+)
+def test_a_journal_that_others_made_does_not_stand_for_the_work(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, more: list[dict[str, object]]
+) -> None:
+    stopped(stage, monkeypatch, "record putting")
+    with (stage.home / PARTIAL / "journal.jsonl").open("a") as words:
+        done: dict[str, object] = {"event": journal.DONE}
+        for each in (*more, done):
+            words.write(f"{journal.sealed({**each, 'made': {'name': 'Orders'}})}\n")
+    built = add(stage.out, stage.source)
+    assert (built.name, built.files) == ("Orders", 4)
+    assert list(stage.out.rglob("Orders*"))
+    assert codes(stage.out) == []
+    assert names(stage.home) == {"out"}
+
+
+def test_what_was_to_be_put_and_is_gone_is_told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped(stage, monkeypatch, "record putting")
+    putting = {"event": journal.PUTTING, "moves": ["nowhere"], "puts": [], "replaces": [], "made": {}}
+    with (stage.home / PARTIAL / "journal.jsonl").open("a") as words:
+        words.write(f"{journal.sealed(putting)}\n")
+    with pytest.raises(TargetError, match=r"out/nowhere is not there, and neither is what was made for it"):
+        add(stage.out, stage.source)
+    assert tree(stage.out) == stage.before
+    assert names(stage.home) == {"out"}
+
+
 def test_two_at_once_are_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = []
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import fields
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.planning.assignment import Course, SegmentGroups
+from metspack import processes
+from metspack.model import ClosedBy, LobPlace, PlannedSegment
+from metspack.planning.assignment import Course, SegmentGroups, SegmentsOfColumn, column_of, first_place
 from metspack.planning.slices import WHOLE
 from tests.laws import law
 
@@ -81,3 +86,110 @@ def test_large_segments_and_few_are_shared_by_processes() -> None:
     assert len(list(SegmentGroups(course, 2))) == 28
     assert len(list(SegmentGroups(course, 3))) == 31
     assert len(list(SegmentGroups(course, 1))) == 20
+
+
+def planned(container: str, index: int) -> PlannedSegment:
+    lob = f"s0.t1.c{index + 1}.r{index + 1}"
+    return PlannedSegment(
+        container=container, index=index, first=lob, last=lob, files=1, bytes=1, closed_by=ClosedBy.END
+    )
+
+
+PLAIN = {
+    "files": 7,
+    "lobs": 5,
+    "split": 1,
+    "bytes": 900,
+    "compressed": 300,
+    "undigested": 2,
+    "fingerprint": "f",
+}
+
+
+def whole_course() -> Course:
+    """Return a course of which nothing is as it is at first."""
+    course = Course(
+        segments=[planned("a", 0), planned("b", 0), planned("a", 1)],
+        keys=[("a", 0), ("b", 0), ("a", 1)],
+        joined={2, 1},
+        cuts={0: [3, 4], 2: [5]},
+        columns={(0, 1, 2), (0, 0, 3)},
+        digests={0: "0" * 64, 2: "2" * 64},
+        **PLAIN,  # type: ignore[arg-type]
+    )
+    for row, number in enumerate((0, 0, 1, 0)):
+        course._note_cells(LobPlace(schema=0, table=1, cell="c2", row=row), 2 + row, number)
+    course.lobs = 5
+    return course
+
+
+def test_a_course_is_restored_from_its_document() -> None:
+    course = whole_course()
+    document = json.loads(json.dumps(course.document()))
+    assert document["joined"] == [1, 2]
+    assert document["columns"] == [[0, 0, 3], [0, 1, 2]]
+    assert document["runs"] == [[[0, 1, 2], [[0, 5], [1, 4], [0, 5]]]]
+    # Numbers are keys here, which JSON would make texts of: they are listed instead.
+    assert document["cuts"] == [[0, [3, 4]], [2, [5]]]
+    assert document["digests"] == [[0, "0" * 64], [2, "2" * 64]]
+    assert Course.restored(document) == course
+    assert {*document} == {each.name for each in fields(Course)}
+
+
+@pytest.mark.parametrize("name", [*PLAIN, "keys"])
+def test_a_course_with_a_value_of_another_type_is_refused(name: str) -> None:
+    document = json.loads(json.dumps(whole_course().document()))
+    with pytest.raises(TypeError, match=rf"^{name} is None$"):
+        Course.restored({**document, name: None})
+
+
+def test_the_parent_names_segments_container_by_container() -> None:
+    keys = [("b", 0), ("a", 0), ("b", 2), ("c", 0), ("a", 1), ("b", 1)]
+    course = Course(keys=keys)
+    assert [keys[number] for number in course.ordered()] == [
+        *[("b", 0), ("b", 1), ("b", 2)],
+        *[("a", 0), ("a", 1), ("c", 0)],
+    ]
+
+
+@law(100)
+@given(st.lists(st.integers(0, 3), max_size=30), st.integers(1, 7))
+def test_each_cell_of_a_column_gets_the_segment_that_was_noted_for_it(numbers: list[int], most: int) -> None:
+    course = Course()
+    for row, number in enumerate(numbers):
+        course._note_cells(LobPlace(schema=0, table=0, cell="c1", row=row), 1, number)
+        course._note_cells(LobPlace(schema=0, table=0, cell="c2", row=row), 1, 9)
+    assert course.lobs == 2 * len(numbers)
+    segments = SegmentsOfColumn(course.runs.get((0, 0, 1), ()))
+    found: list[int] = []
+    while len(found) < len(numbers):
+        number, taken = segments.take(most)
+        assert 0 < taken <= most
+        found += [number] * taken
+    assert found == numbers
+    with pytest.raises(StopIteration):
+        segments.take(most)
+
+
+@pytest.mark.parametrize(
+    ("segments", "cuts", "expected"),
+    [(0, {}, 1), (1, {}, 1), (2, {}, 2), (1, {0: [1, 2]}, 3), (3, {0: [1], 2: [1, 2, 3]}, 7), (9, {}, 8)],
+)
+def test_no_more_processes_than_segments_and_stretches(
+    monkeypatch: pytest.MonkeyPatch, segments: int, cuts: dict[int, list[int]], expected: int
+) -> None:
+    asked = []
+
+    def useful(wanted: int | None, *, files: int, size: int) -> int:
+        asked.append((wanted, files, size))
+        return 8
+
+    monkeypatch.setattr(processes, "useful", useful)
+    course = Course(segments=[planned("a", each) for each in range(segments)], cuts=cuts, files=3, bytes=4)
+    assert course.jobs(12) == expected
+    assert asked == [(12, 3, 4)]
+
+
+def test_the_first_place_of_a_column_is_in_it() -> None:
+    place = first_place((3, 4, 15))
+    assert (place.id, column_of(place)) == ("s3.t4.c15.r1", (3, 4, 15))

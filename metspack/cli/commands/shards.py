@@ -86,6 +86,7 @@ class _ShardListing:
         self._lob = lob
         self._base = base
         self._budgets = budgets
+        self._told = 0
         self.is_bad = False
 
     def shards(self) -> Iterator[Shard]:
@@ -93,6 +94,11 @@ class _ShardListing:
 
         for each in self._check_lobs():
             yield shard(self._package.objid, each, base=self._base)
+        if (more := self._told - self._budgets.findings) > 0:
+            console.error(
+                f"and {counted(more, 'more error')}, counted and not told one by one",
+                f"--budget findings=N tells N of them, not {self._budgets.findings:,}.",
+            )
 
     def _check_lobs(self) -> Iterator[HeldLob]:
         from metspack.restoring.shards.writing import (  # noqa: PLC0415
@@ -124,14 +130,20 @@ class _ShardListing:
         """Tell disagreements; return the LOBs that they are about."""
         told = set()
         for each in disagreements:
-            self.is_bad = True
             told.add(each.lob)
-            console.error(each.message)
+            if self._is_told():
+                console.error(each.message)
         return told
 
     def _tell(self, error: SourceError) -> None:
+        if self._is_told():
+            console.error(error.message, error.hint)
+
+    def _is_told(self) -> bool:
+        """Count an error; return whether it is told, and not only counted."""
         self.is_bad = True
-        console.error(error.message, error.hint)
+        self._told += 1
+        return self._told <= self._budgets.findings
 
 
 def _write(found: Iterable[Shard], form: str) -> None:

@@ -173,6 +173,19 @@ def test_files_that_are_missing_or_of_another_size_are_told(
     assert "is not a regular file" in metspack("shards", root, SPLIT, *form).err
 
 
+@pytest.mark.parametrize(("most", "told"), [(0, 0), (1, 1), (2, 2)])
+def test_errors_beyond_their_budget_are_counted(metspack: Commands, root: Path, most: int, told: int) -> None:
+    (root / "Northwind_lobseg_0" / LOBS[0].path(0)).unlink()
+    (root / "Northwind_lobseg_1" / LOBS[1].path(1)).unlink()
+    outcome = metspack("shards", root, "--json", "--budget", f"findings={most}")
+    assert outcome.code == 1
+    errors = [line for line in outcome.err.splitlines() if line.startswith("error: LOB")]
+    assert len(errors) == told
+    counted = f"error: and {2 - told} more error{'s' if told == 0 else ''}, counted and not told one by one"
+    assert (counted in outcome.err) is (told < 2)
+    assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[2].id]
+
+
 def test_a_lob_that_a_cell_names_and_no_mets_lists_is_told(metspack: Commands, root: Path) -> None:
     child = root / mets(0)
     child.write_text(re.sub(rf'<mets:file ID="{LOBS[0].id}".*?</mets:file>', "", child.read_text()))
