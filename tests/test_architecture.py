@@ -79,6 +79,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.run": "the order of a check: what is looked at whole, each step, what bytes tell",
     "metspack.checking.segmentreader": "one segment from all sides: METS, folder or zip file, PREMIS",
     "metspack.checking.segments": "what is known of segments that agree, and what cannot be known of them",
+    "metspack.cli.options.package": "every option of a package and of its division, a field each",
     "metspack.mets.packages": "which IPs lie where: side by side in a folder, and in what was delivered",
     "metspack.checking.mets.documents": "one reading of METS into the catalogue, fact by fact and in runs",
     "metspack.checking.mets.schema": "one validation, quick for what is valid and close for what is not",

@@ -64,6 +64,11 @@ class MetspackPackage(ExistingPackage):
         ``representation`` is the name of the new one, None for the next number. Raises ``ConfigError`` for
         one that exists already, or for a dialect without representations.
         """
+        if options.parent_limit is not None:
+            raise ConfigError(
+                "an addition has no further parents: the parent names all of its children itself",
+                hint="Leave --parent-limit out.",
+            )
         given = {} if representation is None else {"representation": representation}
         if not given.keys() <= dialects.facts(self.dialect).options.keys():
             raise ConfigError(
@@ -312,6 +317,7 @@ class _AddWork(build.BuildWork):
         found: MetspackPackage,
     ) -> None:
         super().__init__(archive, sharing, options, progress)
+        self._parent_limit = None  # the parent is written anew as it is, and only it
         self.found = found
         self.prefix = f"{ids.ncname(self.name)}."
         self.replaced = (*self.dialect.replaced(found), *sorted(manifests.NAMES.values()))

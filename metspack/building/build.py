@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from metspack import processes
-from metspack.building import attempts, check_made, manifests, segments
+from metspack.building import attempts, check_made, manifests, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
 from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
-from metspack.building.targets import Sending, check_options, open_target
 from metspack.cluster import Cluster
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
@@ -32,7 +31,7 @@ from metspack.layouts import Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import filetable, ids
-from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SegmentWords, SiardFile
+from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SegmentWords, SiardFile
 from metspack.model import LinkMode, PlannedSegment
 from metspack.planning import assignment, planfile, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
@@ -69,7 +68,7 @@ def build(
             f"the target {target} lies inside the source folder {source}",
             hint="Choose a target outside the source.",
         )
-    with open_target(source, target, options) as sending:
+    with targets.open_target(source, target, options) as sending:
         check_vacant(sending.local)  # before a large archive is read for nothing
         with opening.opened(source, options.budgets, options.grants, options.base) as opened:
             if isinstance(opened, Archive):
@@ -87,7 +86,7 @@ def build_from(
     command: str = "build",
     identity: str = "",
     remarks: Callable[[], Iterable[str]] = tuple,
-    sending: Sending | None = None,
+    sending: targets.Sending | None = None,
 ) -> Built:
     """Build the package of a source that is open already, as ``build`` does.
 
@@ -155,17 +154,18 @@ class BuildWork:
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
-        check_options(options, self.version)
+        targets.check_options(options, self.version)
         self.style = readers.style_for(options.reader, options.lob_folder_style, self.version)
         if self.version is not None:
             check_style(self.style, self.version)
-        self.sending = Sending()
+        self.sending = targets.Sending()
         self.warnings = [*ids.name_words(source.stem, self.name if self.plan else options.name)]
         self.warnings += self.dialect.layout_warnings(self.layout, self.version)
         if self.archive is not None and options.siard_version is not None:
             self.warnings += upgrade_notes(self.archive)
         self.kept = 0
         self._expected = 0
+        self._parent_limit = targets.parent_limit(self.dialect, options.parent_limit)
         self.cluster: Cluster | None = None
         self._workers = processes.Workers(1)
         self._placing: Underway[SegmentTask, TaskPlaced] | None = None
@@ -178,6 +178,11 @@ class BuildWork:
         self._remarked: list[str] = []
         self._earlier: EarlierRun
         self.sealed: Seal | None = None
+
+    @property
+    def tree(self) -> targets.ParentTree:
+        """The parents."""
+        return targets.ParentTree(objid=self.objid, name=self.name, limit=self._parent_limit)
 
     @property
     def layout(self) -> Layout:
@@ -522,7 +527,7 @@ class BuildWork:
             holdings=attempts.holdings(self.source.holdings(), self.cluster),
             package=staging.package,
             work=staging.work,
-            parent=self.objid,
+            parent=self.tree.objid_of(numbers[0]),
             dialect=self.dialect,
             layout=self.layout,
             packing=self.packing,
@@ -635,7 +640,9 @@ class BuildWork:
             checksum=checksum,
         )
         others = [manifests.placed(*each, checksum) for each in files.items()]
-        content = self.content(staging, siard, spots, placed)
+        further, described = self.tree.write_further(self.dialect, root, staging.work, spots, placed)
+        content = self.content(staging, siard, spots, list(filter(self.tree.is_of_top, placed)), further)
+        files |= described
         if content.siard is not None and siard is not None:
             files[content.siard.path] = siard
         content = replace(content, others=lambda: iter(others))
@@ -647,8 +654,9 @@ class BuildWork:
         siard: Hashers | None,
         spots: list[SegmentSpot],
         placed: list[TaskPlaced],
+        further: Sequence[ChildMets] = (),
     ) -> ParentContent:
-        """Return the content of the parent METS: the archive that was written, and the segments."""
+        """Return the content of the parent METS: the archive that was written, segments, further parents."""
         described: SiardFile | None = None
         history: tuple[str, ...] = ()
         if siard is not None:
@@ -659,16 +667,8 @@ class BuildWork:
                 history = building_options.history(self.archive, self.made_of, written, names)
             checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
-        split = [task.number for task in placed if task.is_split]
-        return ParentContent(
-            objid=self.objid,
-            name=self.name,
-            siard=described,
-            children=segments.in_order(spots, placed),
-            split=lambda: segments.split_lobs(staging.work, split),
-            parts=lambda: segments.split_parts(staging.work, split),
-            history=history,
-        )
+        facts: dict[str, Any] = {"objid": self.objid, "name": self.name, "history": history}
+        return targets.parent_content(staging.work, spots, placed, siard=described, further=further, **facts)
 
     def _parent_folder(self) -> str:
         """Return the folder that the parent is packed from, "" when it is not."""

@@ -100,7 +100,8 @@ class BuildOptions(PackageOptions):
     of such a file is one of the package. ``trust_checksums`` are the paths of lists of checksums, and
     ``manifests.CELLS`` for those in cells, that are taken and not computed; ``spot_check`` is the share of
     their LOBs that is compared all the same (None: 1%). ``siard_version`` "2.2" writes an archive of SIARD
-    1.0 as 2.2; None leaves its version.
+    1.0 as 2.2; None leaves its version. ``parent_limit`` is how many children one METS names (None:
+    ``targets.PARENT_LIMIT``); further parents name those beyond.
     """
 
     limits: Limits = PRESETS[DEFAULT_PRESET]
@@ -119,6 +120,7 @@ class BuildOptions(PackageOptions):
     link_mode: LinkMode = LinkMode.COPY
     trust_checksums: tuple[StrPath, ...] = ()
     spot_check: str | None = None
+    parent_limit: int | None = None
     jobs: int | None = 1
     cluster: str | None = None
 

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
 
+from metspack.building import segments
 from metspack.building.options import BuildOptions
 from metspack.building.segments import TaskPlaced
 from metspack.containers.ipwriter import Packing
-from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS
+from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers
 from metspack.errors import ConfigError, MetspackError
-from metspack.files import journal, mirrors, reading
+from metspack.files import journal, mirrors, reading, writing
 from metspack.files.journal import RunFacts
 from metspack.files.mirrors import StorePath
 from metspack.files.staging import Staging
 from metspack.files.storetarget import StoreTarget, files_below
-from metspack.mets import is_mets_name
-from metspack.mets.dialects.interface import SegmentSpot
+from metspack.mets import ids, is_mets_name
+from metspack.mets.dialects.interface import ChildMets, Dialect, ParentContent, SegmentSpot, SiardFile
 from metspack.model import LinkMode
 from metspack.planning.assignment import Course
+from metspack.values import dataclass
 
 _AHEAD = 7  # segments for each process that may wait on disk until their turn has come
 _SHA256 = "SHA-256"
@@ -132,3 +135,124 @@ def open_target(source: Path, target: Path, options: BuildOptions) -> Iterator[S
         raise
     if store is not None:
         store.close()
+
+
+# --- Trees of parents: where the parent would name more children than readers take --------------------------
+#
+# The parent names the first children itself, and the further parents behind them: so a child's parent follows
+# from its number in the plan, and a segment can be placed before it is known how many there will be.
+
+PARENT_LIMIT = 100_000
+"""The children that one METS names unless another number is asked for (decision 35)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParentTree:
+    """The parents of a package: one with this OBJID and name, and one for each further ``limit`` children.
+
+    Segments that share split LOBs have one parent: that of the first of them.
+    """
+
+    objid: str
+    name: str
+    limit: int | None
+
+    def number(self, first: int) -> int:
+        """Return the number of the parent of segments, 0 for the one at the top; ``first`` is their first."""
+        return 0 if self.limit is None else first // self.limit
+
+    def objid_of(self, first: int) -> str:
+        """Return the OBJID of the parent of segments; ``first`` is the number of their first."""
+        number = self.number(first)
+        return ids.child_objid(self._folder(number)) if number else self.objid
+
+    def _folder(self, number: int) -> str:
+        return f"{self.name}_parent_{number}"
+
+    def is_of_top(self, task: TaskPlaced) -> bool:
+        """Whether the parent at the top names the segments of a task itself."""
+        return not self.number(task.number)
+
+    def write_further(
+        self,
+        dialect: Dialect,
+        package: Path,
+        work: Path,
+        spots: Sequence[SegmentSpot],
+        placed: Sequence[TaskPlaced],
+    ) -> tuple[list[ChildMets], dict[str, Hashers]]:
+        """Write the further parents; returns their METS as the parent names them, and their files' digests.
+
+        Raises ``TargetError``.
+        """
+        further: list[ChildMets] = []
+        files: dict[str, Hashers] = {}
+        for number, tasks in groupby(placed, lambda task: self.number(task.number)):
+            if not number:
+                continue
+            folder = self._folder(number)
+            own = parent_content(work, spots, list(tasks), objid=ids.child_objid(folder), name=self.name)
+            writing.make_directories(package / folder)
+            written = dialect.write_further_parent(package, folder, self.objid, own)
+            further.append(_described(dialect, folder, own.objid, written))
+            files |= written
+        return further, files
+
+
+def parent_content(
+    work: Path,
+    spots: Sequence[SegmentSpot],
+    placed: Sequence[TaskPlaced],
+    *,
+    objid: str,
+    name: str,
+    siard: SiardFile | None = None,
+    history: tuple[str, ...] = (),
+    further: Sequence[ChildMets] = (),
+) -> ParentContent:
+    """Return the content of a parent: the segments of some tasks, as ``spots`` has them, and ``further``."""
+    numbers = {number for task in placed for number in task.numbers}
+    split = [task.number for task in placed if task.is_split]
+    own = segments.in_order((spot for spot in spots if spot.number in numbers), placed)
+    return ParentContent(
+        objid=objid,
+        name=name,
+        siard=siard,
+        children=[*own, *further],
+        split=lambda: segments.split_lobs(work, split),
+        parts=lambda: segments.split_parts(work, split),
+        history=history,
+    )
+
+
+def _described(dialect: Dialect, folder: str, objid: str, written: Mapping[str, Hashers]) -> ChildMets:
+    name = f"{folder}/{dialect.mets}"
+    mets = written[name]
+    return ChildMets(
+        objid=objid,
+        folder=folder,
+        content=folder,
+        size=mets.size,
+        checksum=mets.digest(dialect.checksum_type).value,
+        path=folder,
+        mets=name,
+        files=0,
+        bytes=0,
+        digests={each: mets.digest(each).value for each in MANIFEST_ALGORITHMS},
+    )
+
+
+def parent_limit(dialect: type[Dialect] | Dialect, wanted: int | None) -> int | None:
+    """Return how many children one METS names, None for any number; raises ``ConfigError``."""
+    if not dialect.has_further_parents:
+        if wanted is not None:
+            raise ConfigError(
+                "--parent-limit is for packages of the recommendation: in this dialect one parent names all",
+                hint="Leave it out, or make segments larger: --max-files, --max-bytes.",
+            )
+        return None
+    if wanted is not None and wanted < 1:
+        raise ConfigError(
+            f"--parent-limit {wanted}: a METS names at least one child", hint="Write a number from 1 on."
+        )
+    return PARENT_LIMIT if wanted is None else wanted

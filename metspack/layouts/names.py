@@ -36,6 +36,9 @@ SEG = re.compile(rf"(se[gq]_?)({DIGITS})")
 SEGMENT = re.compile(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
 """The folder of a child IP that is a segment, by the names of both standards."""
 
+FURTHER_PARENT = re.compile(rf".*_parent_{DIGITS}", re.DOTALL)
+"""The folder of a METS that names the children which the parent's does not (decision 35)."""
+
 SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
 """The ID of the group that has a segment's files in METS (recommendation 0.16)."""
 

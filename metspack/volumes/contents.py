@@ -16,6 +16,7 @@ from metspack.containers.ipreader import OpenPacks, unpacked_name
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking
+from metspack.layouts.names import FURTHER_PARENT
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
 from metspack.model import LONGEST, Budgets
@@ -217,6 +218,11 @@ def _segments(package: PackageToCheck, top: str, budgets: Budgets) -> list[str]:
                 continue
             found.setdefault(path.rpartition("/")[0])
     found.pop("", None)
+    if (further := next(filter(FURTHER_PARENT.fullmatch, found), None)) is not None:
+        raise ConfigError(
+            f"{package.root} has further parents ({further}), and volumes carry packages of one parent only",
+            hint="Build it with a larger --parent-limit, or keep it in one place.",
+        )
     return list(found)
 
 

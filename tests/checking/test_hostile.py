@@ -101,6 +101,24 @@ def test_four_times_as_much_takes_about_four_times_as_many_steps(
     assert counts[1] <= STEEP * max(counts[0], 100)
 
 
+def test_four_times_as_many_children_take_about_four_times_as_many_steps(
+    tmp_path: Path, steps: list[int]
+) -> None:
+    counts = []
+    for number in (SIZE // FOUR, SIZE):
+        source = tmp_path / f"{number}" / "content/schema0/table0/lob1"
+        source.mkdir(parents=True)
+        for each in range(number):
+            source.joinpath(f"record{each + 1}.bin").write_bytes(b"%d" % each)
+        options = metspack.BuildOptions(limits=metspack.Limits(files=1))
+        built = metspack.build(tmp_path / f"{number}", tmp_path / f"out{number}", options)
+        assert built.segments == number
+        steps[0] = 0
+        findings(tmp_path / f"out{number}")
+        counts.append(steps[0])
+    assert counts[1] < STEEP * counts[0], counts
+
+
 def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
     (each,) = (each for each in INPUTS if each.name == "mptr")
     folder = each.make(tmp_path / "in", 20)

@@ -18,6 +18,7 @@ from tests.packages import csip, steps
 from tests.packages.forge import forge
 from tests.packages.placed import packaged
 from tests.packages.samples import PIECES, sample
+from tests.packages.tree import tree
 
 HERE = Path(__file__).parent
 KINDS: Mapping[str, Severity] = {"bad": Severity.ERROR, "warn": Severity.WARNING, "good": Severity.INFO}
@@ -78,6 +79,8 @@ class Case:
             csip.divided(root)
         elif self.recipe.get("form") in {"csip siblings", "csip objid"}:
             return csip.divide(root, self._damage, by_objid=self.recipe["form"] == "csip objid")
+        elif self.recipe.get("form") == "tree":
+            tree(root)
         else:
             forge(root)
         self._damage(root)

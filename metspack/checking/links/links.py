@@ -181,7 +181,7 @@ class LinkCheck:
         self._own = own
         self._mounting = Mounting(catalogue, places, roots, own, whole=looking.level > Level.LINKS)
         self._upward = Upward(catalogue, places, self._mounting, roots)
-        self._guesses = 0
+        self._guesses = self._last = 0
         self._of_both = 0, "", False
         self._edits = KnownEdits()
 
@@ -219,9 +219,11 @@ class LinkCheck:
         return path
 
     def _documents(self) -> Iterator[Finding]:
-        sql = "SELECT id, path, parent FROM mets WHERE NOT done ORDER BY id LIMIT 1"
-        while (row := self._catalogue.row(sql)) is not None:
+        # They are read in the order of their ids: none before the last one is still to be read.
+        sql = "SELECT id, path, parent FROM mets WHERE id > ? AND NOT done ORDER BY id LIMIT 1"
+        while (row := self._catalogue.row(sql, self._last)) is not None:
             number, path, parent = row
+            self._last = number
             self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", number)
             yield from DocumentReader(self._catalogue, self._places, number, path, self._looking).findings()
             self._catalogue.index_entries()

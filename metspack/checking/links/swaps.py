@@ -40,12 +40,13 @@ UPDATE listed SET path = CAST(x'00' || ?2 || substr(path, length(?1) + 1) AS BLO
 WHERE substr(path, 1, length(?1)) = ?1
 """
 _LIES_THERE = "UPDATE listed SET path = substr(path, 2) WHERE substr(path, 1, 1) = x'00'"
+# The joins are CROSS ones for their order: SQLite would begin with edges, and look at all entries for each.
 _OF_ANOTHER = """
-SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b JOIN mets m ON m.id = b.mets
-JOIN entry e ON e.mets = b.mets AND e.xml_id = b.fileid
-JOIN mets c ON c.path = e.path AND c.parent = b.mets
-JOIN mptr q ON q.mets = b.mets AND q.div = b.div AND q.part IS NULL
-JOIN edge d ON d.mptr = q.id JOIN mets k ON k.id = d.child AND k.id <> c.id
+SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b CROSS JOIN mets m ON m.id = b.mets
+CROSS JOIN entry e ON e.mets = b.mets AND e.xml_id = b.fileid
+CROSS JOIN mets c ON c.path = e.path AND c.parent = b.mets
+CROSS JOIN mptr q ON q.mets = b.mets AND q.div = b.div AND q.part IS NULL
+CROSS JOIN edge d ON d.mptr = q.id CROSS JOIN mets k ON k.id = d.child AND k.id <> c.id
 WHERE NOT EXISTS (
     SELECT 1 FROM mptr y JOIN edge x ON x.mptr = y.id
     WHERE y.mets = b.mets AND y.div = b.div AND x.child = c.id)

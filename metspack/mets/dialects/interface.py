@@ -343,6 +343,8 @@ class Dialect(ABC):
     mets: ClassVar[str]
     footprint: ClassVar[Footprint]
     archives: ClassVar[str]
+    has_further_parents: ClassVar[bool] = False
+    """Whether further parents can name the children that the parent does not."""
 
     checksum_type: str
 
@@ -407,6 +409,12 @@ class Dialect(ABC):
     @abstractmethod
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write all that the parent IP is beside the archive, as ``write_child`` does for a child."""
+
+    def write_further_parent(
+        self, package: Path, folder: str, parent: str, content: ParentContent
+    ) -> dict[str, Hashers]:
+        """Write a parent of some of the children into a folder; ``parent`` is the OBJID of the one above."""
+        raise _refusal("given further parents")
 
     # --- an archive that is added to a package ----------------------------------------------------------
 

@@ -61,6 +61,7 @@ class Recommendation(Dialect):
     mets: ClassVar[str] = PLAIN_METS
     footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=16)
     archives: ClassVar[str] = "*"
+    has_further_parents: ClassVar[bool] = True
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
@@ -137,6 +138,17 @@ class Recommendation(Dialect):
         }
         return self._write(package, PLAIN_METS, "parent.xml.j2", facts)
 
+    def write_further_parent(
+        self, package: Path, folder: str, parent: str, content: ParentContent
+    ) -> dict[str, Hashers]:
+        """Write the METS of a further parent, which names its children and the parent above it."""
+        facts = self.parent_facts(content)
+        facts["parent"]["above"] = parent
+        facts["parent"]["above_id"] = ids.element_id(content.objid, f"{parent} parent")
+        for child, each in zip(facts["children"], content.children, strict=True):
+            child["href"] = self._href(folder, f"{each.folder}/{PLAIN_METS}", above="../")
+        return self._write(package, f"{folder}/{PLAIN_METS}", "further.xml.j2", facts)
+
     @classmethod
     def find(cls, root: Path) -> tuple[str, str] | None:
         """Return where the parent's METS of a package is: in the root."""
@@ -209,12 +221,15 @@ class Recommendation(Dialect):
         algorithms = filetable.algorithms(self.checksum_type)
         return {path: writer.write_document(package / path, TEMPLATES, template, facts, algorithms)}
 
-    def _href(self, folder: str, path: str) -> str:
-        """Return the reference to ``path`` from the METS in ``folder`` ("" is the package's root)."""
+    def _href(self, folder: str, path: str, above: str = "") -> str:
+        """Return the reference to ``path`` from the METS in ``folder`` ("" is the package's root).
+
+        The path is below the folder, or, with ``above``, below the root that this leads to.
+        """
         segments = path.split("/")
         if self.href_style != HREF_STYLES[0]:
-            return uris.file_uri((*folder.split("/"), *segments) if folder else segments)
-        return uris.quoted(segments)
+            return uris.file_uri((*folder.split("/"), *segments) if folder and not above else segments)
+        return above + uris.quoted(segments)
 
     def _siard(self, objid: str, name: str, siard: SiardFile) -> dict[str, object]:
         return {
