@@ -71,7 +71,7 @@ GROUPS = (
         modules=("planning/assignment", "planning/sharedlobs"),
         tests=(
             *("tests/planning", "tests/cli/commands/test_plan.py", "tests/building/test_segments.py"),
-            *("tests/building/test_draft.py", "tests/building/test_build.py"),
+            "tests/building/test_draft.py",
         ),
     ),
     Group(name="uris", modules=("uris",), tests=("tests/test_uris.py",)),
