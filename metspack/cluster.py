@@ -14,15 +14,16 @@ import sys
 import threading
 import time
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from metspack.errors import ConfigError, MetspackError, TargetError
-from metspack.processes import Moved
+from metspack.processes import Executor, Moved, Workers
+from metspack.progress import Credit
 from metspack.resources import __version__
 from metspack.sizes import counted
 from metspack.values import dataclass
@@ -74,29 +75,33 @@ def _stamp(path: str) -> tuple[int, ...]:
 class WorkerTerms:
     """What a worker has to be, and to see: the versions, and a file that is there while work is wanted.
 
-    "" is no file.
+    "" is no file: then Dask knows. ``run`` names the work, and ``sights`` are asked of a worker once for it.
     """
 
     version: str
     python: str
     wanted: str = ""
+    run: str = ""
+    sights: tuple[Sight, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteWork(Generic[Task, Result]):
-    """One kind of work as workers do it: ``work``, a function of a module, is what each of them calls.
+    """Work as workers do it: ``work``, a function of a module, is what each calls; None: what is given out.
 
     ``known`` returns the result of a task that needs no worker, None of others. ``accept`` makes the result
-    of what a worker returned, whose name it gets; it is called once for each task, in this process. ``stop``
-    takes ``wanted`` away, the path of a file without which workers give up; ``clear`` removes what they left.
+    of what a worker returned, whose name it gets; it is called once for each task, in this process, which
+    does the task itself where it ``doubts`` that. ``stop`` takes ``wanted`` away, the path of a file without
+    which workers give up; ``clear`` removes what they left.
     """
 
-    work: Callable[[Task, Moved], Any]
-    known: Callable[[Task], Result | None]
-    accept: Callable[[Task, Any, str], Result]
-    wanted: Path
-    stop: Callable[[], None]
-    clear: Callable[[], None]
+    work: Callable[[Task, Moved], Any] | None = None
+    known: Callable[[Task], Result | None] = lambda _task: None
+    accept: Callable[[Task, Any, str], Result] = lambda _task, made, _worker: made
+    doubts: Callable[[Any], bool] = lambda _made: False
+    wanted: Path | None = None
+    stop: Callable[[], None] = lambda: None
+    clear: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +134,8 @@ def check_address(address: str) -> None:
 
 
 @contextmanager
-def opened(address: str | None) -> Iterator[Cluster | None]:
-    """Give a cluster for the length of a block, None without an address.
+def opened(address: str | None, credit: Credit = lambda _workers: None) -> Iterator[Cluster | None]:
+    """Give a cluster for the length of a block, None without an address; ``credit`` is told who does what.
 
     Raises ``ConfigError`` for an address that cannot be and where Dask is not installed, ``TargetError``
     where nobody answers.
@@ -138,7 +143,7 @@ def opened(address: str | None) -> Iterator[Cluster | None]:
     if address is None:
         yield None
         return
-    cluster = Cluster(address)
+    cluster = Cluster(address, credit)
     try:
         yield cluster
     finally:
@@ -151,9 +156,11 @@ class Cluster:
     Raises ``ConfigError`` and ``TargetError``.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, credit: Credit = lambda _workers: None) -> None:
         check_address(address)
         self.address = address
+        self.moved: Counter[str] = Counter()  # by worker, in tasks that were accepted
+        self.credit = credit
         self._local: Any = None
         self._client: Any = None
         with _quiet():
@@ -186,19 +193,19 @@ class Cluster:
             self.close()
             raise TargetError(
                 f"the cluster at {address} has no workers",
-                hint=f"Start some on machines that see source and target: dask worker {address} --nthreads 1",
+                hint=f"Start some on machines that see the same files: dask worker {address} --nthreads 1",
             )
         try:
-            self._check(WorkerTerms(version=__version__, python=_python()), ())
+            self._check(WorkerTerms(version=__version__, python=_python()))
         except BaseException:
             self.close()
             raise
 
-    def _check(self, terms: WorkerTerms, sights: Sequence[Sight]) -> None:
+    def _check(self, terms: WorkerTerms) -> None:
         """Ask all workers whether they are fit; raises ``TargetError`` where one is not."""
         with _quiet():
             try:
-                answers = self._client.run(_unfitness, terms, tuple(sights), on_error="return")
+                answers = self._client.run(_unfitness, terms, on_error="return")
             except (OSError, RuntimeError, ValueError) as error:
                 raise self.gone() from error
         unfit = [
@@ -217,8 +224,14 @@ class Cluster:
 
         They have to see ``sights``. Raises ``TargetError`` where one is not fit.
         """
-        terms = WorkerTerms(version=__version__, python=_python(), wanted=str(remote.wanted))
-        self._check(terms, sights)
+        terms = WorkerTerms(
+            version=__version__,
+            python=_python(),
+            wanted=str(remote.wanted or ""),
+            run=f"metspack-{unique_name()}",
+            sights=tuple(sights),
+        )
+        self._check(terms)
         return ClusterPool(self, self._client, remote, terms)
 
     def gone(self) -> TargetError:
@@ -235,25 +248,52 @@ class Cluster:
         self._client = self._local = None
 
 
+class ClusterExecutor(Executor):
+    """The workers of a cluster in place of this machine's processes; ``opening`` asks them for some work."""
+
+    def __init__(self, cluster: Cluster, opening: Callable[[], ClusterPool[Any, Any]]) -> None:
+        self._cluster = cluster
+        self._opening = opening
+
+    def useful(self, wanted: int | None, *, files: int, size: int) -> int:
+        """Return how many to use: they are there, and two of them at least give this process other work."""
+        del wanted, files, size
+        return max(2, self._cluster.jobs)
+
+    def of_large(self, jobs: int) -> int:
+        """Return how many to use for large files: all, as each is a process of its own."""
+        return jobs
+
+    def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
+        """Do nothing: the workers are there."""
+
+    def workers(self, jobs: int) -> Workers:
+        """Return the workers; one, for what they cannot do, is this process itself."""
+        found = Workers(jobs)
+        if jobs > 1:
+            found.use(self._opening, jobs)
+        return found
+
+
 class _Errand(Generic[Task, Result]):
     """A task that was given out, and what has come of it."""
 
-    def __init__(self, task: Task, key: str, future: Any, result: Result | None = None) -> None:
+    def __init__(
+        self, task: Task, key: str, work: Callable[[Task, Moved], Result], result: Result | None = None
+    ) -> None:
         self.task = task
         self.key = key
-        self.future = future
+        self.work = work
+        self.future: Any = None
         self.coming: Coming[_TaskEnd] | None = None
         self.tries = 0
         self.result = result
         self.error: Exception | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.result is not None or self.error is not None
+        self.is_over = result is not None
 
 
 class ClusterPool(Generic[Task, Result]):
-    """The workers of a cluster at one kind of work, which the pool knows; a ``processes.Pool``."""
+    """The workers of a cluster at some work; a ``processes.Pool``."""
 
     def __init__(
         self, cluster: Cluster, client: Any, remote: RemoteWork[Task, Result], terms: WorkerTerms
@@ -262,38 +302,39 @@ class ClusterPool(Generic[Task, Result]):
         self._client = client
         self._remote = remote
         self._terms = terms
-        self._run = f"metspack-{unique_name()}"
         self._numbers = count()
         self._out: dict[str, _Errand[Task, Result]] = {}
-        self._under_way: dict[str, int] = {}
+        self._under_way: dict[str, tuple[str, int]] = {}  # worker and bytes by task
         self._moved = self._shown = 0
         self._changed = threading.Event()
         self._asked = self._seen = time.monotonic()
         self.jobs = cluster.jobs
-        client.subscribe_topic(self._run, self._hear)
+        client.subscribe_topic(self._terms.run, self._hear)
 
     def start(self, work: Callable[..., object]) -> None:
         """Do nothing: the workers are there."""
 
     def give_out(
-        self, _work: Callable[..., object], tasks: Iterator[Task], pending: deque[_Errand[Task, Result]]
+        self,
+        work: Callable[[Task, Moved], Result],
+        tasks: Iterator[Task],
+        pending: deque[_Errand[Task, Result]],
     ) -> None:
         """Give out tasks until twice as many wait as there are workers."""
         waiting = sum(not each.is_over for each in pending)
         for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
             number = next(self._numbers)
-            key = f"{self._run}-{number}"
-            if (known := self._remote.known(task)) is not None:
-                given = _Errand[Task, Result](task, key, None, known)
-                pending.append(given)
+            key = f"{self._terms.run}-{number}"
+            given = _Errand(task, key, work, self._remote.known(task))
+            pending.append(given)
+            if given.is_over:
                 continue
             with _quiet(), self._explained():
-                future = self._client.submit(
-                    _run, self._terms, self._remote.work, task, key, self._run, key=key, pure=False
+                given.future = self._client.submit(
+                    _run, self._terms, self._remote.work or work, task, key, key=key, pure=False
                 )
-                future.add_done_callback(lambda _: self._changed.set())
-            self._out[key] = given = _Errand(task, key, future)
-            pending.append(given)
+                given.future.add_done_callback(lambda _: self._changed.set())
+            self._out[key] = given
 
     def count(self, moved: Moved) -> None:
         """Accept what has come, and tell what was moved since the last time."""
@@ -311,8 +352,13 @@ class ClusterPool(Generic[Task, Result]):
             if given.coming.done():
                 self._take(given, given.coming)
         # Bytes that were moved twice, as a worker died, are told once.
-        done = self._moved + sum(dict(self._under_way).get(key, 0) for key in self._out)
+        under_way = [said for key, said in dict(self._under_way).items() if key in self._out]
+        done = self._moved + sum(amount for _, amount in under_way)
         if done > self._shown:
+            shares = self._cluster.moved.copy()
+            for worker, amount in under_way:
+                shares[worker] += amount
+            self._cluster.credit(dict(sorted(shares.items())))
             moved(done - self._shown)
             self._shown = done
 
@@ -322,8 +368,8 @@ class ClusterPool(Generic[Task, Result]):
             self.count(moved)
             if given.error is not None:
                 raise given.error
-            if given.result is not None:
-                return given.result
+            if given.is_over:
+                return cast("Result", given.result)
             self._check_there()
             self._changed.wait(_LOOK)
             self._changed.clear()
@@ -334,10 +380,10 @@ class ClusterPool(Generic[Task, Result]):
         futures = [each.future for each in self._out.values()]
         self._out.clear()
         with _quiet(), suppress(Exception):  # the end is not to fail for what is not wanted
-            if futures and self._client.status == "running":
+            if futures and self._terms.wanted and self._client.status == "running":
                 _library().wait(futures, timeout=_ENDING)
             self._client.cancel(futures, force=True)
-            self._client.unsubscribe_topic(self._run)
+            self._client.unsubscribe_topic(self._terms.run)
         self._remote.clear()
 
     def _take(self, given: _Errand[Task, Result], coming: Coming[_TaskEnd]) -> None:
@@ -356,15 +402,22 @@ class ClusterPool(Generic[Task, Result]):
         given.future = None
         del self._out[given.key]
         self._under_way.pop(given.key, None)
+        given.is_over = True
         if outcome is None:
             given.error = _failure(error)
         elif outcome.unfit:
             given.error = _refusal(self._cluster.address, [outcome.unfit])
         elif outcome.error is not None:
             given.error = _named(outcome.error, outcome.worker)
+        elif self._remote.doubts(outcome.result):
+            given.result = given.work(given.task, self._add)
         else:
             given.result = self._remote.accept(given.task, outcome.result, outcome.worker)
-            self._moved += outcome.moved
+            self._add(outcome.moved)
+            self._cluster.moved[outcome.worker] += outcome.moved
+
+    def _add(self, moved: int) -> None:
+        self._moved += moved
 
     def _check_there(self) -> None:
         """Raise ``TargetError`` when the scheduler is gone, or all workers are for long."""
@@ -396,7 +449,9 @@ class ClusterPool(Generic[Task, Result]):
         _when, said = event
         with suppress(KeyError, TypeError, ValueError):
             key, amount = str(said["key"]), int(said["bytes"])
-            self._under_way[key] = max(amount, self._under_way.get(key, 0))
+            _, known = self._under_way.get(key, ("", 0))
+            if amount > known:
+                self._under_way[key] = str(said["worker"]), amount
 
 
 async def _fetched(client: Any, future: Any) -> _TaskEnd:
@@ -428,7 +483,7 @@ def _refusal(address: str, unfit: Sequence[str]) -> TargetError:
     return TargetError(
         f"the cluster at {address} cannot be used: {first}{more}",
         hint="All workers need the same metspack and Python as this command, one thread each (dask worker "
-        "--nthreads 1), and source and target under the same paths.",
+        "--nthreads 1), and all files of the command under the same paths.",
         details=others[:_NAMED],
     )
 
@@ -440,13 +495,16 @@ def _python() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def _unfitness(terms: WorkerTerms, sights: Iterable[Sight], dask_worker: Any = None) -> str:
+_sighted: set[str] = set()  # the work of which this worker has seen what it has to
+
+
+def _unfitness(terms: WorkerTerms, dask_worker: Any = None) -> str:
     """Return why this worker is of no use, "" when it is."""
     name = str(getattr(dask_worker, "name", ""))
     threads = getattr(getattr(dask_worker, "state", None), "nthreads", 1)
     if threads != 1:
         return f"worker {name} has {threads} threads, expected one in a process"
-    return _difference(terms, name) or next(filter(None, (_blindness(each, name) for each in sights)), "")
+    return _difference(terms, name)
 
 
 def _difference(terms: WorkerTerms, name: str) -> str:
@@ -457,6 +515,10 @@ def _difference(terms: WorkerTerms, name: str) -> str:
         return f"worker {name} runs Python {python}, expected {terms.python}"
     if terms.wanted and not os.path.lexists(terms.wanted):
         return f"worker {name} does not see the target's folder: {terms.wanted} is not there"
+    if terms.run not in _sighted:
+        if unseen := next(filter(None, (_blindness(each, name) for each in terms.sights)), ""):
+            return unseen
+        _sighted.add(terms.run)
     return ""
 
 
@@ -471,7 +533,7 @@ def _blindness(sight: Sight, name: str) -> str:
     return ""
 
 
-def _run(terms: WorkerTerms, work: Callable[[Any, Moved], Any], task: Any, key: str, topic: str) -> _TaskEnd:
+def _run(terms: WorkerTerms, work: Callable[[Any, Moved], Any], task: Any, key: str) -> _TaskEnd:
     """Do a task on a worker; errors of the work are returned, with the worker's name."""
     import distributed  # noqa: PLC0415 -- as everywhere: this is a worker
 
@@ -489,17 +551,23 @@ def _run(terms: WorkerTerms, work: Callable[[Any, Moved], Any], task: Any, key: 
         if unreported < _REPORTED:
             return
         unreported = 0
-        if terms.wanted and not os.path.lexists(terms.wanted):
+        if not (os.path.lexists(terms.wanted) if terms.wanted else _is_held(worker, key)):
             raise _Unwanted
         if (now := time.monotonic()) - told > _TOLD:
             told = now
-            worker.log_event(topic, {"key": key, "bytes": done})
+            worker.log_event(terms.run, {"key": key, "worker": name, "bytes": done})
 
     try:
         result = work(task, moved)
     except MetspackError as error:
         return _TaskEnd(worker=name, error=error)
     return _TaskEnd(worker=name, moved=done, result=result)
+
+
+def _is_held(worker: Any, key: str) -> bool:
+    """Return whether Dask still wants the result of a task that this worker is at."""
+    state = worker.state.tasks.get(key)
+    return state is not None and state.state != "cancelled"
 
 
 # --- Dask itself ---

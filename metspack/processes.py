@@ -73,8 +73,7 @@ def results(
     ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;
     ``TargetError`` when a process was killed.
     """
-    with Workers(jobs) as workers:
-        yield from workers.results(work, tasks, moved)
+    yield from HERE.results(work, tasks, jobs, moved)
 
 
 class Pool(Protocol):
@@ -107,17 +106,17 @@ class Workers:
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self._pool: Pool | None = None
-        self._is_given = False
+        self._given: Callable[[], Pool] | None = None
         self._is_busy = False
 
-    def use(self, pool: Pool) -> None:
-        """Let others do all work instead, until they are closed."""
-        self._pool, self._is_given, self.jobs = pool, True, pool.jobs
+    def use(self, given: Callable[[], Pool], jobs: int) -> None:
+        """Let others do all work instead, so many of them, who are asked once there is some."""
+        self._given, self.jobs = given, jobs
 
     def start(self, work: Callable[..., object]) -> None:
         """Start processes that are soon to do some work."""
-        if self.jobs > 1 and not self._is_given:
-            self._pool = self._pool or _taken(self.jobs) or _Pool(self.jobs)
+        if self.jobs > 1 and self._given is None:
+            self._pool = self._pool or self._open()
             self._pool.start(work)
 
     def begin(
@@ -133,12 +132,12 @@ class Workers:
         With ``is_growing`` it is, and ``tasks`` may end for now and go on until the first result is taken.
         """
         tasks = iter(tasks)
-        if not is_growing and not self._is_given:
+        if not is_growing and self._given is None:
             begun = list(islice(tasks, 2)) if self.jobs > 1 else []
             tasks = chain(begun, tasks)
             if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
                 return Underway(self, None, work, tasks, moved)
-        self._pool = self._pool or _taken(self.jobs) or _Pool(self.jobs)
+        self._pool = self._pool or self._open()
         self._is_busy = True
         return Underway(self, self._pool, work, tasks, moved)
 
@@ -161,6 +160,9 @@ class Workers:
             self._pool = None
         self._end()
 
+    def _open(self) -> Pool:
+        return _taken(self.jobs) or _Pool(self.jobs) if self._given is None else self._given()
+
     def _end(self) -> None:
         """End the processes, whatever they are at."""
         if self._pool is not None:
@@ -173,6 +175,35 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+
+class Executor:
+    """Those who do the work of a command: processes of this machine."""
+
+    def useful(self, wanted: int | None, *, files: int, size: int) -> int:
+        """Return how many to use, as the function ``useful`` does."""
+        return useful(wanted, files=files, size=size)
+
+    def of_large(self, jobs: int) -> int:
+        """Return how many to use for large files, as the function ``of_large`` does."""
+        return of_large(jobs)
+
+    def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
+        """Let them get ready, as the function ``prepare`` does."""
+        prepare(work, wanted, files=files)
+
+    def workers(self, jobs: int) -> Workers:
+        """Return so many of them; one is this process itself."""
+        return Workers(jobs)
+
+    def results(
+        self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
+    ) -> Generator[Result, None, None]:
+        """Yield what ``work`` makes of the tasks, as the function ``results`` does."""
+        with self.workers(jobs) as workers:
+            yield from workers.results(work, tasks, moved)
+
+
+HERE = Executor()
 
 _kept: list[_Pool] = []
 _keepers: list[None] = []

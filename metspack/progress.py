@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 
@@ -25,6 +25,18 @@ class LobProgress(Protocol):
         """Take the number of LOBs whose bytes are the total of the stage that has just begun."""
 
 
+Credit = Callable[[Mapping[str, int]], None]
+"""A function that is called with the bytes that each worker of a cluster has done so far, by its name."""
+
+
+@runtime_checkable
+class WorkerProgress(Protocol):
+    """An observer that also wants to know which workers of a cluster do what."""
+
+    def credit(self, workers: Mapping[str, int]) -> None:
+        """Take the bytes that each worker has done so far, by its name."""
+
+
 class Silent:
     """An observer that shows nothing."""
 
@@ -40,6 +52,11 @@ def begin_lobs(progress: Progress, name: str, total: int, lobs: int) -> None:
     progress.stage(name, total)
     if isinstance(progress, LobProgress):
         progress.expect_lobs(lobs)
+
+
+def credit_of(progress: Progress) -> Credit:
+    """Return what takes the bytes of each worker for an observer."""
+    return progress.credit if isinstance(progress, WorkerProgress) else lambda _workers: None
 
 
 class LateStage:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from metspack import cluster
 from metspack.building import segments
@@ -24,8 +25,13 @@ from metspack.files import reading, writing
 from metspack.files.byteranges import Below, Stretch
 from metspack.files.staging import open_stretch
 from metspack.model import LinkMode
+from metspack.processes import Moved, Workers
+from metspack.progress import Progress, Silent, credit_of
 from metspack.sources.lobstream import Holdings
 from metspack.values import dataclass
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 ATTEMPTS = "attempts"
 """The folder of the attempts in the working folder of a run."""
@@ -43,25 +49,39 @@ class Attempt:
     done: tuple[SegmentDone, ...]
 
 
-def placing(work: Path) -> RemoteWork[SegmentTask, TaskPlaced]:
-    """Begin attempts in the working folder of a run; returns the placing of segments as workers do it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptedWork(Generic[Task, Result]):
+    """One kind of work of which attempts are made: the parts of ``RemoteWork`` that are its own."""
+
+    attempt: Callable[[Task, Moved], Any]
+    known: Callable[[Task], Result | None]
+    accept: Callable[[Task, Any, str], Result]
+
+
+def begin(work: Path, of: AttemptedWork[Task, Result]) -> RemoteWork[Task, Result]:
+    """Begin attempts in the working folder of a run; returns the work as workers do it."""
     folder = work / ATTEMPTS
     writing.remove(work / _GONE)
     writing.make_directory(folder)
     wanted = folder / f"{_WANTED}-{cluster.unique_name()}"
     writing.NewFile(wanted).close()
     return RemoteWork(
-        work=attempt,
-        known=_finished,
-        accept=accept,
+        work=of.attempt,
+        known=of.known,
+        accept=of.accept,
         wanted=wanted,
         stop=partial(_stop, work),
         clear=partial(_clear, work),
     )
 
 
+def placing(work: Path) -> RemoteWork[SegmentTask, TaskPlaced]:
+    """Begin attempts at segments in the working folder of a run; returns the placing as workers do it."""
+    return begin(work, AttemptedWork(attempt=attempt, known=_finished, accept=accept))
+
+
 @contextmanager
-def open_cluster(options: BuildOptions) -> Iterator[Cluster | None]:
+def open_cluster(options: BuildOptions, progress: Progress | None = None) -> Iterator[Cluster | None]:
     """Open the cluster that a build is to be done on, for the length of a block; None for none.
 
     Raises ``ConfigError`` and ``TargetError``.
@@ -71,16 +91,24 @@ def open_cluster(options: BuildOptions) -> Iterator[Cluster | None]:
             "--link-mode hardlink cannot be combined with --cluster",
             hint="Links move no bytes, so other machines have nothing to do: leave one of the two out.",
         )
-    with cluster.opened(options.cluster) as opened:
+    with cluster.opened(options.cluster, credit_of(progress or Silent())) as opened:
         yield opened
 
 
-def open_pool(of: Cluster, work: Path, found: Holdings) -> ClusterPool[SegmentTask, TaskPlaced]:
+def use(workers: Workers, of: Cluster | None, work: Path, found: Holdings) -> None:
+    """Let the workers of a cluster, if there is one, do the work instead."""
+    if of is not None:
+        workers.use(lambda: open_pool(of, work, found), of.jobs)
+
+
+def open_pool(
+    of: Cluster, work: Path, found: Holdings, attempted: AttemptedWork[Any, Any] | None = None
+) -> ClusterPool[Any, Any]:
     """Return the workers of a cluster, once they were asked whether they see the holdings of a source.
 
-    Raises ``TargetError``.
+    ``attempted`` is what attempts are made of, by itself the placing of segments. Raises ``TargetError``.
     """
-    remote = placing(work)
+    remote = placing(work) if attempted is None else begin(work, attempted)
     try:
         return of.pool(remote, list(_sights(found)))
     except BaseException:
@@ -105,9 +133,7 @@ def holdings(found: Holdings, of: Cluster | None) -> Holdings:
 
 def attempt(task: SegmentTask, moved: Callable[[int], None]) -> Attempt:
     """Place a task's segments as ``segments.place`` does, in a new folder below ``work``; records nothing."""
-    name = f"{task.label}-{cluster.unique_name()}"
-    folder = task.work / ATTEMPTS / name
-    with _making(folder):
+    with making(task.work, task.label) as folder:
         own = replace(
             task,
             package=folder / "package",
@@ -122,16 +148,20 @@ def attempt(task: SegmentTask, moved: Callable[[int], None]) -> Attempt:
         if task.finished:
             _copy_notes(task, own)
         with open_stretch(own.work) as disk:
-            return Attempt(name=name, done=tuple(segments.place_rest(own, moved, disk)))
+            return Attempt(name=folder.name, done=tuple(segments.place_rest(own, moved, disk)))
 
 
 @contextmanager
-def _making(folder: Path) -> Iterator[None]:
-    """Make a folder, and only below it, in the block; an error takes all of it away."""
+def making(work: Path, label: str) -> Iterator[Path]:
+    """Give a new folder for an attempt at a task, below which alone the block writes.
+
+    ``label`` is the task's; an error takes all of the folder away.
+    """
+    folder = work / ATTEMPTS / f"{label}-{cluster.unique_name()}"
     writing.make_directory(folder)
     token = writing.ground.set(folder)
     try:
-        yield
+        yield folder
     except BaseException:
         with suppress(TargetError):  # the error is the one to tell, and who gave the task removes the rest
             writing.remove(folder)
@@ -166,29 +196,28 @@ def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
         segments.clear(task)
     with writing.SyncedTogether(task.work) as disk:
         for own, target in ((folder / "package", task.package), (folder / "work", task.work)):
-            _move_all(own, target)
+            move_into(own, target)
         for each in made.done:
             segments.record(task, each, disk, worker=worker)
-    _remove_others(task)
+    remove_others(task.work, task.label)
     return segments.placed_of(task, (*task.finished, *made.done))
 
 
-def _move_all(folder: Path, target: Path) -> None:
+def move_into(folder: Path, target: Path) -> None:
     """Move all that is in a folder into another one, whose folders stay and whose files give way."""
     for name in sorted(os.listdir(folder)):
         own, place = folder / name, target / name
-        if not os.path.lexists(place):
-            writing.move(own, place)
-        elif own.is_dir():
-            _move_all(own, place)
+        if own.is_dir() and place.is_dir():
+            move_into(own, place)
         else:
-            writing.supersede(own, place)
+            writing.supersede(own, place, is_synced=False)
+    writing.sync_directory(target)  # once for all: there may be thousands
 
 
-def _remove_others(task: SegmentTask) -> None:
+def remove_others(work: Path, label: str) -> None:
     """Remove what is left of all attempts at a task; one that is still made ends by that."""
-    for each in list(os.scandir(task.work / ATTEMPTS)):
-        if each.name.startswith(f"{task.label}-"):
+    for each in list(os.scandir(work / ATTEMPTS)):
+        if each.name.startswith(f"{label}-"):
             with suppress(TargetError):  # of one that is still made: the rest goes at the end
                 writing.remove(Path(each))
 

@@ -96,7 +96,8 @@ def build_from(
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress or Silent())
-        with attempts.open_cluster(options) as cluster, stage(target, run, options.terms) as staging:
+        helping = attempts.open_cluster(options, progress)
+        with helping as cluster, stage(target, run, options.terms) as staging:
             if staging.created != options.created:
                 options = replace(options, created=staging.created)
                 work = BuildWork(source, sharing, options, progress or Silent())
@@ -508,8 +509,7 @@ class BuildWork:
     def _begin_placing(
         self, staging: Partial, course: Course, *, is_growing: bool
     ) -> Underway[SegmentTask, TaskPlaced]:
-        if self.cluster is not None:
-            self._workers.use(attempts.open_pool(self.cluster, staging.work, self.source.holdings()))
+        attempts.use(self._workers, self.cluster, staging.work, self.source.holdings())
         # One file is written from its start to its end, and what is trusted is told of whole segments.
         jobs = 1 if self.packing or self.options.trust_checksums or self.cluster else self._workers.jobs
         # Unlike a generator it goes on where it ended before there were further groups.

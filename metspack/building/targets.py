@@ -17,7 +17,7 @@ from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers
 from metspack.errors import ConfigError, MetspackError
 from metspack.files import journal, mirrors, reading, writing
 from metspack.files.journal import RunFacts
-from metspack.files.mirrors import StorePath
+from metspack.files.mirrors import StorePath, check_no_store
 from metspack.files.staging import Staging
 from metspack.files.storetarget import StoreTarget, files_below
 from metspack.mets import ids, is_mets_name
@@ -114,12 +114,7 @@ def open_target(source: Path, target: Path, options: BuildOptions) -> Iterator[S
             "--link-mode hardlink cannot be combined with a target in a store",
             hint="A store has no links: leave the option out.",
         )
-    remote = [each for each in (source, target, *options.grants.lob_roots) if isinstance(each, StorePath)]
-    if options.cluster is not None and remote:
-        raise ConfigError(
-            f"--cluster cannot be combined with {remote[0]}",
-            hint="Workers share folders with this machine; a store is read and written by one machine.",
-        )
+    check_no_store(options.cluster, (source, target, *options.grants.lob_roots))
     key = hashlib.sha256(f"{source}\n{target}".encode(errors="surrogateescape")).hexdigest()[:16]
     mirrors.keep(key, anew=options.terms.restart)
     sending = Sending(target)

@@ -463,7 +463,8 @@ class Looking:
     files of a large package are listed in a process of its own while its METS are read. What is found is the
     same. ``is_for_listing`` leaves the files alone, once all of them are known. ``expected`` are the packages
     that are announced, ``seal`` is that of the only package. ``ledger`` is where it is kept when each file
-    was verified; those verified less than ``older_than`` seconds ago are not read. Raises ``ConfigError`` for
+    was verified; those verified less than ``older_than`` seconds ago are not read. ``cluster`` is one whose
+    workers read segments and files in place of processes. Raises ``ConfigError`` for
     a sample or a ledger at a level that hashes no files, and for both together.
     """
 
@@ -479,6 +480,7 @@ class Looking:
     seal: Seal | None = None
     ledger: Path | None = None
     older_than: int | None = None
+    cluster: str | None = None
 
     @property
     def leaves_none_out(self) -> bool:
@@ -522,7 +524,8 @@ class CheckOptions:
     ``jobs`` processes hash files; with more than one the calling module must be importable. ``expect`` is a
     file that announces the packages; ``seal`` is the value of the package's seal, or a file with it.
     ``ledger`` is the file that remembers when each file was verified; with ``older_than`` (``90d``) only
-    those are read that were verified longer ago (docs/ledger.md).
+    those are read that were verified longer ago (docs/ledger.md). ``cluster`` is a Dask cluster, as
+    ``cluster.FORMS`` has it, whose workers read segments and files instead.
     """
 
     level: Level = Level.FULL
@@ -538,6 +541,7 @@ class CheckOptions:
     seal: StrPath | None = None
     ledger: StrPath | None = None
     older_than: str | None = None
+    cluster: str | None = None
 
     def looking(self) -> Looking:
         """Return the parsed options; raises ``ConfigError`` if one of them is not valid."""
@@ -556,4 +560,5 @@ class CheckOptions:
             seal=None if self.seal is None else sealed(os.fspath(self.seal)),
             ledger=None if self.ledger is None else as_path(self.ledger),
             older_than=None if self.older_than is None else period(self.older_than),
+            cluster=self.cluster,
         )

@@ -12,14 +12,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol, Self
 
-from metspack import processes
+from metspack import cluster, processes
 from metspack.checking import inventory, options, segmentreader, segments
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark.package import PackageRoot, StandardsCheck
 from metspack.checking.eark.profiles import Profile
-from metspack.checking.files import listed, manifests, metadatafiles, splitlobs
+from metspack.checking.files import fixity, listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.grouping import CommonCauses, FurtherFindings, cause
 from metspack.checking.ledger import Remembering
@@ -42,12 +42,15 @@ from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import Interrupted, TargetError
 from metspack.files import journal
+from metspack.files.mirrors import check_no_store
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
 from metspack.mets.links import bare
 from metspack.mets.packages import is_read_again, stem_of_pack
 from metspack.mets.reader import Identity
 from metspack.model import Budgets, Finding, Severity
+from metspack.processes import HERE
+from metspack.progress import Credit
 from metspack.values import dataclass
 
 _OWN = "metspack"
@@ -152,7 +155,8 @@ class Checking(Iterator[Finding]):
     ``graphs`` are the links of each package that was checked, in that order, each shown to the ``observer``.
     Raises ``SourceError`` when there is nothing at a path to check, ``TargetError`` when the temporary
     directory has no room; what is wrong with a package itself is only ever a finding. Of several packages,
-    each finding's path begins with the package's own. What was read goes into the ``ledger``, if any.
+    each finding's path begins with the package's own. What was read goes into the ``ledger``, if any;
+    ``credit`` is told what each worker of a cluster did.
     """
 
     def __init__(
@@ -164,8 +168,11 @@ class Checking(Iterator[Finding]):
         observer: Observer | None = None,
         *,
         ledger: Remembering | None = None,
+        credit: Credit = lambda _workers: None,
     ) -> None:
         self._ledger = ledger
+        self._credit = credit
+        self._executor = HERE
         self._paths = (path,) if isinstance(path, Path) else tuple(path)
         self._looking = looking
         self._granted = tuple(roots)
@@ -271,11 +278,17 @@ class Checking(Iterator[Finding]):
 
     def _checked(self) -> Iterator[Finding]:
         budgets = self._looking.budgets
-        with closing(OpenPacks(budgets, is_read_again)) as packs, ExitStack() as stack:
+        check_no_store(self._looking.cluster, (*self._paths, *self._granted))
+        with (
+            cluster.opened(self._looking.cluster, self._credit) as helpers,
+            closing(OpenPacks(budgets, is_read_again)) as packs,
+            ExitStack() as stack,
+        ):
             granted = [root(path) for path in self._granted]
             found = opened(self._paths, granted, packs, budgets)
             packages = [each for each in found if isinstance(each, PackageToCheck)]
             self._is_one, several = len(found) == 1, len(packages) > 1
+            self._executor = fixity.executor(helpers, packages, granted)
             options.check_alone(self._looking, len(found))
             for each in found:
                 self._found[each.shown] = (
@@ -343,7 +356,7 @@ class Checking(Iterator[Finding]):
     def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
         if self._ledger is not None:
             self._ledger.begin(self._found[each.shown].objid, each.tree.shown)
-        with processes.keeping(), closing(Agreement(self._looking)) as agreement:
+        with processes.keeping(), closing(Agreement(self._looking, self._executor)) as agreement:
             if self._is_one and not self._granted and self._observer is None and each.is_in_a_folder:
                 agreement.look(each.root, segmentreader.places, segmentreader.look_at, self._count_bytes)
                 segmentreader.look_at_package(each.root, self._looking, agreement)
@@ -467,7 +480,7 @@ class Checking(Iterator[Finding]):
         is_own = bool(each.ips) and self._found[each.shown].software == _OWN
         if whole and each.mets is not None and (is_own or not standards.is_eark):
             yield from manifests.missing(catalogue)
-        fixity = Fixity(catalogue, places, self._count_bytes, self._count_files, self._ledger)
+        fixity = self._fixity_of(catalogue, places, self._ledger)
         listed.compare(catalogue, whole=whole)
         if not whole:
             yield from fixity.of_documents(manifests=False)
@@ -524,7 +537,14 @@ class Checking(Iterator[Finding]):
         if self._looking.level is Level.FULL:
             budgets = self._looking.budgets
             yield from archive.of_bytes(catalogue, places, each.root, self._count_bytes, budgets)
-        yield from self._fixity(catalogue, Fixity(catalogue, places, self._count_bytes, self._count_files))
+        yield from self._fixity(catalogue, self._fixity_of(catalogue, places))
+
+    def _fixity_of(
+        self, catalogue: Catalogue, places: CheckedTree, ledger: Remembering | None = None
+    ) -> Fixity:
+        return Fixity(
+            catalogue, places, self._count_bytes, self._count_files, ledger, executor=self._executor
+        )
 
     def _fixity(self, catalogue: Catalogue, fixity: Fixity) -> Iterator[Finding]:
         looking, sampled = self._looking, self._looking.sample is not None

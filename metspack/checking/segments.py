@@ -19,7 +19,6 @@ from dataclasses import replace
 from itertools import accumulate, chain, groupby, islice, takewhile, zip_longest
 from pathlib import Path
 
-from metspack import processes
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.eark.document import Outline
@@ -31,7 +30,7 @@ from metspack.files.reading import Asked, FileRun
 from metspack.mets.reader import Fact, Root
 from metspack.model import Budgets, Finding
 from metspack.packages.files import names_of
-from metspack.processes import Underway
+from metspack.processes import HERE, Executor, Underway
 from metspack.values import dataclass
 
 FEW = 1 << 16
@@ -243,7 +242,7 @@ class Agreement(tempdb.Scratch):
     that are stated.
     """
 
-    def __init__(self, looking: Looking) -> None:
+    def __init__(self, looking: Looking, executor: Executor = HERE) -> None:
         super().__init__("BEGIN", schema=_SCHEMA)
         self.segments: dict[bytes, AgreedSegment] = {}
         self.is_whole = False
@@ -251,7 +250,8 @@ class Agreement(tempdb.Scratch):
         self._looking = looking
         self._root = Path()
         self._facts: tuple[Fact, ...] = ()
-        self._workers = processes.Workers(1)
+        self._executor = executor
+        self._workers = executor.workers(1)
         self._released = _Released(self._batches)
         self._reading: Underway[StatedBatch, int] | None = None
 
@@ -284,7 +284,12 @@ class Agreement(tempdb.Scratch):
             return
         looks = [
             SegmentLook(
-                root=package, mets=mets, data=data, manifests=tuple(sizes), budgets=looking.budgets, pack=pack
+                root=package.absolute(),
+                mets=mets,
+                data=data,
+                manifests=tuple(sizes),
+                budgets=looking.budgets,
+                pack=pack,
             )
             for mets, data, pack in places(package)
             if not (pack and self.reads_bytes)
@@ -293,7 +298,7 @@ class Agreement(tempdb.Scratch):
         size = max(sizes.values()) + sum(each[0] for each in packs if each is not None) // _PACKED
         if size < FEW:
             return
-        self._root = package
+        self._root = package.absolute()
         self._start(files=size // _LINE_OF_USUAL_LENGTH, size=0)
         # Not in this process, even if there is one look alone: what is held for it goes with its process.
         is_apart = self._workers.jobs > 1
@@ -379,10 +384,10 @@ class Agreement(tempdb.Scratch):
 
     def _start(self, *, files: int, size: int) -> None:
         """Have as many processes as so much work is worth, if there are fewer."""
-        jobs = processes.useful(self._looking.jobs, files=files, size=size)
+        jobs = self._executor.useful(self._looking.jobs, files=files, size=size)
         if jobs > self._workers.jobs:
             self._workers.close()
-            self._workers = processes.Workers(jobs)
+            self._workers = self._executor.workers(jobs)
 
     def _batches(self, folder: bytes, start: int) -> Iterator[StatedBatch]:
         """Yield files that are kept together, as many at a time as are read together."""

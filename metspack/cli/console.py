@@ -190,6 +190,16 @@ class _Told:
         self._number = ""
         self._began = self._said = time.monotonic()
         self._pace = Pace(None, self._began)
+        self._workers: Mapping[str, int] = {}
+
+    def credit(self, workers: Mapping[str, int]) -> None:
+        """Take the bytes that each worker of a cluster has done so far, by its name."""
+        self._workers = workers
+
+    def end(self) -> None:
+        """Tell what each worker of a cluster has done, if there were any."""
+        if self._workers:
+            tell("workers", bytes=self._workers)
 
     def stage(self, name: str, total: int | None) -> None:
         """Begin a stage."""
@@ -227,6 +237,7 @@ class _Told:
                 lobs_per_second=self._pace.lob_rate(now),
                 seconds=round(self._pace.elapsed(now)),
                 seconds_left=None if left is None else round(left),
+                **({"workers": self._workers} if self._workers else {}),
             )
 
     def _where(self) -> dict[str, str]:
@@ -645,18 +656,26 @@ def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
 
     ``command`` is what numbers its stages. The log and the events, if there are any, are told in any case.
     """
+    watched: list[_Told] = []
 
     def told(shown: Shown) -> Shown:
-        return _Told(shown, StageNumbers(command)) if _open or _events else shown
+        if not (_open or _events):
+            return shown
+        watched.append(_Told(shown, StageNumbers(command)))
+        return watched[0]
 
-    if quiet:
-        yield told(Silent())
-    elif _is_terminal(sys.stderr):
-        with _Bar(StageNumbers(command)) as bar:
-            _bars.append(bar)
-            try:
-                yield told(bar)
-            finally:
-                _bars.clear()
-    else:
-        yield told(_ProgressLines(StageNumbers(command)))
+    try:
+        if quiet:
+            yield told(Silent())
+        elif _is_terminal(sys.stderr):
+            with _Bar(StageNumbers(command)) as bar:
+                _bars.append(bar)
+                try:
+                    yield told(bar)
+                finally:
+                    _bars.clear()
+        else:
+            yield told(_ProgressLines(StageNumbers(command)))
+    finally:
+        for each in watched:
+            each.end()

@@ -21,7 +21,7 @@ from hashlib import sha256
 from pathlib import Path, PosixPath
 from typing import Any
 
-from metspack.errors import SourceError, SourceUnfinishedError, TargetError
+from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.ranges import Ranges
@@ -545,4 +545,14 @@ def check_finished(path: Path) -> None:
         raise SourceUnfinishedError(
             f"{path} is not finished: the build that makes it was stopped, or is still at work",
             hint="The same command goes on where it stopped; it is a package once that has ended.",
+        )
+
+
+def check_no_store(address: str | None, paths: Iterable[object]) -> None:
+    """Raise ``ConfigError`` for a cluster that is to read what is in a store."""
+    remote = next((each for each in paths if isinstance(each, StorePath)), None)
+    if address is not None and remote is not None:
+        raise ConfigError(
+            f"--cluster cannot be combined with {remote}",
+            hint="Workers share folders with this machine; a store is read and written by one machine.",
         )

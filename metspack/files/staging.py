@@ -508,17 +508,22 @@ def open_stretch(work: Path) -> Iterator[writing.SyncedTogether]:
 
 
 def record_stretch(
-    path: Path, number: int, digest: str, amounts: tuple[int, int], notes: Iterable[Path] = ()
+    path: Path,
+    number: int,
+    digest: str,
+    amounts: tuple[int, int],
+    notes: Iterable[Path] = (),
+    **said: str,
 ) -> None:
     """Record in a run's journal that a stretch is finished, with its files and bytes, and its files of notes.
 
-    All that is on disk already. Raises ``TargetError``.
+    So is what else is ``said``. All that is on disk already. Raises ``TargetError``.
     """
     files, size = amounts
     with writing.explained(path):
         sizes = tuple(os.lstat(each).st_size for each in notes)
     done = StretchDone(number=number, digest=digest, files=files, bytes=size, sizes=sizes)
-    writing.record_event(path, done.document())
+    writing.record_event(path, {**done.document(), **said})
 
 
 def are_there(folder: Path, paths: Sequence[str], sizes: Sequence[int]) -> bool:

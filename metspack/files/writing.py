@@ -495,11 +495,12 @@ def move(source: Path, target: Path) -> None:
     sync_directory(target.parent)
 
 
-def supersede(staged: Path, target: Path) -> None:
-    """Replace a file by a finished one in one step; raises ``TargetError``."""
+def supersede(staged: Path, target: Path, *, is_synced: bool = True) -> None:
+    """Replace a file by a finished one in one step, and sync its folder; raises ``TargetError``."""
     with explained(target):
         os.replace(staged, target)
-    sync_directory(target.parent)
+    if is_synced:
+        sync_directory(target.parent)
 
 
 def take_away(path: Path) -> None:

@@ -19,7 +19,7 @@ from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsE
 from metspack.files import reading, writing
 from metspack.files.reading import as_places
 from metspack.model import Finding
-from metspack.progress import LateStage, Progress
+from metspack.progress import LateStage, Progress, Silent, credit_of
 from metspack.reporting import facts, json, junit, linkgraph, text
 from metspack.reporting.model import Frame, Provenance, ReportFacts
 from metspack.reporting.store import FindingStore, ledger_of
@@ -207,7 +207,8 @@ class CheckReport(Checking):
         ledger = ledger_of(self._looked)
         if ledger is not None:
             weakref.finalize(self, ledger.close)
-        super().__init__(paths, self._looked, roots=as_places(options.roots), ledger=ledger)
+        credit = credit_of(progress or Silent())
+        super().__init__(paths, self._looked, roots=as_places(options.roots), ledger=ledger, credit=credit)
 
     def __next__(self) -> Finding:
         """Return the next finding."""

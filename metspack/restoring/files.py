@@ -7,22 +7,26 @@ The tree is that of the recommendation without segments: ``content/schema0/table
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from difflib import get_close_matches
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 
-from metspack import processes
-from metspack.building import manifests
+from metspack import cluster, processes
+from metspack.building import attempts, manifests
+from metspack.building.attempts import AttemptedWork
 from metspack.building.options import option_facts
 from metspack.building.placing import Placing, fragment, lob_paths, write_lines, write_manifest_fragments
+from metspack.cluster import Cluster, ClusterExecutor
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS
 from metspack.errors import LobNotFoundError, MetspackError, SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
+from metspack.files.mirrors import check_no_store
 from metspack.files.staging import (
     FinishedStretches,
     Staging,
@@ -45,7 +49,8 @@ from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import slices
 from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
-from metspack.progress import Progress, Silent, begin_lobs
+from metspack.processes import Executor, Moved
+from metspack.progress import Progress, Silent, begin_lobs, credit_of
 from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.lobstream import Holdings, OpenHoldings
@@ -61,7 +66,8 @@ class RestoreOptions:
 
     ``archive`` is the name of that whose LOBs are meant, None when there is one. ``accepted`` is of
     ``lobstream.ACCEPTABLE``. ``lob_folder_style`` is how an archive leads to LOBs in a folder beside it.
-    ``jobs`` is the number of processes that write files, as many as help when None.
+    ``jobs`` is the number of processes that write files, as many as help when None; ``cluster``, as
+    ``cluster.FORMS`` has it, is a Dask cluster whose workers write them instead.
     """
 
     only: tuple[str, ...] = ()
@@ -70,6 +76,7 @@ class RestoreOptions:
     lob_folder_style: FolderStyle = FolderStyle.DILCIS
     budgets: Budgets = field(default_factory=Budgets)
     jobs: int | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,16 +176,23 @@ def restore_files(
     gone on with. Raises ``SourceError`` and ``TargetError``; then nothing is at the target.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
+    check_no_store(options.cluster, (path, target))
     check_target(target, path)
-    progress.stage("Reading METS", None)
-    with processes.keeping():
-        if not options.only:
+    with cluster.opened(options.cluster, credit_of(progress)) as helpers, processes.keeping():
+        progress.stage("Reading METS", None)
+        if not options.only and helpers is None:
             processes.prepare(_place, options.jobs, files=_likely_files(path))
-        return _restore(path, target, options, progress, terms)
+        return _restore(path, target, options, progress, terms, helpers=helpers)
 
 
 def _restore(
-    path: Path, target: Path, options: RestoreOptions, progress: Progress, terms: StagingTerms
+    path: Path,
+    target: Path,
+    options: RestoreOptions,
+    progress: Progress,
+    terms: StagingTerms,
+    *,
+    helpers: Cluster | None,
 ) -> Restored:
     with (
         packages_source.opened(path, options.budgets, options.only, archive=options.archive) as source,
@@ -186,12 +200,16 @@ def _restore(
         stage(target, restore_facts("files", source, options), terms) as staging,
     ):
         tally = _RestoreTally()
-        found = _RestoreSlices(source, staging, options, progress, tally)
+        executor = processes.HERE
+        if helpers is not None:
+            of = helpers, staging.work, source.holdings(), _WRITING
+            executor = ClusterExecutor(helpers, partial(attempts.open_pool, *of))
+        found = _RestoreSlices(source, staging, options, progress, tally, executor=executor)
         tasks = found.tasks(_find_lobs(source, sharing, progress, tally))
-        jobs = processes.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
+        jobs = executor.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
         begun = tasks if jobs > 1 else iter(list(tasks))
         try:
-            placed = list(processes.results(_place, begun, jobs, found.advance))
+            placed = list(executor.results(_place, begun, jobs, found.advance))
         except MetspackError:
             # What is wrong with LOBs that were not found so far is told first, as if all had been.
             for _ in tasks:
@@ -290,7 +308,8 @@ class _RestoreTask:
     """A slice of LOBs to be written into the package by one process; ``work`` holds the slice.
 
     It is recorded in ``journal`` with the ``digest`` of the slice. ``finished`` is what an earlier run did of
-    it; with ``clears`` that run may have left some of it.
+    it; with ``clears`` that run may have left some of it. ``sliced`` is where the slice lies, None for
+    ``work``.
     """
 
     number: int
@@ -302,6 +321,12 @@ class _RestoreTask:
     accepted: frozenset[str]
     finished: StretchDone | None
     clears: bool
+    sliced: Path | None = None
+
+    @property
+    def slice(self) -> Path:
+        """The path of the slice."""
+        return slices.path(self.sliced or self.work, self.number)
 
 
 class _RestoreSlices:
@@ -314,7 +339,10 @@ class _RestoreSlices:
         options: RestoreOptions,
         progress: Progress,
         tally: _RestoreTally,
+        *,
+        executor: Executor,
     ) -> None:
+        self._executor = executor
         self._source = source
         self._staging = staging
         self._options = options
@@ -343,7 +371,7 @@ class _RestoreSlices:
         for number in count():
             digest, is_more = self._write_slice(number, lobs)
             if is_more:
-                processes.prepare(_place, self._options.jobs, files=tally.lobs)
+                self._executor.prepare(_place, self._options.jobs, files=tally.lobs)
             if self._has_space():
                 yield _RestoreTask(
                     number=number,
@@ -388,7 +416,7 @@ class _RestoreSlices:
         check_restored_space(self._staging, lobs, len(tally.columns), more)
 
 
-def _place(task: _RestoreTask, moved: Callable[[int], None]) -> int:
+def _place(task: _RestoreTask, moved: Moved) -> int:
     """Write the LOBs of a slice, and their lines of the manifests; return the slice's number.
 
     They are on disk before the slice is recorded.
@@ -399,11 +427,61 @@ def _place(task: _RestoreTask, moved: Callable[[int], None]) -> int:
     with open_stretch(task.work) as disk:
         if task.clears:
             _clear(task)
-        files, size = _write_lobs(task, moved, is_synced=not disk.is_possible)
-        disk.sync(task.package / _CONTENT, task.work)
-        notes = _fragment(task.work, task.number)
-        record_stretch(task.journal, task.number, task.digest, (files, size), notes)
+        _record(task, _write_lobs(task, moved, disk), disk)
     return task.number
+
+
+def _record(task: _RestoreTask, amounts: tuple[int, int], disk: writing.SyncedTogether, **said: str) -> None:
+    """Put what was written of a slice on disk, and then record it, with what else is ``said``."""
+    disk.sync(task.package / _CONTENT, task.work)
+    record_stretch(task.journal, task.number, task.digest, amounts, _fragment(task.work, task.number), **said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RestoreAttempt:
+    """What an attempt at a slice has done: the name of its folder, and the number of files and bytes."""
+
+    name: str
+    amounts: tuple[int, int]
+
+
+def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
+    """Write the LOBs of a slice as ``_place`` does, in a new folder below ``work``; records nothing."""
+    with attempts.making(task.work, f"{task.number}") as folder:
+        own = replace(
+            task,
+            package=folder / "package",
+            work=folder / "work",
+            sliced=task.work,
+            holdings=replace(Holdings.restored(task.holdings.document()), elsewhere=True),
+        )
+        for each in (own.package, own.work):
+            writing.make_directory(each)
+        with open_stretch(own.work) as disk:
+            amounts = _write_lobs(own, moved, disk)
+            disk.sync(own.package / _CONTENT, own.work)
+        return _RestoreAttempt(name=folder.name, amounts=amounts)
+
+
+def _accept(task: _RestoreTask, made: _RestoreAttempt, worker: str) -> int:
+    """Move what an attempt wrote to its place and record it, with the worker's name; returns the number."""
+    folder = task.work / attempts.ATTEMPTS / made.name
+    if task.clears:
+        _clear(task)
+    with writing.SyncedTogether(task.work) as disk:
+        for own, target in ((folder / "package", task.package), (folder / "work", task.work)):
+            attempts.move_into(own, target)
+        _record(task, made.amounts, disk, worker=worker)
+    attempts.remove_others(task.work, f"{task.number}")
+    return task.number
+
+
+def _finished(task: _RestoreTask) -> int | None:
+    """Return the number of a slice that an earlier run finished."""
+    return task.number if task.finished is not None and _is_done(task, task.finished) else None
+
+
+_WRITING = AttemptedWork(attempt=_attempt, known=_finished, accept=_accept)
 
 
 def _is_done(task: _RestoreTask, done: StretchDone) -> bool:
@@ -416,7 +494,7 @@ def _is_done(task: _RestoreTask, done: StretchDone) -> bool:
             lob_paths(_TREE, each),
             each.sizes if isinstance(each, LobRun) else [each[0].size],
         )
-        for each in slices.runs(slices.path(task.work, task.number))
+        for each in slices.runs(task.slice)
     )
 
 
@@ -424,12 +502,12 @@ def _clear(task: _RestoreTask) -> None:
     """Remove what an earlier run left of a slice."""
     for each in _fragment(task.work, task.number):
         writing.remove(each)
-    for found in slices.runs(slices.path(task.work, task.number)):
+    for found in slices.runs(task.slice):
         for path in lob_paths(_TREE, found):
             writing.remove(task.package / _CONTENT / path)
 
 
-def _write_lobs(task: _RestoreTask, moved: Callable[[int], None], *, is_synced: bool) -> tuple[int, int]:
+def _write_lobs(task: _RestoreTask, moved: Moved, disk: writing.SyncedTogether) -> tuple[int, int]:
     """Write the LOBs of a slice, and their lines of the manifests; return how many, and their bytes."""
     with closing(Placements()) as placements, OpenHoldings(task.holdings) as holdings:
         placing = Placing(
@@ -441,8 +519,8 @@ def _write_lobs(task: _RestoreTask, moved: Callable[[int], None], *, is_synced: 
             ended=lambda _passage: None,
             joined=lambda _passage: None,
         )
-        with closing(Folder(task.package / _CONTENT, shared=True, is_synced=is_synced)) as folder:
-            for placed in placing.place(slices.runs(slices.path(task.work, task.number)), folder):
+        with closing(Folder(task.package / _CONTENT, shared=True, is_synced=not disk.is_possible)) as folder:
+            for placed in placing.place(slices.runs(task.slice), folder):
                 placements.add(placed)
         holdings.check_unchanged()
         write_manifest_fragments(placements, f"{_CONTENT}/", task.work, task.number, {})

@@ -21,7 +21,7 @@ from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
 from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
-from metspack.errors import SourceError
+from metspack.errors import ConfigError, SourceError
 from metspack.files.journal import PLANNED, USUAL, StagingTerms
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import lobseg, siard22
@@ -108,6 +108,11 @@ def restore_archive(
     Raises ``SourceError`` and ``TargetError``; after an error or an interruption nothing is left.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
+    if options.cluster is not None:
+        raise ConfigError(
+            "--siard cannot be combined with --cluster",
+            hint="An archive is one file, which one machine writes: leave one of the two out.",
+        )
     check_target(target, path)
     progress.stage("Reading METS", None)
     with ExitStack() as stack:

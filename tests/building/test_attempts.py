@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,6 +51,7 @@ class Here:
     def awaited(self, task: SegmentTask, moved: Any) -> TaskPlaced:
         if (known := self._remote.known(task)) is not None:
             return known
+        assert self._remote.work is not None
         self._remote.work(task, lambda _: None)
         return self._remote.accept(task, self._remote.work(task, moved), "here")
 
@@ -61,8 +63,8 @@ class Here:
 @pytest.fixture(autouse=True)
 def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def opened(address: str | None) -> Iterator[Any]:
-        yield None if address is None else object()
+    def opened(address: str | None, _credit: Any) -> Iterator[Any]:
+        yield None if address is None else SimpleNamespace(jobs=2)
 
     monkeypatch.setattr(cluster, "opened", opened)
     monkeypatch.setattr(attempts, "open_pool", lambda _of, work, _found: Here(attempts.placing(work)))

@@ -18,7 +18,7 @@ def _this_machine_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     """Two workers that do what they are asked."""
     with Hosts(tmp_path_factory.mktemp("cluster") / "hosts", 2) as found:

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -44,6 +46,16 @@ class Hosts:
         threads = ("--nthreads", str(self._threads), "--no-nanny", "--name", name)
         where = ("--local-directory", str(self.folder), "--preload", str(_PRELOAD), "--death-timeout", "20")
         return self._begin("worker", self.address, *threads, *where, name=name)
+
+    @contextmanager
+    def saying(self, **said: Any) -> Iterator[None]:
+        """Let workers be something else for a block, as ``preload`` has it."""
+        file = Path(f"{self.notes}.said")
+        file.write_text(json.dumps(said))
+        try:
+            yield
+        finally:
+            file.unlink()
 
     def attempts(self) -> list[str]:
         """Return the labels of the tasks that were begun, once for each attempt."""

@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate, chain, groupby, repeat, takewhile
 from operator import itemgetter
+from pathlib import Path
+from typing import Any
 
-from metspack import processes, sizes
+from metspack import sizes
 from metspack.checking import grouping, similarity
 from metspack.checking.catalogue import Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.listed import source_of
 from metspack.checking.ledger import LedgerUse, Remembering
 from metspack.checking.mets.documents import of_opening
-from metspack.checking.opening import CheckedTree
+from metspack.checking.opening import CheckedTree, PackageToCheck
 from metspack.checking.options import Sampled
 from metspack.checking.segments import Agreement
+from metspack.cluster import Cluster, ClusterExecutor, RemoteWork, Sight
 from metspack.digests import OCTETS
 from metspack.errors import MetspackError
 from metspack.files import reading
@@ -34,6 +38,7 @@ from metspack.files.reading import (
     hash_blocks,
 )
 from metspack.model import Digest, Finding
+from metspack.processes import HERE, Executor
 from metspack.values import dataclass
 
 Progress = Callable[[int], None]
@@ -245,7 +250,10 @@ class Fixity:
         progress: Progress,
         counted: Counted,
         ledger: Remembering | None = None,
+        *,
+        executor: Executor = HERE,
     ) -> None:
+        self._executor = executor
         self._catalogue = catalogue
         self._places = places
         self._progress = progress
@@ -284,7 +292,7 @@ class Fixity:
         if not self._places.are_unpacked:
             return 1
         files, size = self._catalogue.row("SELECT count(*), sum(size) FROM disk WHERE kind = 'f'") or (0, 0)
-        return processes.useful(jobs, files=files, size=size or 0)
+        return self._executor.useful(jobs, files=files, size=size or 0)
 
     def _read_in_order(self, is_wanted: str) -> Iterator[Finding]:
         """Read the files of compressed tar files in the order of their bytes: each way back costs much."""
@@ -309,7 +317,7 @@ class Fixity:
                     self.ledger.look_at(batch.paths)
                     yield [run for run in batch.runs if isinstance(run, FileRun)]
 
-        for hashed in processes.results(reading.hash_runs, tasks(), jobs, self._progress):
+        for hashed in self._executor.results(reading.hash_runs, tasks(), jobs, self._progress):
             batch = given.popleft()
             ready = iter(hashed)
             found = [
@@ -393,7 +401,9 @@ class Fixity:
                 found.append(_PackedRun(paths=some, asked=wanted))
             else:
                 names = os.fsdecode(b"/".join([path[len(folder) :] for path in some]))
-                found.append(FileRun(root=place.root, folder=place.segments, names=names, asked=wanted))
+                found.append(
+                    FileRun(root=place.root.absolute(), folder=place.segments, names=names, asked=wanted)
+                )
         return found
 
     def _read_packed(self, run: _PackedRun) -> HashedRun:
@@ -444,8 +454,8 @@ class Fixity:
                 self.ledger.look_at(whole.paths)
                 yield self._run(whole)
 
-        found = processes.results(
-            reading.hash_parts, tasks(), processes.of_large(self._useful(jobs)), self._progress
+        found = self._executor.results(
+            reading.hash_parts, tasks(), self._executor.of_large(self._useful(jobs)), self._progress
         )
         for hashed in found:
             whole = given.popleft()
@@ -465,7 +475,8 @@ class Fixity:
             return PartRun(files=(), asked=whole.asked)
         files = zip(places, self._asked_of(whole), strict=True)
         return PartRun(
-            files=tuple((place.root, place.segments, asked) for place, asked in files), asked=whole.asked
+            files=tuple((place.root.absolute(), place.segments, asked) for place, asked in files),
+            asked=whole.asked,
         )
 
     def _read_packed_parts(self, whole: Parts) -> HashedParts:
@@ -649,3 +660,30 @@ def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:
         if not is_right:
             return ()
     return tuple(facts)
+
+
+def executor(of: Cluster | None, packages: Sequence[PackageToCheck], granted: Sequence[Path]) -> Executor:
+    """Return who reads packages and what else was granted: the workers of a cluster, if there is one.
+
+    What a worker says that it could not read is read by this process before anything is said of it: a disk
+    that is away on one machine is no finding on the package.
+    """
+    if of is None:
+        return HERE
+    places = [each.root for each in packages] + list(granted)
+    places += [each.root / each.mets for each in packages if each.mets and not each.tree.is_packed]
+    sights: list[Sight] = []
+    for place in dict.fromkeys(places):
+        with suppress(OSError):  # who reads it tells why that cannot be
+            sights.append(Sight.of(place))
+    return ClusterExecutor(of, lambda: of.pool(RemoteWork(doubts=_is_unread), sights))
+
+
+def _is_unread(made: Any) -> bool:
+    """Return whether a worker could not read all that it was to hash."""
+    if isinstance(made, HashedParts):
+        return not all(isinstance(each, Hashed) for each in made.parts)
+    if isinstance(made, list):
+        runs = [each for each in made if isinstance(each, HashedRun)]
+        return not all(isinstance(found, Hashed) for each in runs for found in each.others.values())
+    return False

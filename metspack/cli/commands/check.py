@@ -209,6 +209,7 @@ def check(
     root: common.Root = None,
     look: LookGroup,
     jobs: common.CheckJobs = None,
+    cluster: common.Cluster = None,
     fail_on: common.FailOn = "error",
     limit: Annotated[
         int,
@@ -295,6 +296,7 @@ def check(
         **values(look),
         roots=tuple(root or ()),
         jobs=jobs,
+        cluster=cluster,
         profile=choices.checked_profiles.read("--profile", profile),
         budgets=common.budgets(budget),
     ).looking()
@@ -409,7 +411,7 @@ def _run_check(
 ) -> tuple[Checking, Interrupted | None]:
     """Run a check, whose findings are kept; returns what ended it before its time as well."""
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
-    from metspack.progress import LateStage  # noqa: PLC0415
+    from metspack.progress import LateStage, credit_of  # noqa: PLC0415
 
     with console.progress("check", quiet=quiet) as progress:
         is_weighed = looking.leaves_none_out and (not quiet or bool(console.followed()))
@@ -419,7 +421,9 @@ def _run_check(
             "Checking",
             lambda: checking.weight(packages, whole=looking.level.hashes) if is_weighed else None,
         )
-        run = checking.Checking(packages, looking, late.advance, roots, observer, ledger=ledger)
+        run = checking.Checking(
+            packages, looking, late.advance, roots, observer, ledger=ledger, credit=credit_of(progress)
+        )
         return run, _take_findings(run, kept)
 
 

@@ -81,6 +81,7 @@ def restore(
     accept: common.Accept = None,
     stopped: common.StagingGroup,
     jobs: Jobs = None,
+    cluster: common.Cluster = None,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -108,6 +109,7 @@ def restore(
         lob_folder_style=choices.folder_styles.read("--lob-folder-style", lob_folder_style or "dilcis"),
         budgets=common.budgets(budget),
         jobs=jobs,
+        cluster=cluster,
     )
     where = choices.places.read("--into", into or "inside")
     if lob_folder_style is not None and into != "folder":
