@@ -155,7 +155,7 @@ class Workers:
 
     def close(self) -> None:
         """Let the processes go: they end, unless they are kept for further work."""
-        if isinstance(self._pool, _Pool) and not self._is_busy and _keepers:
+        if _keepers and not self._is_busy and isinstance(self._pool, _Pool):
             _kept.append(self._pool)
             self._pool = None
         self._end()
