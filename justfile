@@ -116,7 +116,7 @@ mutate seed="0" count="500":
 told:
     {{uv}} python -m tests.packages.told
 
-# Build on four workers of a cluster, two of them killed with -9 at random moments, so many times; the bytes are compared.
+# Build, restore and check by four workers of a cluster, two of them killed with -9 at random moments, so many times; the bytes are compared.
 cluster rounds="20" seed="0":
     {{uv}} python -m tests.cluster --rounds {{rounds}} --seed {{seed}}
 

@@ -1,4 +1,4 @@
-"""``python -m tests.cluster``: builds on four workers, two of them killed with -9, so many times."""
+"""``python -m tests.cluster``: commands by four workers, two of them killed with -9, so many times."""
 
 from __future__ import annotations
 
@@ -26,9 +26,14 @@ def main() -> None:
         code, _, errors = ended(metspack("build", source, "-o", folder / "one", *rounds.LIMIT))
         assert code == 0, errors
         expected = tree(folder / "one")
+        code, _, errors = ended(metspack("restore", folder / "one", "-o", folder / "lobs"))
+        assert code == 0, errors
+        restored = tree(folder / "lobs")
         for seed in range(given.seed, given.seed + given.rounds):
             (here := folder / str(seed)).mkdir()
             sys.stdout.write(f"{rounds.make_round(here, source, expected, seed)}\n")
+            (reading := folder / f"{seed}-reading").mkdir()
+            sys.stdout.write(f"{rounds.make_reading_round(reading, folder / 'one', restored, seed)}\n")
             sys.stdout.flush()
 
 

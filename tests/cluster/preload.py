@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -85,10 +86,10 @@ def _spoil_reading(worker: Any, said: _Said) -> None:
     reads: Any = reading
     hash_run, small_files, hash_file = reads._hash_run, reads.small_files, reads.hash_file
 
-    def noted_hash_run(*given: Any) -> Any:
-        _note(worker, said, "run")
+    def noted_hash_run(run: Any, *given: Any) -> Any:
+        _note(worker, said, f"{zlib.crc32(repr((run.folder, run.names)).encode())}")
         time.sleep(said.first.get("slow", 0))
-        return hash_run(*given)
+        return hash_run(run, *given)
 
     def unread_files(root: Any, folder: Any, listed: Any, *more: Any, **named: Any) -> Any:
         if said.now("unreadable"):
