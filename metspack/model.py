@@ -623,5 +623,5 @@ class Budgets:
     holes: int = 4 << 30
     names: int = 100_000
     findings: int = 20_000
-    missing: int = 2_000
+    missing: int = 3_000
     others: int = 250_000

@@ -570,6 +570,20 @@ def test_what_no_cluster_can_do_is_refused(
     assert names(tmp_path) == set()
 
 
+def test_more_children_than_one_mets_is_to_name_have_further_parents(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    metspack.fine("build", northwind, "-o", out, "--max-files", "2", "--parent-limit", "3")
+    assert sorted(each.name for each in out.glob("*_parent_*")) == ["Northwind_parent_1"]
+    metspack.fine("check", out)
+    for wrong in ("0", "-1", "many", "1.5"):
+        outcome = metspack("build", northwind, "-o", tmp_path / "none", "--parent-limit", wrong)
+        assert outcome.code == 2
+        assert "--parent-limit" in outcome.err
+    assert not (tmp_path / "none").exists()
+
+
 def test_what_help_promises_of_every_option_is_tested_here() -> None:
     """Keeps this module honest: an option of build that no test names is a failure."""
     from metspack.cli.app import app  # noqa: PLC0415
