@@ -18,7 +18,7 @@ from pathlib import Path
 _LIMITS = ("--max-files", "1000", "-q")
 
 
-_START = 1.7  # seconds before a run does anything new
+_START = 0.9  # seconds before a run does anything new
 _MOST = 1.2  # times the bytes that are copied in all
 
 
