@@ -15,7 +15,7 @@ from tests.crash import control, power
 from tests.crash.commands import COMMANDS
 from tests.mutants.test_mutants import seed
 
-_EVERY = 900
+_EVERY = 450
 _STATES = 6
 
 needs_a_compiler = pytest.mark.skipif(
