@@ -163,8 +163,9 @@ def _opened(root: Path | int, segments: Sequence[str]) -> int:
             release(folder)
     try:
         mode = os.fstat(descriptor).st_mode
-    except OSError:
+    except OSError as error:
         release(descriptor)
+        _name(error, root, segments)
         raise
     if not stat.S_ISREG(mode):
         release(descriptor)
@@ -173,6 +174,12 @@ def _opened(root: Path | int, segments: Sequence[str]) -> int:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
         raise SourceError(f"{what} is not a regular file but {_kind(mode)}")
     return descriptor
+
+
+def _name(error: OSError, root: Path | int, segments: Sequence[str]) -> None:
+    """Give an error that names no file the name of the one at ``segments`` below ``root``."""
+    if error.filename is None and isinstance(root, Path):
+        error.filename = str(root.joinpath(*segments))
 
 
 def _kind(mode: int) -> str:
@@ -214,8 +221,7 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
     try:
         yield descriptor
     except OSError as error:
-        if error.filename is None and isinstance(root, Path):
-            error.filename = str(root.joinpath(*segments))
+        _name(error, root, segments)
         raise
     finally:
         release(descriptor)
@@ -237,8 +243,7 @@ def streaming(
     try:
         yield descriptor, partial(chunks, descriptor) if ranges is None else ranges.chunks
     except OSError as error:
-        if error.filename is None:
-            error.filename = str(root.joinpath(*segments))
+        _name(error, root, segments)
         raise
     finally:
         if ranges is not None:

@@ -366,7 +366,7 @@ def _of_words(ended: Ended, fault: Fault, *, is_worker: bool) -> Iterator[str]:
     if not fault.is_stop and "hint: " not in ended.err:
         yield "no hint"
     if not fault.is_stop and not is_worker and not _PATH.search(ended.err):
-        yield "no path"
+        yield f"no path: {ended.err.strip()}"
 
 
 def _is_traceback(err: str) -> bool:

@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import os
 import socket
@@ -92,6 +93,22 @@ def test_what_is_missing_is_an_oserror(root: Path) -> None:
         reading.opened(root, ("a", "b", "file", "below"))
     with pytest.raises(FileNotFoundError):
         reading.opened_folder(root, ("a", "none"))
+
+
+@pytest.mark.parametrize("segments", [(), ("a", "b", "file")])
+def test_a_file_whose_status_is_refused_is_named(
+    root: Path, segments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: int) -> os.stat_result:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    before = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else set()
+    monkeypatch.setattr(os, "fstat", refused)
+    with pytest.raises(PermissionError) as caught:
+        reading.opened(root, segments)
+    monkeypatch.undo()
+    assert caught.value.filename == str(root.joinpath(*segments))
+    assert not before or set(os.listdir("/proc/self/fd")) <= before
 
 
 @pytest.mark.parametrize("segments", [(), ("a",), ("a", "b")])
