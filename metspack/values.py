@@ -1,13 +1,14 @@
 """``dataclass`` with the meaning that the standard library gives it, but quick to import.
 
 The standard one compiles six methods for each class while its module is imported, which was almost half of
-the time that a small command took. Here ``__init__`` is compiled when the first value of a class is made, and
-nothing else at all (decision 31). Fields, ``replace`` and ``asdict`` are those of the standard library.
+the time that a small command took. Here ``__init__`` is compiled once a class has some values, and nothing
+else at all (decision 31). Fields, ``replace`` and ``asdict`` are those of the standard library.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -37,6 +38,10 @@ else:
         return make if cls is None else make(cls)
 
 
+_MISSING = dataclasses.MISSING
+_FILLED = 30
+
+
 def _methods(made: Any, *, frozen: bool, slots: bool) -> dict[str, Any]:
     """Return the methods of a class that the standard library has given its fields."""
     names = tuple(field.name for field in dataclasses.fields(made) if field.compare)
@@ -61,13 +66,54 @@ def _methods(made: Any, *, frozen: bool, slots: bool) -> dict[str, Any]:
 
 
 class _Init:
-    """The ``__init__`` of a class, which is made, and takes this one's place, when it is looked up."""
+    """The ``__init__`` of a class: the first values are filled field by field, then one is compiled for it.
+
+    To compile takes as long as to fill 60 values, and most classes of a small command have fewer. It takes
+    this one's place, and says as the standard library's what is wrong with arguments.
+    """
 
     def __init__(self, owner: Any, **words: bool) -> None:
         self._owner = owner
         self._words = words
+        self._left = _FILLED
+
+    @cached_property
+    def _fields(self) -> list[tuple[str, bool, Any, Any]]:
+        fields = dataclasses.fields(self._owner)
+        return [(field.name, field.init, field.default, field.default_factory) for field in fields]
+
+    @cached_property
+    def _positional(self) -> list[str]:
+        fields = dataclasses.fields(self._owner)
+        return [field.name for field in fields if field.init and not field.kw_only]
 
     def __get__(self, instance: object, kind: type) -> Any:
+        self._left -= 1
+        if self._left < 0 or instance is None:
+            return self._compile(instance, kind)
+        return partial(self._fill, instance)
+
+    def _fill(self, instance: Any, /, *args: Any, **words: Any) -> None:
+        given = dict(zip(self._positional, args, strict=False)) | words
+        taken = 0
+        for name, is_taken, default, make in self._fields:
+            if is_taken and name in given:
+                value, taken = given[name], taken + 1
+            elif make is not _MISSING:
+                value = make()
+            else:
+                value = default
+            if value is _MISSING:
+                break
+            object.__setattr__(instance, name, value)
+        else:
+            if taken == len(args) + len(words):
+                if hasattr(instance, "__post_init__"):
+                    instance.__post_init__()
+                return
+        self._compile(instance, type(instance))(*args, **words)  # which says what is wrong
+
+    def _compile(self, instance: object, kind: type) -> Any:
         owner = self._owner
         # Of a class with the same fields, to which the standard library adds this method.
         fields = owner.__dataclass_fields__

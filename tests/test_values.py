@@ -77,6 +77,38 @@ def test_a_class_is_as_the_standard_library_makes_it(words: dict[str, bool]) -> 
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("words", WORDS)
+def test_the_first_values_are_like_those_that_follow(words: dict[str, bool]) -> None:
+    """The first are filled field by field; then ``__init__`` is compiled."""
+    kind, _ = both(**words)
+    many = [kind(one=1, three=[number]) for number in range(values._FILLED * 2)]
+    assert isinstance(vars(kind)["__init__"], type(both))
+    assert {repr(dataclasses.replace(each, three=[])) for each in many} == {repr(kind(one=1))}
+    assert [each.three for each in many] == [[number] for number in range(len(many))]
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        ((1, "2", [], 5, 6), {}),
+        ((1,), {"one": 1}),
+        ((), {"two": ""}),
+        ((), {"one": 1, "six": 6}),
+        ((), {"one": 1, "four": 4}),
+    ],
+)
+def test_wrong_arguments_are_refused_in_the_words_of_the_standard_library(
+    arguments: tuple[Any, ...], given: dict[str, Any], words: dict[str, bool]
+) -> None:
+    said = []
+    for kind in both(**words):
+        with pytest.raises(TypeError) as caught:
+            kind(*arguments, **given)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
 def test_what_is_frozen_cannot_be_changed_and_has_a_hash() -> None:
     @values.dataclass(frozen=True, slots=True)
     class Value:
