@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from urllib.parse import quote, unquote_to_bytes
 
 from metspack.errors import SourceError
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 
 class ReferenceRefused(SourceError):  # noqa: N818 -- a reference is refused, nothing has gone wrong
@@ -77,24 +77,24 @@ class Reference:
 
 
 _AS_WRITTEN = {"file-relative", "host", "slash-encoded", "fragment"}
-_FILE_RELATIVE = re.compile(r"file:(?://(?=\./)|(?!/))", re.IGNORECASE)
-_ESCAPED_SLASH = re.compile("%2F", re.IGNORECASE)
+_FILE_RELATIVE = regex(r"file:(?://(?=\./)|(?!/))", re.IGNORECASE)
+_ESCAPED_SLASH = regex("%2F", re.IGNORECASE)
 
-PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+PLAIN = regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 """The usual reference, which means itself: no dot at the start of a name, nothing escaped."""
 
 CHARACTERS = r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
 """A character of a URI (RFC 3986, 2), as a pattern."""
 
-URN = re.compile(rf"urn:[a-z0-9][a-z0-9-]{{0,30}}[a-z0-9]:{CHARACTERS}+", re.IGNORECASE | re.ASCII)
+URN = regex(rf"urn:[a-z0-9][a-z0-9-]{{0,30}}[a-z0-9]:{CHARACTERS}+", re.IGNORECASE | re.ASCII)
 """A URN: its NID has 2 to 32 characters, and no hyphen at either end (RFC 8141, 2)."""
 
-_ALL_PLAIN = re.compile(rf"(?:{PLAIN.pattern}\n)*+")
-_FIRST_COLON = re.compile(r"([^/?#:]*):")
-_PATH_DRIVE = re.compile(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
-_BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
-_NOT_IN_URI = re.compile(r"""["<>^`{|}\[\]]""")
+_ALL_PLAIN = regex(rf"(?:{PLAIN.pattern}\n)*+")
+_FIRST_COLON = regex(r"([^/?#:]*):")
+_PATH_DRIVE = regex(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
+_BAD_CHARACTER = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_BAD_PERCENT = regex(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
+_NOT_IN_URI = regex(r"""["<>^`{|}\[\]]""")
 _LOCAL_HOSTS = {"", "localhost"}
 WHITE_SPACE = " \t\r\n"
 """XML's white space, which may surround a reference."""

@@ -1,20 +1,30 @@
-"""``dataclass`` with the meaning that the standard library gives it, but quick to import.
+"""``dataclass`` and ``re.compile`` with the meaning of the standard library, but quick to import.
 
 The standard one compiles six methods for each class while its module is imported, which was almost half of
 the time that a small command took. Here ``__init__`` is compiled once a class has some values, and nothing
 else at all (decision 31). Fields, ``replace`` and ``asdict`` are those of the standard library.
+
+A regular expression of a module or a class is compiled when it is used, which most are not in one run; what a
+function compiles, it uses, and takes ``re.compile`` itself.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414 -- exported
+
+    regex = re.compile
 else:
+
+    def regex(pattern: Any, flags: int = 0) -> Any:
+        """Return what behaves as the pattern of ``re.compile``; a wrong one is only noticed when used."""
+        return _Regex(pattern, flags)
 
     def dataclass(
         cls: Any = None, /, *, frozen: bool = False, slots: bool = False, kw_only: bool = False
@@ -150,3 +160,21 @@ def _state(self: Any) -> list[Any]:
 def _set_state(self: Any, state: list[Any]) -> None:
     for field, value in zip(dataclasses.fields(self), state, strict=True):
         object.__setattr__(self, field.name, value)
+
+
+class _Regex:
+    """A regular expression that is compiled when it is first asked for more than its text."""
+
+    def __init__(self, pattern: Any, flags: int) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, found)  # from now on it is there without a call of this method
+        return found
+
+    def __reduce__(self) -> Any:
+        return regex, (self.pattern, self._flags)

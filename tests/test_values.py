@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import ast
 import copy
 import dataclasses
+import gc
 import importlib
 import inspect
 import pickle
 import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -177,6 +181,50 @@ def test_a_value_is_pickled_before_and_after_another_was_made() -> None:
     )
     data = pickle.dumps(Limits(files=3, bytes=7))
     subprocess.run([sys.executable, "-c", script], input=data, check=True)
+
+
+def test_a_regular_expression_is_compiled_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    compile_: Any = re.compile
+
+    def compiled(*given: object) -> Any:
+        seen.append(given)
+        return compile_(*given)
+
+    monkeypatch.setattr(re, "compile", compiled)
+    made: Any = values.regex("(?P<a>A)b", re.IGNORECASE)
+    other: Any = copy.deepcopy(made)
+    assert (made.pattern, seen) == ("(?P<a>A)b", [])
+    assert [each.fullmatch("aB")["a"] for each in (made, made, other)] == ["a"] * 3
+    assert made.groupindex == {"a": 1}
+    assert not hasattr(made, "nothing_like_it")
+    assert not hasattr(made, "__index__")
+    with pytest.raises(re.error):
+        values.regex("(").search("")
+
+
+def test_every_regular_expression_of_the_program_is_right() -> None:
+    for name in modules():
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
+    made: list[Any] = [each for each in gc.get_objects() if type(each).__name__ == "_Regex"]
+    assert len(made) > 150
+    for each in made:
+        assert re.compile(each.pattern, each.flags).groups >= 0
+
+
+def test_no_module_compiles_a_regular_expression_when_it_is_imported() -> None:
+    found = []
+    for path in sorted(Path(metspack.__path__[0]).rglob("*.py")):
+        waiting: list[ast.AST] = [ast.parse(path.read_bytes())]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.FunctionDef | ast.Lambda):
+                continue
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile":
+                found.append(f"{path}:{node.lineno}: regex of metspack.values waits until it is used")
+            waiting += ast.iter_child_nodes(node)
+    assert not found
 
 
 def modules() -> Iterator[str]:

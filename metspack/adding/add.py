@@ -40,12 +40,12 @@ from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import SourceFacts
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _FINDINGS = 20
 _OF_MANIFESTS = (Code.MANIFEST_MISSING.id, Code.MANIFEST_FORM.id)
 _MADE_BY = "metspack"
-_PACKED = re.compile(r".*\.(?:zip|tar)", re.IGNORECASE | re.DOTALL)
+_PACKED = regex(r".*\.(?:zip|tar)", re.IGNORECASE | re.DOTALL)
 _UNPACKED = "Only packages in folders can be added to: take the IPs out of their zip or tar files."
 _BUILD = "metspack build makes a package of the archive by itself."
 

@@ -39,7 +39,7 @@ from metspack.planning.assignment import Course
 from metspack.sizes import counted
 from metspack.sources.lobstream import what
 from metspack.uris import shown
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 NAMES = {algorithm: MANIFESTS[algorithm] for algorithm in MANIFEST_ALGORITHMS}
 """The manifests that are written, by their algorithms."""
@@ -131,7 +131,7 @@ def _path(line: bytes) -> bytes:
 MANIFEST = "manifest.txt"
 """The file with the digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
 
-_URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
+_URI = regex(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 
 def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:
@@ -217,12 +217,12 @@ CELLS = "siard"
 """The word for the digests in the cells of the archive, in place of the path of a list."""
 
 _ALGORITHMS = {2 * OCTETS[name]: name for name in MANIFESTS}
-_LINE = re.compile(rb"(?P<mark>\\?)(?P<value>[0-9A-Fa-f]+)(?: [ *]|[ \t]+)(?P<path>[^\r\n]+)\r?\n?")
-_TAGGED = re.compile(  # as md5sum --tag and BSD write it
+_LINE = regex(rb"(?P<mark>\\?)(?P<value>[0-9A-Fa-f]+)(?: [ *]|[ \t]+)(?P<path>[^\r\n]+)\r?\n?")
+_TAGGED = regex(  # as md5sum --tag and BSD write it
     rb"(?P<mark>\\?)(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<path>[^\r\n]+)\) ?= (?P<value>[0-9A-Fa-f]+)\r?\n?"
 )
 _PLAIN_LINES = {
-    name: re.compile(rb"^([0-9a-f]{%d})  ([^/\n][^\n]*)\n" % digits, re.MULTILINE)
+    name: regex(rb"^([0-9a-f]{%d})  ([^/\n][^\n]*)\n" % digits, re.MULTILINE)
     for digits, name in _ALGORITHMS.items()
 }
 _NOT_PLAIN = (b"\r", b"\\", b"%", b"//", b"/.", b"/\n", b"  .")
@@ -232,7 +232,7 @@ _LONGEST = 1 << 16
 SPOT_CHECK = "1%"
 """The share of LOBs with trusted checksums that is compared when none is given."""
 
-_SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?)%")
+_SHARE = regex(r"([0-9]{1,3}(?:\.[0-9]{1,9})?)%")
 
 
 def share(text: str) -> Fraction:

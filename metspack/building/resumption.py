@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from metspack.planning.assignment import Course
 from metspack.planning.slices import SliceStretch
 from metspack.sources.opening import Source, SourceFacts
 from metspack.sources.repacking import Departures
+from metspack.values import regex
 
 COMPARED = "compared"
 """The messageDigest was compared: ``made_of`` are the facts of the source."""
@@ -29,8 +29,8 @@ ARCHIVE = "archive"
 """The archive is written: its size, digests and words."""
 
 _SHARED = "shared.jsonl"
-_OF_PLAN = re.compile(r"slice-[0-9]+\.jsonl|known-[0-9]+\.jsonl|shared\.jsonl")
-_OF_TASKS = re.compile(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
+_OF_PLAN = regex(r"slice-[0-9]+\.jsonl|known-[0-9]+\.jsonl|shared\.jsonl")
+_OF_TASKS = regex(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
 
 
 class EarlierRun:

@@ -29,7 +29,7 @@ from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, MountedTree, NoTree, PackageTree, PackedTree, path_of
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,8 +299,8 @@ _BEGINNINGS = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\xd0\xcf\x11\xe0", "an Office document"),
 )
-_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
-_HTML = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
+_XML = regex(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
+_HTML = regex(rb"<!doctype html|<html", re.IGNORECASE)
 _TAR, _TAR_AT = b"ustar", 257
 _BLOCK = 512
 

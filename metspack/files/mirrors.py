@@ -26,6 +26,7 @@ from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.ranges import Ranges
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
+from metspack.values import regex
 
 UNFINISHED = "metspack-unfinished.json"
 """The object that is in a prefix until all else of the package is there."""
@@ -34,7 +35,7 @@ LARGE = 8 << 20
 """Bytes from which on an object is read by ranges, and never kept as a whole."""
 
 _AT = "METSPACK_MIRROR"
-_NAME = re.compile(r"metspack-stores-[0-9]+")
+_NAME = regex(r"metspack-stores-[0-9]+")
 _FILLED = 256 << 20  # bytes that are kept filled by one process, beside the last
 _UNLISTED, _LISTED = 0o500, 0o700  # modes of folders
 _EMPTY, _FULL = 0o700, 0o600  # modes of files
@@ -42,7 +43,7 @@ _EMPTY, _FULL = 0o700, 0o600  # modes of files
 EMPTIED = _EMPTY
 """The mode of a file on disk whose bytes are in a store alone."""
 
-_METS = re.compile(r"mets\.xml", re.IGNORECASE)
+_METS = regex(r"mets\.xml", re.IGNORECASE)
 
 _locks: list[int] = []
 _base: str = os.environ.get(_AT, "")

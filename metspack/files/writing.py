@@ -28,6 +28,7 @@ from metspack.errors import TargetError, hint_of
 from metspack.files import journal
 from metspack.files.reading import Closable, release
 from metspack.processes import BlockThread
+from metspack.values import regex
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -656,7 +657,7 @@ class EventLog(_Descriptor):
                 rest = rest[os.write(self._descriptor, rest) :]
 
 
-_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
+_DESCRIPTOR = regex(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
 _PATIENCE = 10.0  # seconds for the reader of a named pipe to come
 
 

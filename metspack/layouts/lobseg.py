@@ -6,7 +6,6 @@ All LOBs share one series of segments. Parts are ``record14.bin.0``, ``.1`` ... 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from metspack.layouts.interface import (
@@ -19,9 +18,10 @@ from metspack.layouts.interface import (
     safe_extension,
 )
 from metspack.model import LobPlace, Part
+from metspack.values import regex
 
-_FOLDER = re.compile(rf"([^/]+)_lobseg_{NUMBER}")
-_PATH = re.compile(
+_FOLDER = regex(rf"([^/]+)_lobseg_{NUMBER}")
+_PATH = regex(
     rf"content/schema{NUMBER}/table{NUMBER}/lob{FROM_1}((?:/[ua][1-9][0-9]{{0,17}})*)"
     rf"/record{NUMBER}\.([A-Za-z0-9]{{1,10}})(?:\.(0|[1-9][0-9]{{0,17}}|z))?"
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 SIARD = ".siard"
 """The extension of an archive, in capital or small letters."""
@@ -24,32 +24,32 @@ PART_DIGITS = "[0-9]{3,9}"
 LOB_PART_DIGITS = "[0-9]{1,18}"
 """The number of a LOB's part in a name: as 64-bit integers hold it, with zeros before it or none."""
 
-LOBSEG = re.compile(rf"(.*_lobseg_)({DIGITS})", re.DOTALL)
+LOBSEG = regex(rf"(.*_lobseg_)({DIGITS})", re.DOTALL)
 """A segment's folder in the recommendation (0.28 §5.1): what comes before its number, and the number."""
 
-LOBS = re.compile(r"(.+)_lobs", re.DOTALL)
+LOBS = regex(r"(.+)_lobs", re.DOTALL)
 """The folder of an archive's segments in SIARD 2.2 (L_7.1-0): the archive's name."""
 
-SEG = re.compile(rf"(se[gq]_?)({DIGITS})")
+SEG = regex(rf"(se[gq]_?)({DIGITS})")
 """A segment's folder in SIARD 2.2 (S_8.1-0), also as DBPTK writes it: ``seg_0``, ``seg0``, ``seq_0``."""
 
-SEGMENT = re.compile(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
+SEGMENT = regex(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
 """The folder of a child IP that is a segment, by the names of both standards."""
 
-FURTHER_PARENT = re.compile(rf".*_parent_{DIGITS}", re.DOTALL)
+FURTHER_PARENT = regex(rf".*_parent_{DIGITS}", re.DOTALL)
 """The folder of a METS that names the children which the parent's does not (decision 35)."""
 
-SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
+SEGMENT_GROUP = regex(rf"seg_{DIGITS}")
 """The ID of the group that has a segment's files in METS (recommendation 0.16)."""
 
 _ARCHIVE = rf"(.+\.siard)(?:_part({PART_DIGITS}))?"
-ARCHIVE = re.compile(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
+ARCHIVE = regex(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
 """An archive, or one of its parts (SIARD 2.2 S_8.2-0): the name of the whole, and the part's number."""
 
-ARCHIVE_BYTES = re.compile(_ARCHIVE.encode(), re.DOTALL | re.IGNORECASE)
+ARCHIVE_BYTES = regex(_ARCHIVE.encode(), re.DOTALL | re.IGNORECASE)
 """The same of a path as the file system has it."""
 
-PART = re.compile(rf"(.+)_part({PART_DIGITS})", re.DOTALL)
+PART = regex(rf"(.+)_part({PART_DIGITS})", re.DOTALL)
 """A part of a file of any name."""
 
 LAST = "z"
@@ -58,7 +58,7 @@ LAST = "z"
 LOB_PART_SUFFIX = rf"\.({LOB_PART_DIGITS}|{LAST})|_part({LOB_PART_DIGITS})"
 """The suffix of a part: numbers from 0 and ``LAST`` (recommendation 0.28 §5.3), or from 1 (SIARD 2.2)."""
 
-LOB_PART = re.compile(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
+LOB_PART = regex(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
 """A part of a LOB: the name of the whole, and the part's number in one way or the other."""
 
 WRITTEN_LOB_PART = "_part((?!000)[0-9]{3}|[1-9][0-9]{3,17})"

@@ -7,7 +7,6 @@ The standard has no names for nested cells: ``c3.u2.u3`` lies with its column as
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from metspack.layouts import names
@@ -21,10 +20,11 @@ from metspack.layouts.interface import (
     safe_extension,
 )
 from metspack.model import LobPlace, Part
+from metspack.values import regex
 
-_CONTAINER = re.compile(rf"s{NUMBER}_t{NUMBER}_c{FROM_1}")
-_FOLDER = re.compile(rf"([^/]+)_lobs/({_CONTAINER.pattern})/seg_{NUMBER}")
-_FILE = re.compile(
+_CONTAINER = regex(rf"s{NUMBER}_t{NUMBER}_c{FROM_1}")
+_FOLDER = regex(rf"([^/]+)_lobs/({_CONTAINER.pattern})/seg_{NUMBER}")
+_FILE = regex(
     rf"t{NUMBER}_c{FROM_1}((?:_[ua][1-9][0-9]{{0,17}})*)_r{FROM_1}"
     rf"\.([A-Za-z0-9]{{1,10}})(?:{names.WRITTEN_LOB_PART})?"
 )

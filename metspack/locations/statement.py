@@ -6,7 +6,6 @@ Three levels give a location: the database's ``lobFolder``, the column's (or the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from enum import Enum, unique
 from functools import lru_cache, partial
@@ -14,7 +13,7 @@ from typing import Any
 
 from metspack.errors import SourceError
 from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 
 @unique
@@ -149,7 +148,7 @@ def _reference(where: str, text: str) -> Reference:
         raise ReferenceRefused(f"{where}: {error.message}", rule=error.rule, hint=error.hint) from None
 
 
-_CONTENT = re.compile(r"\s*(?:\.[/\\])?content[/\\]?\s*")
+_CONTENT = regex(r"\s*(?:\.[/\\])?content[/\\]?\s*")
 
 
 def is_content(levels: Levels) -> bool:

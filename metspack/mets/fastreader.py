@@ -10,7 +10,6 @@ module is imported, and take out the functions of the catalogue that put runs of
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -20,13 +19,13 @@ from functools import lru_cache, partial
 from metspack import safexml
 from metspack.mets.reader import FILE, FPTR, METS, Fact, File, Fptr, Reader, read
 from metspack.model import Budgets
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _FIRST_WINDOW = 1 << 13
 _LAST_WINDOW = 1 << 20
 
-_TAG = re.compile(r"</?(?:[^\s<>/:]+:)?([^\s<>/:]+)")
-_SLOT = re.compile(r"[ \t\r\n](?:([^\s<>=:]+):)?([^\s<>=:]+)[ \t\r\n]*=[ \t\r\n]*\Z")
+_TAG = regex(r"</?(?:[^\s<>/:]+:)?([^\s<>/:]+)")
+_SLOT = regex(r"[ \t\r\n](?:([^\s<>=:]+):)?([^\s<>=:]+)[ \t\r\n]*=[ \t\r\n]*\Z")
 
 # What may be in a shape: nothing that refers to an ID, nothing that changes what something else means.
 _ELEMENTS = frozenset({"file", "FLocat", "transformFile", "fptr", "area"})
@@ -61,7 +60,7 @@ _LONGEST_NUMBERS = {"SIZE": 18, "SEQ": 9}
 _NAMES = {"ID": _IN_NAMES, "FILEID": _IN_NAMES, _LOCATION: _IN_NAMES + b"/"}
 
 _SAFE = bytes(each for each in range(0x20, 0x7F) if each not in b'<>&"')
-_MARKUP = re.compile(r"[<>&]")
+_MARKUP = regex(r"[<>&]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,9 +300,7 @@ class SinkBeside:
         self.told(block)
 
 
-_END = re.compile(
-    rb"</(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n]*>|<(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n][^<>]*/>"
-)
+_END = regex(rb"</(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n]*>|<(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n][^<>]*/>")
 _ENCODINGS = {None, "utf-8", "us-ascii"}
 _FIRST_PAUSE = 1 << 8
 _LAST_PAUSE = 1 << 16

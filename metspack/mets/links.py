@@ -12,7 +12,7 @@ import re
 from dataclasses import field
 from enum import Enum, unique
 
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 SPLITLOB = "SPLITLOB"
 """The TYPE of the structMap that says in which children the parts of LOBs are."""
@@ -25,10 +25,10 @@ _ANCESTORS = ("roda structural map", "ancestors")
 _IDENTIFIERS = {"URN", "HANDLE", "PURL", "DOI"}
 _OTHER_IDENTIFIERS = {"UUID", "URN", "IDENTIFIER"}
 
-_PREFIX = re.compile(r"urn:[a-z0-9][a-z0-9.-]{0,31}:", re.IGNORECASE | re.ASCII)
+_PREFIX = regex(r"urn:[a-z0-9][a-z0-9.-]{0,31}:", re.IGNORECASE | re.ASCII)
 """The beginning of a URN, or of what CSIP's own example (2018) writes for one: ``urn:sa.dk:`` has a dot."""
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_UUID = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def bare(identifier: str) -> str:
@@ -139,7 +139,7 @@ class Mptr:
         return tuple(each.casefold() for each in labels if each)
 
 
-_ID = re.compile(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.ASCII | re.DOTALL)
+_ID = regex(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.ASCII | re.DOTALL)
 
 
 def prefix(archive: str) -> str:

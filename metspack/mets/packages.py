@@ -30,7 +30,7 @@ from metspack.mets import (
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, are_same, bare
 from metspack.model import Budgets
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
 
@@ -265,7 +265,7 @@ def _folders(root: Path) -> Iterator[str]:
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
-_UNREAD = re.compile(
+_UNREAD = regex(
     r".*?(\.(7z|rar|taz|tbz2?|tlz|txz|tzst|(tar\.)?(bz2|lz|lz4|lzma|xz|z|zst)))", re.DOTALL | re.IGNORECASE
 )
 _GZIP, _TAR_HEADER, _TAR_MARK, _MARK_AT = ".gz", 512, b"ustar", 257

@@ -19,9 +19,9 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, writing
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun
 from metspack.processes import ThreadedHashers
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
-_REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REFUSED = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BUFFER = 1 << 16
 
 
@@ -114,8 +114,8 @@ def _blocks(pieces: Iterable[str]) -> Iterator[bytes]:
     yield "".join(waiting).encode()
 
 
-_MARK = re.compile("\ue000([a-z0-9_]+)\ue001")
-_SAFE = re.compile(r"[A-Za-z0-9_./+\n-]*")
+_MARK = regex("\ue000([a-z0-9_]+)\ue001")
+_SAFE = regex(r"[A-Za-z0-9_./+\n-]*")
 """Values, a line each, that are the same in XML and, as names of folders and files, in a reference."""
 
 

@@ -31,9 +31,9 @@ from metspack.siard.metadata import Table
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, Grants
 from metspack.uris import shown
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
-_PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c.+)\.r([0-9]{1,18})", re.ASCII)
+_PLACE = regex(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c.+)\.r([0-9]{1,18})", re.ASCII)
 _UNLISTED = "A METS of the package should list it; metspack check shows what else is wrong."
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,10 +21,10 @@ from metspack.siard import tables
 from metspack.siard.metadata import Table
 from metspack.siard.tables import CellReader, RowValues, Tally
 from metspack.sources.archive import Archive, declared_type
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _NO_CELL = "no cell of an archive names it"
-_LINE = re.compile(rb"([0-9A-Fa-f]+) [ *](.+)")  # of a manifest, as md5sum has it
+_LINE = regex(rb"([0-9A-Fa-f]+) [ *](.+)")  # of a manifest, as md5sum has it
 _PIECE = 1 << 17  # bytes of a manifest that are taken apart together
 _KEEPING = "the manifests of the package"
 _SHOWN = 12  # names in a hint

@@ -13,7 +13,7 @@ from metspack.mets.fastreader import Run
 from metspack.mets.links import Mptr
 from metspack.model import Digest, Format
 from metspack.siard import metadata
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _METADATA = tuple(metadata.NAME.split("/"))
 _SIZE_DIGITS = 18
@@ -60,7 +60,7 @@ def digest_of(fact: reader.File) -> Digest | None:
 
 
 _PRONOM = "pronom"
-_PUID = re.compile(r"(?:x-)?s?fmt/[0-9]+")
+_PUID = regex(r"(?:x-)?s?fmt/[0-9]+")
 
 
 def format_of(fact: reader.File) -> Format | None:
@@ -93,7 +93,7 @@ def format_in(words: str | None) -> Format | None:
     return Format(puid=puid, name=name, version=version)
 
 
-LOB_ID = re.compile(
+LOB_ID = regex(
     r"(?:[A-Za-z_][A-Za-z0-9_-]*\.)?s[0-9]+\.t[0-9]+\.c[0-9]+(?:\.[ua][0-9]+)*\.r[0-9]+(?:\.p[0-9]+)?",
     re.ASCII,
 )
@@ -118,9 +118,9 @@ def split_lob(mptr: Mptr) -> str | None:
     return label if label is not None and LOB_ID.fullmatch(label) else None
 
 
-_DIGITS = re.compile(r"[0-9]*")
+_DIGITS = regex(r"[0-9]*")
 _LONGEST_SIZE = 18
-_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
+_HEXADECIMAL = regex(r"[0-9A-Fa-f]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

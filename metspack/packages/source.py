@@ -7,7 +7,6 @@ the one pass that copies them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -57,8 +56,9 @@ from metspack.sources.lobfolder import cell_key, cell_of
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
+from metspack.values import regex
 
-_PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
+_PLACE = regex(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
 ANOTHER = "Get the package from another copy; metspack check shows what else is wrong with it."
 KEEPING = "what is known of the LOBs"
 _AT_ONCE = 500

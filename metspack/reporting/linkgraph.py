@@ -6,7 +6,6 @@ Each form has the same order on every machine: that of the METS documents.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -15,11 +14,11 @@ from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.reporting.model import children, parents, printable, representations
 from metspack.resources import json_head
 from metspack.sizes import counted
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 HEADER = ("state", "parent", "child", "lies in", "codes")
-_COLOUR = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")
-_USE = re.compile(r"var\(--([\w-]+)\)")
+_COLOUR = regex(r"--([\w-]+): (#[0-9a-f]{6})")
+_USE = regex(r"var\(--([\w-]+)\)")
 _REPRESENTATION = "representation"
 _SIGNS = {"<": "#lt;", ">": "#gt;", '"': "#quot;", "#": "#35;", "&": "#amp;", "`": "#96;"}
 

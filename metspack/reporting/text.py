@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from enum import Enum, unique
 
@@ -13,12 +12,12 @@ from metspack.reporting.model import TOOL, Frame, parts, places, printable, rank
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.resources import __version__
 from metspack.sizes import counted
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 INTERRUPTED = "The check was interrupted: this report may be incomplete."
 
 
-_WORDS = re.compile(" +|[^ ]+")
+_WORDS = regex(" +|[^ ]+")
 _HANGING = "    "
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Container, Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -22,9 +21,10 @@ from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import OpenHoldings
+from metspack.values import regex
 
-_PART = re.compile(rb"(\.[^./]*)?(?:\.(?:[0-9]+|z)|_part[0-9]+)\Z")
-_ID = re.compile(
+_PART = regex(rb"(\.[^./]*)?(?:\.(?:[0-9]+|z)|_part[0-9]+)\Z")
+_ID = regex(
     r"(?:.*\.)?s(?P<schema>[0-9]{1,9})\.t(?P<table>[0-9]{1,9})\.c(?P<column>[0-9]{1,9})"
     r"(?P<within>(?:\.[ua][0-9]{1,9})*)\.r(?P<row>[0-9]{1,18})"
 )

@@ -29,7 +29,7 @@ from metspack.packages.files import FolderTree
 from metspack.packages.metsfiles import LOB_ID, digest_of, located, size_of
 from metspack.progress import Progress
 from metspack.restoring.copies import ArchiveCopy, TreeCopy
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 NAMES = tuple(MANIFESTS[each] for each in MANIFEST_ALGORITHMS)
 """The names of the manifests, in the order of ``MANIFEST_ALGORITHMS``."""
@@ -48,8 +48,8 @@ CREATE TABLE proven (path BLOB PRIMARY KEY) WITHOUT ROWID;
 """
 _OUT = 0  # the place of the package itself; copies follow
 _AT_ONCE = 500
-_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+) [ *](?:\./)?(.+)", re.DOTALL)
-_PART_ID = re.compile(r"(.+)\.p([0-9]{1,9})")
+_LINE = regex(rb"(\\?)([0-9A-Fa-f]+) [ *](?:\./)?(.+)", re.DOTALL)
+_PART_ID = regex(r"(.+)\.p([0-9]{1,9})")
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _LONGEST = 1 << 16
 _UNDECIDED = "the copies differ, and nothing says which is right"

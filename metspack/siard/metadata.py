@@ -10,7 +10,7 @@ from metspack.errors import SourceError
 from metspack.model import Digest
 from metspack.siard import offsets
 from metspack.siard.offsets import Element
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 NAME = "header/metadata.xml"
 """The entry that every SIARD archive has (SIARD 2.2 P_4.2-5)."""
@@ -32,14 +32,14 @@ NOT_NEEDED = frozenset(
     }
 )
 """Elements without information on LOBs; they are skipped with all below."""
-_ESCAPED = re.compile(r"\\u00([0-9A-Fa-f]{2})")
-_LOB_TYPES = re.compile(
+_ESCAPED = regex(r"\\u00([0-9A-Fa-f]{2})")
+_LOB_TYPES = regex(
     r"\s*(?:BLOB|CLOB|NCLOB|XML|DATALINK"
     r"|BINARY\s+LARGE\s+OBJECT|CHAR(?:ACTER)?\s+LARGE\s+OBJECT|NATIONAL\s+CHARACTER\s+LARGE\s+OBJECT"
     r"|NCHAR\s+LARGE\s+OBJECT)\b",
     re.IGNORECASE,
 )
-_SCALAR_TYPES = re.compile(
+_SCALAR_TYPES = regex(
     r"\s*(?:BOOLEAN|SMALLINT|INT|INTEGER|BIGINT|DEC|DECIMAL|NUMERIC|REAL|FLOAT|DOUBLE\s+PRECISION"
     r"|DATE|TIME|TIMESTAMP|INTERVAL\s+[A-Z]+(?:\s*\([^()]*\))?(?:\s+TO\s+[A-Z]+)?)"
     r"\s*(?:\([^()]*\)\s*)?(?:WITH(?:OUT)?\s+TIME\s+ZONE\s*)?",

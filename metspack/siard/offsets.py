@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from metspack import safexml
 from metspack.errors import SourceError
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
-_DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+_DECLARED = regex(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
 _NONE: Mapping[str, str] = MappingProxyType({})
 _ASCII = bytes(range(128))
 

@@ -15,17 +15,17 @@ from metspack.siard.metadata import Column, Table, unescaped
 from metspack.siard.offsets import detected
 from metspack.siard.plainrows import BYTE_BY_BYTE, Attributes, PlainRows, RowsTaken
 from metspack.uris import shown
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
-_CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
-_LENGTH = re.compile(r"[0-9]{1,18}")
-_LENGTHS = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
+_CELL = regex(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
+_LENGTH = regex(r"[0-9]{1,18}")
+_LENGTHS = regex(r"[0-9]{1,18}(?: [0-9]{1,18})*")
 _BLOCK = 1 << 18  # its cells are held together
 _LAST = 20  # the number of cells that show what is usual
 _SHAPES = 8  # patterns of plain rows that a table may have
 _ROW_END = b"</row>"
 # What the parser reads as UTF-8: it knows no other name for that, nor what stands further on.
-_UTF_8 = re.compile(
+_UTF_8 = regex(
     rb"""(?:\xef\xbb\xbf)?(?:(?!<\?xml\s)|<\?xml\s+version\s*=\s*["']1\.0["'](?:\s+encoding\s*=\s*["']utf-8["'])?"""
     rb"""(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>)""",
     re.IGNORECASE,
@@ -527,7 +527,7 @@ UNKNOWN, DISORDERED = "unknown", "disordered"
 """Kinds of odd elements: those of no column, and those before, or beside, one that they follow."""
 
 _TABLE = 1  # the depth of the root
-_INNER = re.compile(r"[uar]([1-9][0-9]{0,8})")  # a field of a cell, or an element of an array
+_INNER = regex(r"[uar]([1-9][0-9]{0,8})")  # a field of a cell, or an element of an array
 _NAME_SHOWN = 80
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
@@ -17,6 +16,7 @@ from metspack.siard.offsets import Encoding, detected
 from metspack.siard.tables import TableForm, pieces
 from metspack.siard.upgrade import TARGET, Upgrade, refusal, root_edits, stated_digest
 from metspack.sizes import counted
+from metspack.values import regex
 
 TABLE_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
 """The namespace of all tables in SIARD 2.1 and 2.2."""
@@ -27,9 +27,9 @@ _ATTRIBUTES = frozenset({"file", "length", "messageDigest", "digestType", "diges
 _DAY = "(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
 _IN_UTC = {
-    "dateType": re.compile(f"{_DAY}Z?"),
-    "timeType": re.compile(f"{_TIME}Z?"),
-    "dateTimeType": re.compile(f"{_DAY}T{_TIME}Z?"),
+    "dateType": regex(f"{_DAY}Z?"),
+    "timeType": regex(f"{_TIME}Z?"),
+    "dateTimeType": regex(f"{_DAY}T{_TIME}Z?"),
 }
 _LONGEST = 100  # characters of a date or time that are looked at
 

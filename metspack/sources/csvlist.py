@@ -15,16 +15,16 @@ from metspack.locations.grantedroots import Granted, Obstacle, Spot
 from metspack.model import LobPlace, LobRef, LobRun
 from metspack.sources.lobfolder import NAMED, Finds, Placed
 from metspack.uris import shown
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 COLUMNS = ("schema", "table", "column", "row", "path")
 """The names in the header line, in any order and letter case; other columns are ignored."""
 
 _EXAMPLE = "schema,table,column,row,path"
 _LINE = 1 << 20
-_CELL = re.compile(r"c?([0-9]{1,18})((?:\.[ua][0-9]{1,18})*)", re.ASCII | re.IGNORECASE)
-_BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f]")
-_DRIVE = re.compile(r"[A-Za-z]:(/.*)?", re.DOTALL)
+_CELL = regex(r"c?([0-9]{1,18})((?:\.[ua][0-9]{1,18})*)", re.ASCII | re.IGNORECASE)
+_BAD_CHARACTER = regex("[\x00-\x1f\x7f-\x9f]")
+_DRIVE = regex(r"[A-Za-z]:(/.*)?", re.DOTALL)
 _PATH_HINT = "A path is written from the base folder on, with / between names: scans/0001.tif"
 
 

@@ -7,7 +7,6 @@ split is identified as any other.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ from metspack import mediatypes
 from metspack.errors import ConfigError
 from metspack.files import writing
 from metspack.model import Format
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 WHOLE = 1 << 24
 """The largest LOB that is examined whole; of a larger one, this many of its first bytes."""
@@ -25,9 +24,9 @@ TAIL = 1 << 16
 """The number of last bytes of a larger LOB that are examined as well."""
 
 _WITHOUT_NAME = "bin"  # SIARD's name for any bytes, which PRONOM has a format for
-_EXTENSION = re.compile(r"[A-Za-z0-9_-]{1,20}")
-_BY_BYTES = re.compile(r"\b(?:byte|xml|riff) match\b|\bcontainer\b")
-_BY_TEXT = re.compile(r"\btext match\b")
+_EXTENSION = regex(r"[A-Za-z0-9_-]{1,20}")
+_BY_BYTES = regex(r"\b(?:byte|xml|riff) match\b|\bcontainer\b")
+_BY_TEXT = regex(r"\btext match\b")
 _SHELLS = {"x-fmt/263", "fmt/111"}  # ZIP and OLE2: what is in them is told by bytes that were not looked at
 
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from metspack.errors import ConfigError, MetspackError, SourceError, StoreError
 from metspack.stores.urls import StoreUrl
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 PART = 16 << 20
 """Bytes of a part of a large object; S3 takes 10,000 parts at most, so larger objects have larger parts."""
@@ -34,9 +34,9 @@ _MOST_PARTS = 9_000
 _SECOND = 1_000_000_000  # nanoseconds
 _RETRIES, _RETRY_SECONDS = 8, 60
 _SHORT_READS = 4  # times that a body which ends early is asked for again
-_STATUS = re.compile(r"status code: ([0-9]{3})")
-_CODE = re.compile(r"<Code>([A-Za-z0-9.]{1,80})</Code>")
-_NO_CREDENTIALS = re.compile(
+_STATUS = regex(r"status code: ([0-9]{3})")
+_CODE = regex(r"<Code>([A-Za-z0-9.]{1,80})</Code>")
+_NO_CREDENTIALS = regex(
     r"169\.254\.|metadata\.google|CredentialsNotFound|Missing.{0,40}credential", re.IGNORECASE
 )
 _INTERNAL_ERROR = 500

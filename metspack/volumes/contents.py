@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
@@ -25,7 +24,7 @@ from metspack.packages.metsfiles import located
 from metspack.progress import Progress
 from metspack.sizes import counted
 from metspack.uris import shown
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 MANIFEST_NAMES = tuple(MANIFESTS[each] for each in MANIFEST_ALGORITHMS)
 """The names of both manifests."""
@@ -33,7 +32,7 @@ MANIFEST_NAMES = tuple(MANIFESTS[each] for each in MANIFEST_ALGORITHMS)
 _CHECK = "metspack check tells what is wrong with the package; put that right first."
 _LONGEST = 1 << 16  # bytes of a line: no path is as long
 _LINES = {
-    algorithm: re.compile(rb"([0-9a-f]{%d})  ([^\n]+)\n" % (2 * OCTETS[algorithm]))
+    algorithm: regex(rb"([0-9a-f]{%d})  ([^\n]+)\n" % (2 * OCTETS[algorithm]))
     for algorithm in MANIFEST_ALGORITHMS
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,13 @@ from metspack.errors import PlanError, SourceError
 from metspack.files import journal, reading
 from metspack.sizes import counted
 from metspack.uris import shown
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 from metspack.volumes.contents import HeldFiles, PackageContents, RepeatedFile
 
 FORM = 1
 """The form of the list, which another version may change."""
 
-_NAME = re.compile(r"volume_([1-9][0-9]{0,8})_of_([1-9][0-9]{0,8})\.jsonl")
+_NAME = regex(r"volume_([1-9][0-9]{0,8})_of_([1-9][0-9]{0,8})\.jsonl")
 _LONGEST = 1 << 20  # bytes of a line
 _MOST_BYTES = 1 << 28  # of the list, which is held: there is room for more than a million segments
 _DIGITS = 19  # of a volume's size

@@ -23,7 +23,7 @@ from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import CellRun, Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
 from metspack.sizes import counted
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -37,13 +37,13 @@ _PIECES = """
 SELECT p.path, d.size FROM piece p JOIN disk d ON d.path = p.path AND d.kind = 'f'
 WHERE p.whole = ? AND p.origin IN (?, ?) ORDER BY p.position
 """
-_FIRST = re.compile(rb"(.+)(?:\.0+|_part0*1)", re.DOTALL)
+_FIRST = regex(rb"(.+)(?:\.0+|_part0*1)", re.DOTALL)
 _PARTS = """
 SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.groupid = ? ORDER BY e.id
 """
 _PUT_LOST = "INSERT INTO lost_cell VALUES (?, ?, ?)"
-_NUMBERED = re.compile(rb"_part[0-9]{3,}$")
+_NUMBERED = regex(rb"_part[0-9]{3,}$")
 _COLUMNS_KEPT = 1_000
 _PARTS_KEPT = 100_000
 

@@ -15,7 +15,7 @@ from metspack.checking.eark import csip, siard, sip
 from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version
 from metspack.files import reading
 from metspack.model import Finding
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 REQUIREMENTS: dict[Standard, tuple[Requirement, ...]] = {
     Standard.CSIP: csip.REQUIREMENTS,
@@ -64,7 +64,7 @@ def demands(place: str) -> tuple[tuple[Requirement, Demand], ...]:
     return tuple((each, each.demand) for each in _ALL if each.demand and each.demand.place == place)
 
 
-_PLACED = re.compile(r"(?:mets/)?(.*?)(?:\[[^\]]*\])?/?@([\w:]+)")
+_PLACED = regex(r"(?:mets/)?(.*?)(?:\[[^\]]*\])?/?@([\w:]+)")
 
 
 @cache

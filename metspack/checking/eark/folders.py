@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from metspack.checking.catalogue import Catalogue, shown
@@ -10,7 +9,7 @@ from metspack.checking.eark.document import REPRESENTATIONS, Outline
 from metspack.checking.eark.faults import Faults, none_but, quoted
 from metspack.checking.eark.requirements import USES, Need, Version
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _FIRST = "SELECT path, kind FROM disk WHERE path > ? AND path < ? ORDER BY path LIMIT 1"
 _NOT_REFERRED = """
@@ -70,7 +69,7 @@ class CataloguedFiles:
 
 METS = CSIP_METS.encode()
 FOLDER = f"{REPRESENTATIONS_FOLDER}/".encode()
-_LIKE = re.compile(r"[^0-9a-z]+")
+_LIKE = regex(r"[^0-9a-z]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

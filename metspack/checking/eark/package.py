@@ -34,14 +34,14 @@ from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
 from metspack.siard import metadata
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
-_STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
-_INVALID = re.compile(
+_STATED = regex(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
+_INVALID = regex(
     r"Element '(?:\{[^}]*\})?(\w+)'(?:, attribute|: The attribute) '([\w:]+)'(?:: | is required )"
 )
 _OUTSIDE = "SELECT path FROM cell WHERE archive = ? AND NOT inside AND path IS NOT NULL ORDER BY id"
-_PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
+_PLACED = regex(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 """A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
 
 

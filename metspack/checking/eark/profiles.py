@@ -11,10 +11,10 @@ from metspack.checking.eark import siard, sip
 from metspack.checking.eark.document import Attributes, Elements, Outline, ReadingDone
 from metspack.checking.eark.faults import Faults, quoted
 from metspack.checking.eark.requirements import Standard, Version
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
-_EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
-_VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
+_EARK = regex(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
+_VERSION = regex(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
 _SECTIONS = ("dmdSec", "amdSec", "fileSec", "structMap")
 _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
 _VERSIONED = (_CSIP_SITE, _SIP_SITE)

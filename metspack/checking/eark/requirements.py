@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from enum import Enum, unique
 from functools import cached_property
 
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 
 @unique
@@ -116,8 +115,8 @@ class Demand:
     value: str | None
 
 
-_PRESENT = re.compile(r"(.*)/@([\w:]+)")
-_VALUED = re.compile(r"(.*)\[@([\w:]+)='([^']*)'\]")
+_PRESENT = regex(r"(.*)/@([\w:]+)")
+_VALUED = regex(r"(.*)\[@([\w:]+)='([^']*)'\]")
 
 
 def _demand(where: str) -> Demand:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import field
 from urllib.parse import unquote
@@ -20,7 +19,7 @@ from metspack.checking.eark.document import (
 from metspack.checking.eark.faults import Demands, Faults, none_but, quoted
 from metspack.checking.eark.requirements import Version
 from metspack.mets import REPRESENTATIONS_FOLDER
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _METADATA = "Metadata"
@@ -30,8 +29,8 @@ _THERE = {DOCUMENTATION: "CSIP93", SCHEMAS: "CSIP97", REPRESENTATIONS: "CSIP101"
 _POINTING = {DOCUMENTATION: "CSIP96", SCHEMAS: "CSIP100", REPRESENTATIONS: "CSIP104"}
 _NAMING = {DOCUMENTATION: "CSIP116", SCHEMAS: "CSIP118", REPRESENTATIONS: "CSIP119"}
 _LABELS = 1_000  # that are kept to name one which is nearly right
-_PATH = re.compile(r"(?i:representations)/([^/]+)/METS\.xml")
-_LOCATION = re.compile(r"(?:\./)?(?i:representations)/([^/]+)/[^/]+")
+_PATH = regex(r"(?i:representations)/([^/]+)/METS\.xml")
+_LOCATION = regex(r"(?:\./)?(?i:representations)/([^/]+)/[^/]+")
 _CANONICAL = {each.casefold(): each for each in _SPELLED}
 
 

@@ -31,9 +31,10 @@ from metspack.mets import METS_NAMES, is_mets_name
 from metspack.model import Digest, Finding
 from metspack.packages.files import FolderTree, PackedTree, path_of
 from metspack.sizes import counted
+from metspack.values import regex
 
-_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
-_TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
+_LINE = regex(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
+_TAGGED = regex(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
 # No line with one of these in it is certain to be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"//", b"/.", b"/\n", b"  /", b"  .")
 _PLAIN_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
@@ -369,7 +370,7 @@ def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
 # --- The manifest.txt beside an archive ---------------------------------------------------------------
 
 _LOB_MANIFEST = b"manifest.txt"
-_LOB_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+) [ *](?:\./|/)*(.+?)\r?\n?", re.DOTALL)
+_LOB_LINE = regex(rb"(\\?)([0-9A-Fa-f]+) [ *](?:\./|/)*(.+?)\r?\n?", re.DOTALL)
 _ALGORITHMS = {
     2 * octets: name
     for name, octets in OCTETS.items()
@@ -444,13 +445,13 @@ def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
 # --- Bags (BagIt) -------------------------------------------------------------------------------------
 
 _BAG_NAME, _PAYLOAD = b"bagit.txt", b"data/"
-_BAG_MANIFEST = re.compile(r"(tag)?manifest-([a-z0-9-]+)\.txt", re.IGNORECASE)
-_BAG_LINE = re.compile(rb"([0-9A-Fa-f]+)[ \t]+\*?(?:\./)*([^\r\n]+?)[\r\n]*", re.DOTALL)
-_ENCODED = re.compile(rb"%(0A|0D|25)", re.IGNORECASE)
+_BAG_MANIFEST = regex(r"(tag)?manifest-([a-z0-9-]+)\.txt", re.IGNORECASE)
+_BAG_LINE = regex(rb"([0-9A-Fa-f]+)[ \t]+\*?(?:\./)*([^\r\n]+?)[\r\n]*", re.DOTALL)
+_ENCODED = regex(rb"%(0A|0D|25)", re.IGNORECASE)
 _FETCH = "fetch.txt"
-_FETCH_LINE = re.compile(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re.DOTALL)
-_OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
-_DECLARED = re.compile(rb"Tag-File-Character-Encoding:[ \t]*([\w-]{1,20})", re.IGNORECASE)
+_FETCH_LINE = regex(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re.DOTALL)
+_OXUM = regex(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
+_DECLARED = regex(rb"Tag-File-Character-Encoding:[ \t]*([\w-]{1,20})", re.IGNORECASE)
 _ENCODINGS = frozenset({"ISO-8859-1", "ISO-8859-15", "WINDOWS-1252", "UTF-16", "UTF-16LE", "UTF-16BE"})
 _IN_A_BAGS = f"SELECT 1 FROM listed l JOIN manifest ON manifest.id = l.manifest WHERE {OF_BAG}"  # noqa: S608
 # What is missing or not named is told one by one.

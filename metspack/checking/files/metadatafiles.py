@@ -25,7 +25,7 @@ from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
 from metspack.mets.reader import File
 from metspack.model import LONGEST, Digest, Finding
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _PREMIS, _DC = "PREMIS", "DC"
 _BY_NAMESPACE: Mapping[str, str] = {
@@ -144,9 +144,9 @@ SELECT c.path, NULL, c.algorithm, c.digest, 0 FROM json_each(?1) g
     CROSS JOIN cell c ON c.path = CAST(g.value AS BLOB) WHERE NOT c.inside
 """
 _METS = "SELECT path FROM mets WHERE id = ?"
-_HEX = re.compile(r"[0-9A-Fa-f]+")
+_HEX = regex(r"[0-9A-Fa-f]+")
 _HEAD = 1 << 13
-_OBJECT_END = re.compile(rb"</(?:[^\s<>/:]+:)?object>")
+_OBJECT_END = regex(rb"</(?:[^\s<>/:]+:)?object>")
 _TRIES = 20  # objects that are taken for others to be like
 _MOST = 100  # pieces of a text, digests of an object, names of algorithms: more are nobody's
 _SIZE = 18  # digits of the largest size that is compared
@@ -163,9 +163,9 @@ class _PremisObject:
     digests: list[tuple[str, str]] = field(default_factory=list)
 
 
-_MARKUP = re.compile(rb"(<[^<>]*>)")
-_TAG = re.compile(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
-_NOT_PLAIN = re.compile(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
+_MARKUP = regex(rb"(<[^<>]*>)")
+_TAG = regex(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
+_NOT_PLAIN = regex(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
 _IDENTIFIER, _LOCATION = "objectIdentifierValue", "contentLocationValue"
 _VALUES = {
     _IDENTIFIER: rb"([!-%'-;=?-~]++)",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import field, replace
@@ -30,7 +29,7 @@ from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import ARCHIVES, has_archive, may_lead, plain_files, split_lob
 from metspack.stores.client import ObjectChanged
 from metspack.uris import Repair
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
 _WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"
@@ -85,7 +84,7 @@ def sum_of_hashes(texts: Sequence[str]) -> int:
     return (len(texts) << _BITS) + sum(map(hash, texts))
 
 
-_SIZE = re.compile(r"[0-9]{1,18}")
+_SIZE = regex(r"[0-9]{1,18}")
 
 _TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
 _OAIS = "OAISPACKAGETYPE"

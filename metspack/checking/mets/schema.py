@@ -8,7 +8,6 @@ this project, or those of a folder.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -28,7 +27,7 @@ from metspack.mets import reader
 from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
 from metspack.model import Budgets, Finding
 from metspack.uris import WHITE_SPACE
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 CSIP = "https://DILCIS.eu/XML/METS/CSIPExtensionMETS"
 SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
@@ -38,8 +37,8 @@ _EMBEDDED = {PREMIS_3: "embedded/premis3.xsd", PREMIS_2: "embedded/premis2.xsd"}
 """What is named by xsi:type in the xmlData of METS, which no schema of METS knows."""
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _LARGEST = 16 << 20
-_DATE = re.compile(r"'([^']*)' is not a valid value of the \w+ type 'xs:dateTime'")
-_DATE_TIME = re.compile(
+_DATE = regex(r"'([^']*)' is not a valid value of the \w+ type 'xs:dateTime'")
+_DATE_TIME = regex(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
 )
 
@@ -156,7 +155,7 @@ def _is_padded_date(message: str) -> bool:
 
 
 _LONG = 1 << 16
-_STRAY = re.compile(r"[^A-Za-z0-9+/=]+")  # what libxml2 passes over in base64
+_STRAY = regex(r"[^A-Za-z0-9+/=]+")  # what libxml2 passes over in base64
 _AFTER = 16
 
 
@@ -267,7 +266,7 @@ _TEXT = 1 << 20
 _SLOW = 0.25  # seconds of processor time; a block takes about a millisecond
 _BATCH = 1 << 16
 _AHEAD = 8
-_REFERENCE_WITH_HASH = re.compile(r"'#([^' ]+)' is not a valid value of the \w+ type 'xs:IDREFS?'")
+_REFERENCE_WITH_HASH = regex(r"'#([^' ]+)' is not a valid value of the \w+ type 'xs:IDREFS?'")
 _SAID = 1_000
 
 _PREFIXES = {

@@ -18,7 +18,7 @@ from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
 from metspack.model import Budgets, Limits, Severity
 from metspack.stores import ranges
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 if TYPE_CHECKING:
     from metspack.files.journal import StagingTerms
@@ -33,7 +33,7 @@ _CONFIGURATION = Heading("Configuration", rare=True)
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """What commands call the arguments that say what is read."""
 
-_DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
+_DRIVE = regex(r"([A-Za-z]:)=(.+)", re.DOTALL)
 
 
 def budgets(given: Sequence[str] | None) -> Budgets:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from inspect import Parameter
@@ -19,9 +18,9 @@ from typer.models import OptionInfo
 from metspack.cli.options.choices import Choice
 from metspack.errors import ConfigError
 from metspack.stores.urls import is_url
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
-_NUMBER = re.compile("[0-9]{1,18}")
+_NUMBER = regex("[0-9]{1,18}")
 _OPTIONS = "Options"
 _SHORTENED, _WHOLE = "metspack.short_help", "metspack.whole_help"
 _SWITCH = ""

@@ -24,7 +24,7 @@ from metspack import safexml, uris
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking
 from metspack.restoring.shards.writing import UNIT
-from metspack.values import dataclass
+from metspack.values import dataclass, regex
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 _FILES = "Only regular files are read, through folders and no link."
@@ -226,7 +226,7 @@ def _ends(url: str | None) -> Iterator[Names]:
 
 
 _LONGEST = 64_000_000
-_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
+_NUMBER = regex(r"[0-9]{1,18}", re.ASCII)
 _SHOWN = 20
 _PEEKED = 1 << 10
 _FORM = (
