@@ -7,7 +7,6 @@ again, and a task that is done twice change nothing.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import threading
@@ -46,6 +45,7 @@ _LOOK = 0.1  # seconds between two looks at what has come
 _ASK = 3.0  # seconds between two questions for the workers that there are
 _REPORTED = 1 << 18  # bytes that a worker moves before it looks whether they are still wanted
 _TOLD = 0.5  # seconds between two words of a worker on how far it is
+_CRITICAL = 50  # logging.CRITICAL, whose module is slow to import
 _NAMED = 5  # workers that a message names
 _AGAIN = "Start it again (dask scheduler, dask worker) and run the same command again."
 
@@ -173,7 +173,7 @@ class Cluster:
                         processes=True,
                         host="127.0.0.1",
                         dashboard_address=None,
-                        silence_logs=logging.CRITICAL,
+                        silence_logs=_CRITICAL,
                     )
                 self._client = distributed.Client(
                     self._local or address, timeout=_ANSWER, set_as_default=False, name="metspack"
@@ -574,6 +574,8 @@ def _is_held(worker: Any, key: str) -> bool:
 
 def _library() -> Any:
     try:
+        import logging  # noqa: PLC0415 -- the library's alone
+
         import distributed  # noqa: PLC0415 -- large and optional: for those who ask for a cluster
     except ImportError:
         raise ConfigError(
@@ -582,7 +584,7 @@ def _library() -> Any:
         ) from None
     for name in ("asyncio", *logging.root.manager.loggerDict):
         if name.partition(".")[0] in {"asyncio", "distributed", "tornado"}:
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of it is raised here
+            logging.getLogger(name).setLevel(_CRITICAL)  # what matters of it is raised here
     return distributed
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field, replace
 from enum import Enum, unique
-from fractions import Fraction
 from functools import total_ordering
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from metspack import uris
 from metspack.checking.catalogue import Catalogue
@@ -29,6 +28,9 @@ from metspack.mets.links import By, Mptr
 from metspack.mets.packages import stem_of_pack
 from metspack.model import Budgets, Finding
 from metspack.values import dataclass, regex
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 SEED = 0
 """The seed where none is given."""
@@ -105,6 +107,8 @@ def parsed(text: str, seed: int = SEED) -> FileSample:
     found = _FORM.fullmatch(text.strip())
     if found is None or (found[2] and not found[3]):
         raise _refused(text, "is neither a percentage nor a number of files")
+    from fractions import Fraction  # noqa: PLC0415 -- most checks take all files
+
     number = Fraction(f"{found[1]}.{found[2] or 0}")
     if not number:
         raise _refused(text, "would hash nothing")
@@ -278,6 +282,8 @@ def _of_lines(text: str) -> Iterator[ExpectedPackage]:
 
 def _of_csv(path: Path, text: str) -> list[ExpectedPackage] | None:
     """Return the packages in a table with a header, None for a text that is none."""
+    import csv  # noqa: PLC0415 -- few checks expect packages by a list
+
     lines = text.splitlines()
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:

@@ -144,12 +144,19 @@ def _exit_code() -> int:
         cli_console.forget_output()
         return EXIT_PIPE
     except Exception as error:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
-        if (told := of_system(error)) is None:
+        if (told := of_system(error, _running())) is None:
             cli_console.fault()
             return EXIT_FAULT
         cli_console.end_with_error(told.id, told.message, told.hint)
         return EXIT_TARGET
     return code
+
+
+def _running() -> str:
+    """Return what an error of the system that names no file is about, so far as it is known."""
+    import shlex  # noqa: PLC0415
+
+    return f"a file of the command {shlex.join(('metspack', *sys.argv[1:]))}"
 
 
 def _called() -> int:

@@ -133,6 +133,21 @@ def test_a_fault_of_ours_shows_its_traceback_and_exits_with_70(
     assert "error: this is a fault of metspack, not of your archive\nhint: Report it" in outcome.err
 
 
+def test_an_error_of_the_system_that_names_no_file_names_the_command(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_arguments: object) -> None:
+        raise OSError(errno.EIO, "it fails")
+
+    monkeypatch.setattr(build, "build", failing)
+    outcome = metspack("build", "x", "-o", "a b")
+    command = "metspack build x -o 'a b'"
+    assert outcome.code == 4
+    assert outcome.err.startswith(
+        f"error: cannot read or write a file of the command {command}: it fails\nhint: "
+    )
+
+
 def test_main_exits_with_the_code(monkeypatch: pytest.MonkeyPatch, signals: None) -> None:
     del signals
     monkeypatch.setattr(sys, "argv", ["metspack", "explain", "nonsense"])
