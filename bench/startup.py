@@ -19,7 +19,7 @@ from bench.measuring import environment
 
 _SAMPLE = Path(__file__).resolve().parents[1] / "samples" / "northwind" / "golden" / "Northwind"
 _EMPTY = "empty Python"
-_METSPACK = (sys.executable, "-m", "metspack")
+_METSPACK = (os.fspath(Path(sys.executable).with_name("metspack")),)  # the program as it is installed
 
 
 def commands() -> Mapping[str, Sequence[str]]:

@@ -44,7 +44,7 @@ _CODES = (
     (StoreError, EXIT_TARGET),
 )
 
-_GARBAGE = 50_000
+_GARBAGE = 100_000
 """New objects after which garbage is looked for: to start makes many, and all of them stay."""
 
 _AGAIN = 0.01
