@@ -298,8 +298,11 @@ def test_a_limit_that_looks_like_a_slip_is_told_of_before_the_work(
 ) -> None:
     out, limits = tmp_path / "out", ("--max-bytes", "40", "--max-files", "none")
     source = siards.siard(tmp_path / "Small.siard", *(b"content %d" % number for number in range(20)))
-    if command in {"convert", "add"}:
+    if command == "add":
         metspack.fine("build", northwind, "-o", out)
+    if command == "convert":
+        larger = siards.siard(tmp_path / "Larger.siard", *(b"%060d" % number for number in range(9)))
+        metspack.fine("build", larger, "-o", out)
     words: dict[str, tuple[str | Path, ...]] = {
         "plan": (source,),
         "build": (source, "-o", out),
