@@ -26,6 +26,7 @@ from metspack.files.mirrors import StorePath
 from metspack.model import LinkMode
 from tests.cluster import rounds
 from tests.cluster.hosts import Hosts, ended, metspack, wait_for
+from tests.conftest import CHECKOUT
 from tests.siards import siard
 from tests.trees import names, tree
 
@@ -326,11 +327,13 @@ def test_what_is_in_a_store_is_no_work_for_a_cluster(northwind: Path) -> None:
         build.build(northwind, StorePath("s3://archive/Northwind"), options)
 
 
-def test_nothing_of_dask_is_loaded_without_the_option(northwind: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["build", "check", "restore"])
+def test_nothing_of_dask_is_loaded_without_the_option(command: str, northwind: Path, tmp_path: Path) -> None:
     text = (
         "import sys; from metspack.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"
         "assert not {'dask', 'distributed', 'tornado'} & set(sys.modules)"
     )
-    words = ["build", str(northwind), "-o", str(tmp_path / "out"), "-q"]
+    source = northwind if command == "build" else CHECKOUT / "samples" / "northwind" / "golden" / "Northwind"
+    words = [command, str(source), *(["-o", str(tmp_path / "out")] if command != "check" else []), "-q"]
     subprocess.run([sys.executable, "-c", text, *words], check=True)

@@ -142,6 +142,45 @@ def test_a_worker_that_is_killed_changes_nothing(pair: Hosts, package: Path, tmp
     assert pair.workers[1].wait(10) == -signal.SIGKILL
 
 
+@pytest.mark.parametrize("is_check", [True, False])
+def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(
+    is_check: bool, package: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "lobs"
+
+    def work(address: str) -> object:
+        if is_check:
+            return checked(package, address)
+        return files.restore_files(package, out, RestoreOptions(cluster=address))
+
+    with Hosts(tmp_path / "hosts", 1, slow=0.3) as hosts:
+
+        def wait_and_kill() -> None:
+            wait_for(lambda: len(hosts.attempts()) >= 4)
+            hosts.scheduler.send_signal(signal.SIGKILL)
+
+        killing = threading.Thread(target=wait_and_kill)
+        killing.start()
+        with pytest.raises(TargetError, match=r"scheduler at .* no longer answers") as raised:
+            work(hosts.address)
+        killing.join()
+    assert "run the same command again" in raised.value.hint
+    assert names(tmp_path) == {"hosts", *(() if is_check else ["lobs.partial"])}
+    if not is_check:
+        files.restore_files(package, tmp_path / "one")
+        files.restore_files(package, out)
+        assert tree(out) == tree(tmp_path / "one")
+
+
+def test_workers_of_another_version_are_refused(package: Path, tmp_path: Path) -> None:
+    with Hosts(tmp_path / "hosts", 1, version="0.0.1") as hosts:
+        with pytest.raises(TargetError, match=r"worker w0 has metspack 0\.0\.1, expected "):
+            checked(package, hosts.address)
+        with pytest.raises(TargetError, match=r"worker w0 has metspack 0\.0\.1, expected "):
+            files.restore_files(package, tmp_path / "lobs", RestoreOptions(cluster=hosts.address))
+    assert names(tmp_path) == {"hosts"}
+
+
 def test_an_error_of_a_restore_names_the_worker(package: Path, hosts: Hosts, tmp_path: Path) -> None:
     copy = damaged(package, tmp_path)
     shutil.copytree(package, copy, dirs_exist_ok=True)
