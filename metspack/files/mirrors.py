@@ -277,6 +277,17 @@ def prepare(place: str) -> None:
         _list(place, names[0], names[1])
 
 
+def relist(folder: StorePath) -> None:
+    """Have a folder of a store listed anew when it is next looked at: this process has written there."""
+    place = os.path.join(_base, *folder.parts)
+    if not _base or not os.path.isdir(os.path.dirname(place)):
+        return  # nor was the folder above
+    with suppress(FileNotFoundError):
+        _remove(place)
+    _known.difference_update([each for each in _known if f"{each}/".startswith(f"{place}/")])
+    _make_folder(place)
+
+
 def _make_folder(place: str) -> None:
     with suppress(FileExistsError):
         os.mkdir(place, _UNLISTED)

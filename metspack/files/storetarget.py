@@ -36,6 +36,7 @@ class StoreTarget:
     """
 
     def __init__(self, target: StorePath) -> None:
+        self._target = target
         self.shown = str(target)
         scheme, self._bucket, *names = target.parts
         if not names:
@@ -166,6 +167,7 @@ class StoreTarget:
         self.send(package, sorted(last), empties=False)
         self._await_listing({path: os.lstat(package / path).st_size for path in everything})
         self._store.remove(f"{self._prefix}/{UNFINISHED}")
+        mirrors.relist(self._target)
 
     def _await_listing(self, expected: Mapping[str, int]) -> dict[str, StoredObject]:
         """Return the objects as they are listed, once they are those that were put; others are removed."""

@@ -48,6 +48,19 @@ def left(tmp_path: Path) -> list[str]:
     return [each.name for each in (tmp_path / "tmp").glob("metspack-build-*")]
 
 
+def test_what_was_looked_at_before_is_seen_once_it_is_there(
+    s3: S3, northwind_full: Path, expected: dict[str, bytes]
+) -> None:
+    s3.put("Northwind.siard", northwind_full.read_bytes())
+    metspack.inspect(f"{s3.url}/Northwind.siard")  # which lists the folder
+    target = f"{s3.url}/package"
+    with pytest.raises(MetspackError):
+        list(metspack.check(target))
+    metspack.build(northwind_full, target, options())
+    assert metspack.check(target).ok
+    assert s3.objects("package") == expected
+
+
 def test_a_package_in_a_store_has_the_bytes_of_one_on_disk(
     s3: S3, northwind_full: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
