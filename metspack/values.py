@@ -36,9 +36,19 @@ else:
             is_below = any(hasattr(each, "__dataclass_params__") for each in given.__mro__)
             # Else the standard library writes the signature there, for which it looks at every field again.
             given.__doc__ = given.__doc__ or given.__name__
+            stated = vars(given).get("__annotations__", {})
+            # It looks in each annotation, word for word, for those that make no field.
+            if stated:
+                given.__annotations__ = {
+                    name: text if "Var" in str(text) else object for name, text in stated.items()
+                }
             made = dataclasses.dataclass(
                 init=False, repr=False, eq=False, frozen=frozen and is_below, slots=slots, kw_only=kw_only
             )(given)
+            if stated:
+                made.__annotations__ = stated
+            for name in stated.keys() & made.__dataclass_fields__.keys():
+                made.__dataclass_fields__[name].type = stated[name]
             made.__dataclass_params__.frozen = frozen
             for name, method in _methods(made, frozen=frozen, slots=slots).items():
                 if name not in vars(given):

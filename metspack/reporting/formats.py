@@ -6,6 +6,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from importlib import import_module
 from itertools import islice
 from json import loads
 from pathlib import Path
@@ -20,7 +21,7 @@ from metspack.files import reading, writing
 from metspack.files.reading import as_places
 from metspack.model import Finding
 from metspack.progress import LateStage, Progress, Silent, credit_of
-from metspack.reporting import facts, json, junit, linkgraph, text
+from metspack.reporting import facts
 from metspack.reporting.model import Frame, Provenance, ReportFacts
 from metspack.reporting.store import FindingStore, ledger_of
 from metspack.stores.urls import shown
@@ -39,42 +40,39 @@ class _ReportForm:
     mark: bytes
 
 
-def _page(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Iterator[str]:
-    from metspack.reporting import html  # noqa: PLC0415 -- its templates need more than all else that is loaded
-
-    yield from html.document(frame, kept, roots)
+def _late(home: str, function: str = "document", takes: int = 2) -> Blocks:
+    """Return a function of a module of this room, which is imported when a report of that form is written."""
+    return lambda *given: getattr(import_module(f"metspack.reporting.{home}"), function)(*given[:takes])
 
 
 # Marks are compared without white space.
 _REPORTS = {
     ".json": _ReportForm(
-        blocks=lambda frame, kept, _roots: json.document(frame, kept),
+        blocks=_late("json"),
         mark=b'{"schema_version":1,"tool":{"name":"metspack"',
     ),
     ".jsonl": _ReportForm(
-        blocks=lambda frame, kept, _roots: json.lines(frame, kept),
+        blocks=_late("json", "lines"),
         mark=b'{"type":"check","schema_version":1,"tool":{"name":"metspack"',
     ),
     ".xml": _ReportForm(
-        blocks=lambda frame, kept, _roots: junit.document(frame, kept),
+        blocks=_late("junit"),
         mark=b'<testsuitesname="metspackcheck',
     ),
-    ".sarif": _ReportForm(
-        blocks=lambda frame, kept, _roots: json.sarif(frame, kept), mark=b'"driver":{"name":"metspack"'
-    ),
-    ".html": _ReportForm(blocks=_page, mark=b'<metaname="generator"content="metspack'),
-    ".txt": _ReportForm(
-        blocks=lambda frame, kept, _roots: text.document(frame, kept), mark=b"metspackcheckof"
-    ),
+    ".sarif": _ReportForm(blocks=_late("json", "sarif"), mark=b'"driver":{"name":"metspack"'),
+    ".html": _ReportForm(blocks=_late("html", takes=3), mark=b'<metaname="generator"content="metspack'),
+    ".txt": _ReportForm(blocks=_late("text"), mark=b"metspackcheckof"),
 }
 _FIGURED = {".html", ".txt", ".xml"}
 SUFFIXES = tuple(_REPORTS)
 """The names' endings that choose a form, in any letter case."""
 
 _MAPS = {
-    ".json": _ReportForm(blocks=linkgraph.lines, mark=b'{"schema_version":1,"metspack":'),
-    ".mmd": _ReportForm(blocks=lambda graphs: _lines(linkgraph.mermaid(graphs)), mark=b"flowchartTD"),
-    ".svg": _ReportForm(blocks=linkgraph.svg, mark=b"<svgxmlns="),
+    ".json": _ReportForm(blocks=_late("linkgraph", "lines"), mark=b'{"schema_version":1,"metspack":'),
+    ".mmd": _ReportForm(
+        blocks=lambda graphs: _lines(_late("linkgraph", "mermaid")(graphs)), mark=b"flowchartTD"
+    ),
+    ".svg": _ReportForm(blocks=_late("linkgraph", "svg"), mark=b"<svgxmlns="),
 }
 
 
@@ -245,7 +243,7 @@ class CheckReport(Checking):
     def to_json(self) -> dict[str, Any]:
         """Return the report as data for JSON, as ``metspack check --json`` prints it."""
         self._end()
-        parsed: dict[str, Any] = loads("".join(json.document(self._frame(), self._kept)))
+        parsed: dict[str, Any] = loads("".join(_late("json")(self._frame(), self._kept)))
         return parsed
 
     def write(self, targets: Sequence[Path], checked: str = "") -> None:
