@@ -86,7 +86,9 @@ CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE verified (path BLOB PRIMARY KEY, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
-CREATE TABLE gone (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE gone (entry INTEGER PRIMARY KEY, is_odd INTEGER, is_further INTEGER);
+CREATE TABLE oddly_told (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE lost_mets (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE gone_together (key BLOB PRIMARY KEY, path BLOB) WITHOUT ROWID;
 CREATE TABLE lost_cell (path BLOB, archive BLOB, place TEXT);
@@ -135,6 +137,10 @@ CREATE INDEX wrong_digests ON wrong (expected, found);
 
 LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)"
 """Makes the lines of manifests be found by their paths before all else is indexed."""
+GONE = """(
+SELECT path FROM lost_mets UNION ALL SELECT e.path FROM gone g CROSS JOIN entry e ON e.id = g.entry
+)"""
+"""The paths of all files that have a finding because they are missing, some of them more than once."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """Which of the manifests are those of a bag."""
 _INDEXES = (

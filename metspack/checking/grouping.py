@@ -21,7 +21,10 @@ from metspack.values import dataclass
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
 
 _COME = "SELECT path FROM renamed WHERE other = ?"
-_IS_GONE = "SELECT 1 FROM gone WHERE path = ?"
+_IS_GONE = """
+SELECT 1 WHERE EXISTS (SELECT 1 FROM lost_mets WHERE path = ?1)
+OR EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = ?1)
+"""
 _LOST_METS = "SELECT 1 FROM mets WHERE size IS NULL AND path > ? AND path < ?"
 _IS_FOLDER = "SELECT 1 FROM folder WHERE path = ?"
 IN_MANIFESTS = """
@@ -29,16 +32,24 @@ SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY m.id, l.line
 """
 _AFTER_SLASH = b"0"
+_IN_ORDER = "ORDER BY e.id"
 
 Folder = Callable[[bytes], bytes | None]
 """Returns the folder that a file shares its fault with, None when the file is at fault alone."""
+
+
+@dataclass(slots=True)
+class _FirstOfGroup:
+    first: Finding
+    folder: bytes
+    count: int = 0
 
 
 class FindingGroups:
     """Groups findings about files: of those with one cause only the first is kept, with their number."""
 
     def __init__(self) -> None:
-        self._held: dict[Hashable, tuple[Finding, bytes, int]] = {}
+        self._held: dict[Hashable, _FirstOfGroup] = {}
 
     def take(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
         """Take a finding about a file below a folder that is at fault; yield what is not to be held back.
@@ -52,21 +63,24 @@ class FindingGroups:
         key = (finding.code, folder, alike)
         if key not in self._held and len(self._held) >= _KEPT:
             yield from self.release()
-        first, _, count = self._held.get(key, (finding, folder, 0))
-        self._held[key] = first, folder, count + 1
+        if (held := self._held.get(key)) is None:
+            held = self._held[key] = _FirstOfGroup(finding, folder)
+        held.count += 1
 
     def count(self, folder: bytes | None, code: str, alike: Hashable = None) -> bool:
         """Count a finding if it would be held back behind another; return whether it need not be made."""
         held = self._held.get((code, folder, alike))
         if held is None:
             return False
-        self._held[code, folder, alike] = *held[:2], held[2] + 1
+        held.count += 1
         return True
 
     def release(self) -> Iterator[Finding]:
         """Yield what was held back: each folder's first finding, with the number of those like it."""
-        for finding, folder, count in self._held.values():
-            yield finding if count == 1 else _with_more(finding, shown(folder), count - 1)
+        for each in self._held.values():
+            yield (
+                each.first if each.count == 1 else _with_more(each.first, shown(each.folder), each.count - 1)
+            )
         self._held.clear()
 
 
@@ -155,6 +169,22 @@ def each_of(rows: Iterable[Row], most: int, finding: Callable[..., Finding]) -> 
         yield finding(*row)
     for row in left:
         yield replace(finding(*row), count=1 + sum(1 for _ in left))
+
+
+def each_counted(
+    catalogue: Catalogue, sql: str, most: int, finding: Callable[..., Finding], *values: object
+) -> Iterator[Finding]:
+    """Yield a finding for each row of a query as ``each_of`` does, which itself counts those far behind.
+
+    What stands behind the last ORDER BY of ``sql``, if anything, is to be but the order of its rows.
+    """
+    last = most + MOST_PLACES
+    for number, row in enumerate(catalogue.rows(f"{sql} LIMIT {last + 1}", *values)):
+        if number < last:
+            yield finding(*row)
+        else:
+            counting = f"SELECT count(*) FROM ({sql.partition(_IN_ORDER)[0]})"  # noqa: S608 -- a constant
+            yield replace(finding(*row), count=catalogue.number(counting, *values) - last)
 
 
 @dataclass(slots=True)
@@ -366,18 +396,22 @@ def told(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
 
     It gets the path, and the uppermost folder on the way there that is missing too (``absent``).
     """
+    is_lost_with_mets = lost_with_mets(catalogue)
+    return lambda path, folder: catalogue.row(_IS_GONE, path) is not None or is_lost_with_mets(folder)
+
+
+def lost_with_mets(catalogue: Catalogue) -> Callable[[bytes | None], bool]:
+    """Return what tells whether a missing folder, None for none, had a METS, which has a finding."""
     last: tuple[bytes | None, bool] = (None, False)
 
-    def is_told(path: bytes, folder: bytes | None) -> bool:
+    def is_lost(folder: bytes | None) -> bool:
         nonlocal last
-        if catalogue.row(_IS_GONE, path) is not None:
-            return True
-        if folder is not None and folder != last[0]:
-            below = (folder + b"/", folder + _AFTER_SLASH)
-            last = folder, catalogue.row(_LOST_METS, *below) is not None
-        return folder is not None and last[1]
+        if folder != last[0]:
+            below = () if folder is None else (folder + b"/", folder + _AFTER_SLASH)
+            last = folder, bool(below) and catalogue.row(_LOST_METS, *below) is not None
+        return last[1]
 
-    return is_told
+    return is_lost
 
 
 def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Finding:
@@ -389,7 +423,7 @@ def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Findi
     lines = [f"{name} line {line}" for name, line in catalogue.rows(IN_MANIFESTS, path)]
     if not lines:
         return finding
-    catalogue.put("INSERT OR IGNORE INTO gone VALUES (?)", path)
+    catalogue.put("INSERT OR IGNORE INTO lost_mets VALUES (?)", path)
     verb = "names" if len(lines) == 1 else "name"
     return replace(finding, message=f"{finding.message}; {' and '.join(lines)} {verb} it too")
 
@@ -436,7 +470,7 @@ def climbing(is_shared: Callable[[bytes], bool]) -> Folder:
 
     def folder(path: bytes) -> bytes | None:
         nonlocal last
-        at = parent = folder_of(path)[:-1]
+        at = parent = path.rpartition(b"/")[0]
         if parent != last[0]:
             highest = None
             while at and is_shared(at):

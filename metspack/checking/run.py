@@ -467,7 +467,7 @@ class Checking(Iterator[Finding]):
             catalogue.settle()
             deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
             nearest = "" if deeper is None else shown(deeper[0])
-            catalogue.put("INSERT INTO gone VALUES (?)", os.fsencode(PLAIN_METS))
+            catalogue.put("INSERT INTO lost_mets VALUES (?)", os.fsencode(PLAIN_METS))
             yield Code.METS_MISSING.at(PLAIN_METS, expected=PLAIN_METS, nearest=nearest)
         else:
             yield from links.findings(os.fsencode(each.mets))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _open: list[Log] = []
 _events: list[Events] = []
 _STDOUT = "-"
+_AT_ONCE = 200  # lines of a long table
 _EVENT_EVERY = 1.0  # seconds between two lines of progress
 _UNIT = "bytes"
 _VERDICTS = {0: "ok", 1: "error"}
@@ -362,6 +363,21 @@ def finish() -> None:
 def out(line: str = "") -> None:
     """Print one line of the result; raises ``ReaderLeft``, and ``TargetError`` when it cannot be written."""
     _print(escaped(line))
+
+
+def outs(lines: Iterable[str]) -> None:
+    """Print lines of the result as ``out`` does, many at a time: for what may have millions."""
+    held: list[str] = []
+    try:
+        for line in lines:
+            held.append(escaped(line))
+            if len(held) == _AT_ONCE:
+                text = "\n".join(held)
+                held.clear()
+                _print(text)
+    finally:  # what comes before an error is printed before it
+        if held:
+            _print("\n".join(held))
 
 
 def prose(text: str, hanging: str = "") -> None:

@@ -211,6 +211,17 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
     return folder
 
 
+def is_missing(root: Path, segments: Sequence[str] = ()) -> bool:
+    """Return whether it is certain that there is no folder at ``segments`` below ``root``."""
+    if mirrors.are_used():
+        return False
+    try:
+        release(opened_folder(root, segments))
+    except OSError as error:
+        return error.errno == errno.ENOENT
+    return False
+
+
 @contextmanager
 def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
     """Give the descriptor of ``opened`` for the length of a block.

@@ -448,6 +448,8 @@ class Index(MetsTables):
 
     def untold(self, lobs: Iterable[str]) -> list[str]:
         """Return those of some LOBs that were not remembered, in their order."""
+        if self.row("SELECT 1 FROM told") is None:
+            return [*lobs]
         self.want(lobs)
         sql = "SELECT lob FROM wanted w WHERE lob NOT IN (SELECT lob FROM told) ORDER BY w.rowid"
         return [lob for (lob,) in self.rows(sql)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from itertools import chain, islice
+from typing import NamedTuple
 
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.errors import ConfigError, MetspackError, SourceError
@@ -71,8 +72,7 @@ class LobEntry:
     fault: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Found(NamedTuple):
     """What is known of the files of a LOB; ``lob`` is its id in METS, None for one in the archive."""
 
     lob: str | None = None
@@ -116,9 +116,11 @@ class LobListing(Iterator[LobEntry]):
 
     def __next__(self) -> LobEntry:
         """Return the next LOB."""
-        entry = next(each for each in self._entries if self._within is None or self._within.has(each))
-        self.faulty += bool(entry.fault)
-        return entry
+        for entry in self._entries:
+            if self._within is None or self._within.has(entry):
+                self.faulty += bool(entry.fault)
+                return entry
+        raise StopIteration
 
     def _with_manifests(self) -> Iterator[LobEntry]:
         entries: list[LobEntry] = []
@@ -189,10 +191,11 @@ class LobListing(Iterator[LobEntry]):
         ids, index = self._package.ids(), self._package.index
         fault = _NO_CELL if self._package.archives else ""
         while some := list(islice(ids, LONGEST)):
-            asked = [lob for lob in index.untold(some) if self._takes(cells.place_of(lob))]
+            places = {lob: cells.place_of(lob) for lob in index.untold(some)}
+            asked = [lob for lob, place in places.items() if self._takes(place)]
             listed = self._package.listed_files(asked) if asked else {}
             for lob in asked:
-                place = cells.place_of(lob)
+                place = places[lob]
                 if place is None and is_all_read:
                     self.files += 1
                     continue

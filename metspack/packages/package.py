@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice, repeat
 from pathlib import Path
 
@@ -54,11 +54,18 @@ _BARE = """
 SELECT lob FROM whole w WHERE lob IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.lob = w.lob)
 AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) ORDER BY id
 """
-_PARTS = """
-SELECT e.part, e.xml_id, e.seq, e.path, e.size, e.algorithm, e.digest, e.media, e.line, e.refused, m.path,
-    coalesce(m.called, m.objid, ''), e.format
-FROM entry e JOIN mets m ON m.id = e.mets WHERE e.lob = ? ORDER BY e.id
+_OF_PART = """
+e.part, e.xml_id, e.seq, e.path, e.size, e.algorithm, e.digest, e.media, e.line, e.refused, m.path,
+coalesce(m.called, m.objid, ''), e.format
 """
+_PARTS = f"""
+SELECT {_OF_PART} FROM entry e JOIN mets m ON m.id = e.mets WHERE e.lob = ? ORDER BY e.id
+"""  # noqa: S608 -- constants
+_EACH = f"""
+SELECT e.lob, ? AND {_IS_ALONE}, {_OF_PART}
+FROM entry e JOIN mets m ON m.id = e.mets WHERE {_IS_FIRST} ORDER BY e.id
+"""  # noqa: S608 -- constants
+_PATH = 3  # of what is selected of a part
 _WHOLES = """
 SELECT w.size, w.algorithm, w.digest, w.media, m.path, w.line, w.format
 FROM whole w JOIN mets m ON m.id = w.mets WHERE w.lob = ? ORDER BY w.id
@@ -147,6 +154,19 @@ class Package(Closable):
         for lob in self.ids():
             yield self.lob(lob)
 
+    def each(self, passed: Callable[[str], bool]) -> Iterator[tuple[str, Callable[[], HeldLob]]]:
+        """Yield the id of every LOB as ``ids`` does, with what returns the LOB, raising as ``lob`` does.
+
+        Those are left out that are one file of their own, at a path which is ``passed``.
+        """
+        for lob, is_alone, *row in self.index.rows(_EACH, self.index.files.are_unpacked):
+            if not is_alone:
+                yield lob, partial(self.lob, lob)
+            elif not passed(row[_PATH]):
+                yield lob, partial(self._of_one_file, lob, tuple(row))
+        for (lob,) in self.index.rows(_BARE):
+            yield lob, partial(self.lob, lob)
+
     def lob(self, lob: str) -> HeldLob:
         """Return the LOB with this id (``s0.t2.c4.r1``).
 
@@ -162,18 +182,12 @@ class Package(Closable):
             if not wholes:
                 raise self._absent(lob)
             if len(wholes) == 1:
-                part = wholes[0]
-                return HeldLob(
-                    id=lob,
-                    parts=(part,),
-                    size=part.size,
-                    digest=part.digest,
-                    media_type=part.media_type,
-                    source=part.source,
-                    format=part.format,
-                )
+                return _in_one_file(lob, wholes[0])
         _check_once(lob, parts, wholes, said)
         return self._split(lob, parts, said)
+
+    def _of_one_file(self, lob: str, row: Row) -> HeldLob:
+        return _in_one_file(lob, self._part(lob, row))
 
     def listed_files(self, lobs: Sequence[str]) -> dict[str, ListedFile]:
         """Return those of many LOBs, by id, that are each one file of its own, listed once and with a size.
@@ -348,6 +362,18 @@ class Package(Closable):
         index = self.__dict__.pop("index", None)
         if index is not None:
             index.close()
+
+
+def _in_one_file(lob: str, part: HeldPart) -> HeldLob:
+    return HeldLob(
+        id=lob,
+        parts=(part,),
+        size=part.size,
+        digest=part.digest,
+        media_type=part.media_type,
+        source=part.source,
+        format=part.format,
+    )
 
 
 def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], said: list[Row]) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ import metspack
 from bench.hostile_inputs import INPUTS, Hostile
 from metspack import checking, safexml
 from metspack.checking import grouping
+from metspack.checking.codes import Rule
 from metspack.checking.files import fixity
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
@@ -210,6 +212,49 @@ def test_findings_beyond_the_budget_are_counted_exactly_and_told_by_one(tmp_path
             told = {(each.path, each.line, each.place) for each in found}
             told |= {(each.path, each.line, each.place) for each in last.others}
             assert told == {(each.path, each.line, each.place) for each in every if each.code == code}
+
+
+@pytest.mark.parametrize(("name", "codes"), [("files", 2), ("same-ids", 3), ("manifest-missing", 1)])
+def test_findings_that_are_only_counted_are_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, codes: int
+) -> None:
+    (each,) = (each for each in INPUTS if each.name == name)
+    path = each.make(tmp_path / "in", 2_000)
+    made: Counter[str] = Counter()
+    real = Rule.at
+
+    def at(rule: Rule, *arguments: Any, **facts: Any) -> Finding:
+        made[rule.id] += 1
+        return real(rule, *arguments, **facts)
+
+    monkeypatch.setattr(Rule, "at", at)
+    monkeypatch.setattr(grouping, "MOST_PLACES", 10)
+    found = list(checking.check(path, jobs=1, budgets=Budgets(findings=20)))
+    assert len([code for code, number in made.items() if number]) >= codes
+    assert max(made.values()) <= 20 + 10 + 1
+    told = sum(each.count for each in found)
+    assert told >= 2_000 or any("likewise 1,999 more" in each.message for each in found)
+
+
+def test_of_entries_of_one_missing_file_the_first_stands_for_all(tmp_path: Path) -> None:
+    hrefs = ("file:///there/both.bin", "there/both.bin", "file:///gone/x.bin", "gone/x.bin", "file:///off/y")
+    files = (
+        f'<file ID="f{number}"><FLocat LOCTYPE="URL" xlink:href="{href}"/></file>\n'
+        for number, href in enumerate(hrefs)
+    )
+    (tmp_path / "there").mkdir()
+    (tmp_path / "mets.xml").write_text(
+        '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" OBJID="one">\n'
+        f"<fileSec><fileGrp>\n{''.join(files)}</fileGrp></fileSec><structMap><div/></structMap></mets>"
+    )
+    (tmp_path / "manifest-md5.txt").write_text(
+        "".join(f"{'0' * 32}  {path}\n" for path in ("gone/x.bin", "off/y", "there/both.bin"))
+    )
+    found = list(checking.check(tmp_path, jobs=1))
+    missing = [(each.path, each.place) for each in found if each.code == "F001"]
+    assert missing == [("there/both.bin", "f0"), ("gone/x.bin", "f2")]
+    assert [each.place for each in found if each.code == "P003"] == ["f2", "f4"]
+    assert [each.place for each in found if each.code == "F023"] == ["off/y"]
 
 
 def test_of_findings_that_are_counted_the_first_places_are_kept(

@@ -12,7 +12,7 @@ from itertools import chain, groupby, takewhile
 from pathlib import Path
 
 from metspack import sizes, uris
-from metspack.checking.catalogue import Catalogue, folder_of, nearest_file, shown
+from metspack.checking.catalogue import GONE, Catalogue, folder_of, nearest_file, shown
 from metspack.checking.links import swaps
 from metspack.checking.segments import AgreedColumns, AgreedSegment, Agreement, Unsettled
 from metspack.digests import OCTETS
@@ -38,8 +38,8 @@ INSERT OR IGNORE INTO together
     SELECT {_KEY}, path, size FROM disk WHERE kind = 'f' AND {_IN_DATA} ORDER BY path
 """  # noqa: S608 -- the name of a folder
 _GONE_TOGETHER = f"""
-INSERT OR IGNORE INTO gone_together SELECT {_KEY}, path FROM gone WHERE {_IN_DATA} ORDER BY path
-"""  # noqa: S608 -- the name of a folder
+INSERT OR IGNORE INTO gone_together SELECT {_KEY}, path FROM {GONE} WHERE {_IN_DATA} ORDER BY path
+"""  # noqa: S608 -- constants
 # A child whose METS is not there, or that nobody knows where to look for.
 _LOST_CHILD = """
 SELECT 1 WHERE EXISTS (SELECT 1 FROM mets WHERE parent IS NOT NULL AND package IS NULL AND size IS NULL)

@@ -41,10 +41,13 @@ def find(
 
     Only unlisted files of a missing one's size are read; one that cannot be read is left as unlisted.
     """
-    catalogue.put(_LOST)
-    if not catalogue.number("SELECT count(*) FROM (SELECT 1 FROM lost LIMIT 1)"):
+    # Before all else: where no file is unlisted, nobody need know what is missing.
+    if not (sizes_by_path := list(unlisted)):
         return
-    for path, size in list(unlisted):
+    catalogue.put(_LOST)
+    if catalogue.row("SELECT 1 FROM lost") is None:
+        return
+    for path, size in sizes_by_path:
         algorithms = [name for (name,) in catalogue.rows(_ALGORITHMS, size)]
         if not algorithms:
             continue
@@ -72,24 +75,46 @@ INSERT OR IGNORE INTO differing SELECT e.id FROM entry e LEFT JOIN disk d ON d.p
 WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS d.size)
 """
 _OF_METS = "INSERT OR IGNORE INTO differing SELECT e.id FROM mets c CROSS JOIN entry e ON e.path = c.path"
-_MISSING = """
-SELECT m.path, e.line, e.xml_id, e.path, e.pseudo, e.href, d.kind, r.other, r.algorithm
-FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
+_FROM_MISSING = """
+FROM differing x CROSS JOIN entry e ON e.id = x.entry
 LEFT JOIN disk d ON d.path = e.path LEFT JOIN renamed r ON r.path = e.path
 WHERE e.path IS NOT NULL AND (d.kind IS NULL OR d.kind = 'd')
-AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
+AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
 """
-# Of nearly all nothing is to be told but that they are missing; only these are looked at one by one.
-_ODD = "r.other IS NULL AND (d.kind IS 'd' OR e.path IS x'' OR e.pseudo)"
-_ODDLY_MISSING = _MISSING.replace("ORDER BY", f"AND {_ODD} ORDER BY")
-_NOTE_GONE = "INSERT OR IGNORE INTO gone SELECT e.path " + _MISSING[
-    _MISSING.index("FROM differing") :
-].replace("ORDER BY", f"AND NOT ({_ODD}) ORDER BY")
-_GONE = _MISSING.replace(
-    "WHERE e.path IS",
-    """WHERE e.path IN gone AND e.path NOT IN unfetched
-AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.path = e.path AND o.id < e.id) AND e.path IS""",
+# Of nearly all nothing is to be told but that they are missing; only odd ones are looked at one by one.
+_NOTE_GONE = f"""
+INSERT INTO gone SELECT x.entry, r.other IS NULL AND (d.kind IS 'd' OR e.path IS x'' OR e.pseudo), 0
+{_FROM_MISSING} ORDER BY x.entry
+"""
+_ODDLY_MISSING = """
+SELECT m.path, e.line, e.xml_id, e.path, e.href,
+    EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
+FROM gone g CROSS JOIN entry e ON e.id = g.entry CROSS JOIN mets m ON m.id = e.mets
+WHERE g.is_odd ORDER BY g.entry
+"""
+_NOTE_TOLD = "INSERT OR IGNORE INTO oddly_told VALUES (?)"
+# What was told otherwise is missing as well where another entry has it as missing.
+_NOT_GONE = """
+DELETE FROM gone WHERE entry IN (
+    SELECT e.id FROM oddly_told t CROSS JOIN entry e ON e.path = t.path WHERE t.path NOT IN (
+        SELECT e.path FROM gone g CROSS JOIN entry e ON e.id = g.entry
+        WHERE NOT g.is_odd AND e.path IN oddly_told
+    )
 )
+"""
+_NOTE_FURTHER = """
+UPDATE gone SET is_further = 1 WHERE entry IN (
+    SELECT e.id FROM (SELECT path, min(id) AS first FROM entry WHERE path IS NOT NULL
+        GROUP BY path HAVING count(*) > 1) t CROSS JOIN entry e ON e.path = t.path WHERE e.id <> t.first
+)
+"""
+_GONE = """
+SELECT e.mets, e.line, e.xml_id, e.path, (SELECT r.other FROM renamed r WHERE r.path = e.path)
+FROM gone g CROSS JOIN entry e ON e.id = g.entry
+WHERE NOT g.is_further AND e.path NOT IN unfetched ORDER BY g.entry
+"""
+_METS = "SELECT path FROM mets WHERE id = ?"
+_ALGORITHM = "SELECT algorithm FROM renamed WHERE path = ?"
 _ALSO_LISTED = """
 SELECT m.path, e.line FROM entry e JOIN mets m ON m.id = e.mets
 WHERE e.path = ? ORDER BY e.id LIMIT -1 OFFSET 1
@@ -100,8 +125,8 @@ _SIZES = """
 SELECT m.path, e.line, e.xml_id, e.path, e.size, coalesce(c.size, d.size), c.id
 FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
 LEFT JOIN mets c ON c.path = e.path LEFT JOIN disk d ON d.path = e.path AND d.kind = 'f'
-WHERE e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
-AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY e.id
+WHERE x.entry NOT IN (SELECT entry FROM gone) AND e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
+AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY x.entry
 """
 _UNLISTED = """
 SELECT d.path, d.size FROM disk d WHERE d.kind = 'f'
@@ -137,8 +162,9 @@ WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = f.mets AND e.xml_id = f.f
 AND NOT EXISTS (SELECT 1 FROM ident i WHERE i.mets = f.mets AND i.xml_id = f.fileid AND i.element = 'fileGrp')
 """
 _UNPOINTED = """
-SELECT m.path, e.line, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets
-WHERE e.mets = ? AND e.element = 'file' AND e.xml_id IS NOT NULL
+SELECT m.path, e.line, e.xml_id FROM entry e CROSS JOIN mets m ON m.id = e.mets
+WHERE e.id BETWEEN (SELECT min(id) FROM entry WHERE mets = ?1) AND (SELECT max(id) FROM entry WHERE mets = ?1)
+AND +e.mets = ?1 AND e.element = 'file' AND e.xml_id IS NOT NULL
 AND NOT EXISTS (SELECT 1 FROM fptr f WHERE f.mets = e.mets AND f.fileid = e.xml_id)
 AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
@@ -158,17 +184,22 @@ SELECT EXISTS (SELECT 1 FROM ident) OR EXISTS (
 _ANY_PATH_TWICE = """
 SELECT EXISTS (SELECT 1 FROM entry WHERE path IS NOT NULL GROUP BY path HAVING count(*) > 1)
 """
-_IDS_TWICE = """
+_FILE_IDS_TWICE = """
 WITH twice AS MATERIALIZED (
-    SELECT mets, xml_id, min(line) AS line, min(id) AS first FROM entry WHERE xml_id IS NOT NULL
+    SELECT t.*, o.line FROM (
+        SELECT mets, xml_id, min(id) AS first FROM entry WHERE xml_id IS NOT NULL
+        GROUP BY mets, xml_id HAVING count(*) > 1
+    ) t CROSS JOIN entry o ON o.id = t.first
+)
+SELECT m.path, e.line, e.xml_id, e.element, t.line FROM twice t
+JOIN entry e ON e.mets = t.mets AND e.xml_id = t.xml_id AND e.id > t.first JOIN mets m ON m.id = e.mets
+ORDER BY e.id
+"""
+_OTHER_IDS_TWICE = """
+WITH twice AS MATERIALIZED (
+    SELECT mets, xml_id, min(line) AS line FROM entry WHERE xml_id IS NOT NULL
     GROUP BY mets, xml_id HAVING count(*) > 1
 )
-SELECT * FROM (
-    SELECT m.path, e.line, e.xml_id, e.element, t.line FROM twice t
-    JOIN entry e ON e.mets = t.mets AND e.xml_id = t.xml_id AND e.id > t.first JOIN mets m ON m.id = e.mets
-    ORDER BY e.id
-)
-UNION ALL
 SELECT m.path, i.line, i.xml_id, i.element, coalesce(
     (SELECT line FROM twice WHERE mets = i.mets AND xml_id = i.xml_id),
     (SELECT line FROM entry WHERE mets = i.mets AND xml_id = i.xml_id LIMIT 1),
@@ -232,8 +263,9 @@ def documents(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     """Yield the findings inside each METS document: on its IDs and its structMaps; ``most`` singly."""
     catalogue.put(_WITHOUT_HASH)
     if catalogue.number(_ANY_ID_TWICE):
-        yield from grouping.each_of(catalogue.rows(_IDS_TWICE), most, _id_twice)
-    yield from grouping.each_of(catalogue.rows(_DANGLING), most, _dangling)
+        for sql in (_FILE_IDS_TWICE, _OTHER_IDS_TWICE):
+            yield from grouping.each_counted(catalogue, sql, most, _id_twice)
+    yield from grouping.each_counted(catalogue, _DANGLING, most, _dangling)
     for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok AND NOT pointed ORDER BY id"):
         yield from _structure(catalogue, mets, path, most)
 
@@ -257,7 +289,7 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
         mets,
     )
     if pointers or linked or catalogue.row(_EDGE, mets) is not None:
-        yield from grouping.each_of(catalogue.rows(_UNPOINTED, mets), most, _unpointed)
+        yield from grouping.each_counted(catalogue, _UNPOINTED, most, _unpointed, mets)
         return
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
     if files:
@@ -283,9 +315,9 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     guesses = 0
     catalogue.put(_NOTE_GONE)
     batch = Batch(catalogue)
-    for mets, line, xml_id, path, _, href, kind, _, _ in catalogue.rows(_ODDLY_MISSING):
+    for mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
         place = xml_id or ""
-        if kind == "d" or not path:
+        if is_folder or not path:
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source_of(mets, line))
         elif not _first_exists(catalogue, path):
@@ -295,15 +327,19 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
                 near = nearest_file(catalogue, path.rpartition(b"/")[2])
             yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href, nearest=near)
         else:
-            batch.add("INSERT OR IGNORE INTO gone VALUES (?)", path)
+            continue
+        batch.add(_NOTE_TOLD, path)
     batch.flush()
+    if catalogue.row("SELECT 1 FROM oddly_told") is not None:
+        catalogue.put(_NOT_GONE)
     together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
     for path, size in unlisted(catalogue):
         yield from together.take(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
     yield from together.release()
     if catalogue.number(_ANY_PATH_TWICE):
-        yield from grouping.each_of(catalogue.rows(_TWICE), most, _listed_twice)
+        catalogue.put(_NOTE_FURTHER)
+        yield from grouping.each_counted(catalogue, _TWICE, most, _listed_twice)
 
 
 def _listed_twice(  # noqa: PLR0917 -- a row
@@ -322,10 +358,14 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     alone = guesses = 0
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
-    for mets, line, xml_id, path, _, _, _, other, algorithm in catalogue.rows(_GONE):
+    last, mets = 0, b""
+    for number, line, xml_id, path, other in catalogue.rows(_GONE):
+        if number != last:
+            last, (mets,) = number, catalogue.row(_METS, number) or (b"",)
         place = xml_id or ""
         if other is not None:
             source = _sources(catalogue, mets, line, path)
+            (algorithm,) = catalogue.row(_ALGORITHM, path) or ("",)
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
             facts["likeness"] = likeness(shown(path), shown(other))
             before, now = grouping.moved(path, other) or (None, None)

@@ -46,7 +46,9 @@ _SHOWN = 80
 _NOT_THERE = """
 SELECT m.name, l.line, l.path FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
-AND l.path NOT IN unfetched ORDER BY l.rowid
+AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
+AND NOT EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = l.path)
+ORDER BY l.rowid
 """
 _NOT_NAMED = """
 SELECT d.path FROM manifest m CROSS JOIN disk d
@@ -333,12 +335,14 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     """
     together = grouping.FindingGroups()
     absent, come = grouping.absent(catalogue), grouping.come(catalogue)
-    is_told = grouping.told(catalogue)
+    is_told = grouping.lost_with_mets(catalogue)
     for name, line, path in catalogue.rows(_NOT_THERE):
         folder = absent(path)
-        if is_told(path, folder):
+        is_of_bag = name.startswith(_BAGS)
+        code = Code.BAG_FILE_MISSING if is_of_bag else Code.MANIFEST_FILE_MISSING
+        if is_told(folder) or together.count(folder, code.id, name):
             continue
-        if name.startswith(_BAGS):
+        if is_of_bag:
             manifest = f"{name.removeprefix(_BAGS)} line {line}"
             finding = Code.BAG_FILE_MISSING.at(shown(path), manifest=manifest)
         else:

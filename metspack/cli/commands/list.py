@@ -82,7 +82,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         elif form == "csv":
             _write_csv(entries)
         elif not quiet:
-            _print_table(entries, found)
+            console.outs(_table_lines(entries, found))
         else:
             for _ in entries:
                 pass
@@ -165,18 +165,18 @@ def _object(each: LobEntry) -> dict[str, object]:
     }
 
 
-def _print_table(entries: Iterable[LobEntry], found: LobListing) -> None:
-    """Print a table, row by row: there may be millions."""
+def _table_lines(entries: Iterable[LobEntry], found: LobListing) -> Iterator[str]:
+    """Yield the lines of a table, row by row: there may be millions."""
     lobs = files = size = 0
     for each in entries:
         if not lobs:
-            console.out(_ROW.format("LOB", "column", "key", "size", "media type", "path"))
+            yield _ROW.format("LOB", "column", "key", "size", "media type", "path")
         lobs, files, size = lobs + 1, files + len(each.files), size + (each.size or 0)
         where = ".".join(filter(None, (each.schema, each.table, each.column)))
-        key = _joined(value or "" for value in each.primary_key.values())
+        key = _joined(value or "" for value in each.primary_key.values()) if each.primary_key else ""
         length = "" if each.size is None else f"{each.size:,}"
         more = f" and {counted(len(each.files) - 1, 'more part')}" if len(each.files) > 1 else ""
         path = _path(each.files[0]) + more if each.files else each.fault
-        console.out(_ROW.format(each.id, where, key, length, each.media_type or "", path).rstrip())
+        yield _ROW.format(each.id, where, key, length, each.media_type or "", path).rstrip()
     faults = f", {counted(found.faulty, 'LOB')} with a fault" if found.faulty else ""
-    console.out(f"{counted(lobs, 'LOB')} in {counted(files, 'file')}, {counted(size, 'byte')}{faults}")
+    yield f"{counted(lobs, 'LOB')} in {counted(files, 'file')}, {counted(size, 'byte')}{faults}"

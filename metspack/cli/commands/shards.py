@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument, option
 from metspack.errors import SourceError
+from metspack.files import reading
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class _ShardListing:
         self._base = base
         self._budgets = budgets
         self._told = 0
+        self._folder = ("", False)  # the one looked at last, and whether it is missing
         self.is_bad = False
 
     def shards(self) -> Iterator[Shard]:
@@ -112,9 +115,10 @@ class _ShardListing:
         for fault in self._package.faults if lob is None else ():
             self._tell(fault)
         told = self._tell_all(unrelated(self._package, lob))
-        for each in self._package.ids() if lob is None else (lob,):
+        package = self._package
+        for each, read in package.each(self._passes) if lob is None else ((lob, partial(package.lob, lob)),):
             try:
-                held_lob = self._package.lob(each)
+                held_lob = read()
             except SourceError as error:
                 if self._lob is not None and not told:
                     raise
@@ -125,6 +129,17 @@ class _ShardListing:
                 yield held_lob
         if lob is None and not self._package.faults:  # cells of what cannot be read would all be told
             self._tell_all(unlisted(self._package, self._budgets))
+
+    def _passes(self, path: str) -> bool:
+        """Count a file in a folder that is missing, where errors are only counted; return whether it is."""
+        if self._told < self._budgets.findings:
+            return False
+        folder = path.rpartition("/")[0]
+        if folder != self._folder[0]:
+            names = tuple(folder.split("/")) if folder else ()
+            self._folder = folder, reading.is_missing(self._package.root, names)
+        self._told += self._folder[1]
+        return self._folder[1]
 
     def _tell_all(self, disagreements: Iterable[Disagreement]) -> set[str]:
         """Tell disagreements; return the LOBs that they are about."""

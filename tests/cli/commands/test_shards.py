@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
+from bench import hostile_inputs
+from metspack.files import reading
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.conftest import CHECKOUT
@@ -184,6 +187,28 @@ def test_errors_beyond_their_budget_are_counted(metspack: Commands, root: Path, 
     counted = f"error: and {2 - told} more error{'s' if told == 0 else ''}, counted and not told one by one"
     assert (counted in outcome.err) is (told < 2)
     assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[2].id]
+
+
+@pytest.mark.parametrize("folder", ["content/", ""])
+def test_files_in_a_missing_folder_are_counted_without_being_opened(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    path = hostile_inputs.files(tmp_path / "in", 300)
+    mets = path / "mets.xml"
+    mets.write_text(mets.read_text().replace("content/", folder))
+    asked = list[str]()
+    real = reading.opened
+
+    def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
+        asked.append(segments[-1] if segments else "")
+        return real(root, segments)
+
+    monkeypatch.setattr(reading, "opened", opened)
+    outcome = metspack("shards", path, "--budget", "findings=20")
+    assert outcome.code == 1
+    assert outcome.err.count("No such file or directory") == 20
+    assert "error: and 280 more errors, counted" in outcome.err
+    assert sum(name.startswith("record") for name in asked) == (20 if folder else 300)
 
 
 def test_a_lob_that_a_cell_names_and_no_mets_lists_is_told(metspack: Commands, root: Path) -> None:
