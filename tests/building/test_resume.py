@@ -112,7 +112,7 @@ def test_nothing_is_planned_or_placed_twice(
 
 
 def test_the_parts_of_a_large_lob_are_kept(northwind_full: Path, tmp_path: Path) -> None:
-    options = replace(OPTIONS, limits=Limits(files=100, bytes=3_000))
+    options = replace(OPTIONS, limits=Limits(files=100, bytes=5_000))
     build.build(northwind_full, tmp_path / "gold", options)
     for segments in range(1, 12, 2):
         target = tmp_path / str(segments) / "out"
