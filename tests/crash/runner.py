@@ -36,6 +36,7 @@ _GRACE = 3.0  # seconds for workers to end after their parent
 _FINE, _FINDINGS, _TARGET, _EXISTS, _STOPPED = 0, 1, 4, 5, 6
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SUBREAPER = 36  # prctl: orphans become children of this process
+_OF_COMMAND = re.compile(r" of the command .*")  # which names what was given, not what has failed
 _PATH = re.compile(r"/|\w\.(?:xml|siard|txt|json|html|bin)\b")
 _OURS = re.compile(r'File "[^"]*/metspack/[a-z_/]*\.py"')
 _OF_WORKERS = "Exception ignored in: <Finalize object, dead>\n"  # multiprocessing's own clean-up at the end
@@ -365,7 +366,7 @@ def _of_words(ended: Ended, fault: Fault, *, is_worker: bool) -> Iterator[str]:
         yield "no message"
     if not fault.is_stop and "hint: " not in ended.err:
         yield "no hint"
-    if not fault.is_stop and not is_worker and not _PATH.search(ended.err):
+    if not fault.is_stop and not is_worker and not _PATH.search(_OF_COMMAND.sub("", ended.err)):
         yield f"no path: {ended.err.strip()}"
 
 
