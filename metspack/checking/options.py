@@ -416,7 +416,7 @@ def period(text: str) -> int:
     seconds = int(found[1]) * _SECONDS[found[2]] if found is not None else -1
     if not 0 <= seconds <= _LONGEST:
         raise ConfigError(
-            f"--older-than {text!r}: is no period" if found is None else f"--older-than {text}: is too long",
+            f"--older-than {text!r} is not a period" if found is None else f"--older-than {text} is too long",
             hint="Write a number and its unit: 90d for days, h for hours, w for weeks, m for minutes, s for "
             "seconds; a hundred years at most.",
         )

@@ -581,10 +581,11 @@ class RunJournal:
 
     def is_there(self) -> bool:
         """Return whether the file still has its name."""
-        try:
-            return os.path.samestat(os.lstat(self._path), os.fstat(self.descriptor))
-        except FileNotFoundError:
-            return False
+        with explained(self._path):
+            try:
+                return os.path.samestat(os.lstat(self._path), os.fstat(self.descriptor))
+            except FileNotFoundError:
+                return False
 
     def cut(self, size: int) -> None:
         """Cut off what is behind so many bytes, which was not written to its end."""

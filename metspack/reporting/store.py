@@ -403,13 +403,13 @@ class Ledger(tempdb.Scratch):
                     self._take(event, number)
                 size = stop
             start = os.pread(self._journal.descriptor, len(_BEGINNING), 0) if is_first else b""
+            if start and not _BEGINNING.startswith(start):
+                self._check_head(None)
         except (SourceError, OSError) as error:
             if isinstance(error, SourceError) and error.message.startswith(str(self._path)):
                 raise
             why = error.message if isinstance(error, SourceError) else error.strerror
             raise SourceError(f"{self._path} cannot be read: {why}", hint="Name another file.") from None
-        if start and not _BEGINNING.startswith(start):
-            self._check_head(None)
         return size
 
     def _check_head(self, event: dict[str, Any] | None) -> None:
@@ -418,7 +418,7 @@ class Ledger(tempdb.Scratch):
             if start == _BEGINNING:
                 raise self._damaged(1)
             raise ConfigError(
-                f"--ledger {self._path}: the file is no ledger of metspack, and is left alone", hint=_NEW
+                f"--ledger {self._path}: the file is not a ledger of metspack, and is left alone", hint=_NEW
             )
         if event.get("form") != _FORM:
             raise ConfigError(

@@ -201,7 +201,7 @@ class Copies(Closable):
             return TreeCopy(str(path), self._below(tree, known), self._packs)
         if stem_of_pack(path.name) is None:
             raise ConfigError(
-                f"{path} is no copy of a package",
+                f"{path} is not a copy of a package",
                 hint="Name a package (a folder, a METS, a zip or tar file), a folder of restored LOBs, or "
                 "the .siard that the package was built from.",
             )

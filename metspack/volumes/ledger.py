@@ -57,8 +57,10 @@ class VolumeLedger(Closable):
                 f"{self._path} is in use: another check keeps its ledger there",
                 hint="Wait until it has ended.",
             )
-        size = self._read(file.descriptor, head)
-        if not size and os.fstat(file.descriptor).st_size:
+        with writing.explained(path):
+            size = self._read(file.descriptor, head)
+            is_strange = not size and os.fstat(file.descriptor).st_size
+        if is_strange:
             raise self._strange()
         file.cut(size)
         if not size:
@@ -66,7 +68,7 @@ class VolumeLedger(Closable):
 
     def _strange(self) -> ConfigError:
         return ConfigError(
-            f"--ledger {self._path}: the file is no ledger of volumes, and is left alone", hint=_NEW
+            f"--ledger {self._path}: the file is not a ledger of volumes, and is left alone", hint=_NEW
         )
 
     def _read(self, descriptor: int, head: Mapping[str, object]) -> int:

@@ -363,7 +363,7 @@ def test_ledgers_that_cannot_be_used(
         checked([tmp_path / "again" / listed.folder_name(1)], ledger=ledger)
     assert ledger.read_bytes() == before
     (tmp_path / "text").write_text("a letter\n" * 9)
-    with pytest.raises(ConfigError, match="is no ledger of volumes, and is left alone"):
+    with pytest.raises(ConfigError, match="is not a ledger of volumes, and is left alone"):
         checked([first], ledger=tmp_path / "text")
     assert (tmp_path / "text").read_text() == "a letter\n" * 9
     with pytest.raises(ConfigError, match="would lie on a volume"):

@@ -182,7 +182,7 @@ class FixityCodes:
     )  # fmt: skip
     LOB_MANIFEST_LINE = rule(
         "F027", WARNING, "Line of manifest.txt not understood",
-        "lines that are no digest, a space, a flag and a path: {count}, the first is {found!r}",
+        "lines that are not a digest, a space, a flag and a path: {count}, the first is {found!r}",
         _LOBS,
         "The line proves nothing about any LOB.",
         "Rewrite the file as md5sum does, or remove it: METS has the same digests.",

@@ -242,7 +242,7 @@ class MediaTypes:
             return
         bare = mediatypes.essence(kind)
         if not mediatypes.is_media_type(bare) or max(map(len, bare.split("/"))) > _PARTS:
-            found = f"{quoted(kind)} ({len(kind):,} characters), which is no media type"
+            found = f"{quoted(kind)} ({len(kind):,} characters), which is not a media type"
             self._faults.add(rule, line, found, place)
         else:
             # Until 2.1.0 "the IANA mime type"; since then another list may be agreed on.

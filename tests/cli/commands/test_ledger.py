@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
+import re
 import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 
 from metspack import CheckOptions, check, clock
 from metspack.checking.files import fixity
-from metspack.errors import ConfigError, Interrupted
+from metspack.errors import ConfigError, Interrupted, SourceError, TargetError
 from metspack.files import journal, reading
 from metspack.files.writing import RunJournal
 from tests import siards
@@ -349,9 +351,9 @@ def test_one_that_was_only_begun_is_continued(metspack: Commands, out: Path, led
         (("--level", "links"), "no files are read"),
         (("--level", "structure"), "no files are read"),
         (("--sample", "1%"), "cannot be combined"),
-        (("--older-than", "soon"), "no period"),
-        (("--older-than", "90"), "no period"),
-        (("--older-than", "-1d"), "no period"),
+        (("--older-than", "soon"), "is not a period"),
+        (("--older-than", "90"), "is not a period"),
+        (("--older-than", "-1d"), "is not a period"),
         (("--older-than", "999999999w"), "too long"),
     ],
 )
@@ -381,6 +383,22 @@ def test_places_and_uses_that_are_refused(
     assert (in_use.code, "is in use" in in_use.err) == (4, True)
 
 
+@pytest.mark.parametrize("call", ["fstat", "pread"])
+def test_a_ledger_that_cannot_be_read_is_named(
+    out: Path, ledger: Path, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = getattr(os, call)
+
+    def refused(descriptor: int, *words: int) -> object:
+        if os.readlink(f"/proc/self/fd/{descriptor}") == str(ledger):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # names no file: it has a number
+        return real(descriptor, *words)
+
+    monkeypatch.setattr(os, call, refused)
+    with pytest.raises((TargetError, SourceError), match=re.escape(str(ledger))):
+        check(out, CheckOptions(ledger=ledger)).to_json()
+
+
 def test_from_python(out: Path, ledger: Path) -> None:
     report = check(out, CheckOptions(ledger=ledger))
     assert not ledger.exists(), "nothing is read before it is asked for"
@@ -393,5 +411,5 @@ def test_from_python(out: Path, ledger: Path) -> None:
     with pytest.raises(ConfigError, match="requires --ledger"):
         check(out, CheckOptions(older_than="90d"))
     ledger.write_bytes(ledger.read_bytes()[30:])
-    with pytest.raises(ConfigError, match="no ledger"):
+    with pytest.raises(ConfigError, match="not a ledger"):
         list(check(out, CheckOptions(ledger=ledger)))
