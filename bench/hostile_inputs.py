@@ -187,6 +187,17 @@ def groups_in_mets(folder: Path, size: int) -> Path:
     return _mets(folder, files=(f'<fileGrp ID="g{number}" USE="u{number}"/>\n' for number in range(size)))
 
 
+def pointed_groups_in_mets(folder: Path, size: int) -> Path:
+    """Write groups that fptr point at, and as many files in another."""
+    return _mets(
+        folder,
+        files=chain(
+            (f'<fileGrp ID="g{number}"/>\n' for number in range(size // 2)), map(_file, range(size // 2))
+        ),
+        pointers=(f'<fptr FILEID="g{number}"/>\n' for number in range(size // 2)),
+    )
+
+
 def long_attribute_in_mets(folder: Path, size: int) -> Path:
     return _mets(folder, attributes=chain((' LABEL="',), repeat("x" * 1000, size // 1000), ('"',)))
 
@@ -535,6 +546,12 @@ INPUTS = (
     Hostile(name="mets-namespaces", title="namespaces in METS", size=_MILLION, make=namespaces_in_mets),
     Hostile(name="mets-deep", title="nested div", size=_MILLION, make=deep_mets),
     Hostile(name="mets-groups", title="fileGrp", size=_MILLION, make=groups_in_mets),
+    Hostile(
+        name="pointed-groups",
+        title="fileGrp that fptr name, and files in none of them",
+        size=_MILLION,
+        make=pointed_groups_in_mets,
+    ),
     Hostile(name="mets-agents", title="agents", size=_MILLION, make=agents_in_mets),
     Hostile(name="mets-sections", title="amdSec", size=_MILLION, make=sections_in_mets),
     Hostile(name="mets-attribute", title="bytes of an attribute", size=_WHITE, make=long_attribute_in_mets),

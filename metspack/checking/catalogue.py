@@ -113,6 +113,7 @@ CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm T
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
 CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
 CREATE INDEX siard_mets ON siard (mets);
+CREATE TABLE pointed_group (grp TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE lob_group (mets INTEGER, grp TEXT, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE route (

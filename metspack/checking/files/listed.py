@@ -161,6 +161,24 @@ SELECT m.path, f.line, f.fileid FROM fptr f JOIN mets m ON m.id = f.mets AND m.o
 WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = f.mets AND e.xml_id = f.fileid)
 AND NOT EXISTS (SELECT 1 FROM ident i WHERE i.mets = f.mets AND i.xml_id = f.fileid AND i.element = 'fileGrp')
 """
+_ARE_GROUPS_POINTED = """
+SELECT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
+    WHERE i.mets = ? AND i.element = 'fileGrp')
+"""
+# The groups around files are looked up name by name: to search each for every name that is pointed at would
+# take the product of both numbers.
+_POINTED_GROUPS = """
+INSERT INTO pointed_group
+WITH RECURSIVE level (grp, name, inner) AS (
+    SELECT DISTINCT grp, NULL, grp || char(10) FROM entry WHERE mets = ?1 AND element = 'file'
+    UNION ALL
+    SELECT grp, substr(inner, 1, instr(inner, char(10)) - 1), substr(inner, instr(inner, char(10)) + 1)
+    FROM level WHERE inner <> ''
+)
+SELECT DISTINCT grp FROM level WHERE name IN (
+    SELECT i.xml_id FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
+    WHERE i.mets = ?1 AND i.element = 'fileGrp')
+"""
 _UNPOINTED = """
 SELECT m.path, e.line, e.xml_id FROM entry e CROSS JOIN mets m ON m.id = e.mets
 WHERE e.id BETWEEN (SELECT min(id) FROM entry WHERE mets = ?1) AND (SELECT max(id) FROM entry WHERE mets = ?1)
@@ -170,9 +188,7 @@ AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
 AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xml_id)
     AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.xml_id))
-AND NOT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
-    WHERE i.mets = e.mets AND i.element = 'fileGrp'
-    AND instr(char(10) || e.grp || char(10), char(10) || i.xml_id || char(10)))
+AND NOT EXISTS (SELECT 1 FROM pointed_group g WHERE g.grp = e.grp)
 ORDER BY e.id
 """
 _EDGE = "SELECT 1 FROM edge WHERE parent = ? AND child IS NOT NULL"
@@ -289,6 +305,9 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
         mets,
     )
     if pointers or linked or catalogue.row(_EDGE, mets) is not None:
+        catalogue.put("DELETE FROM pointed_group")
+        if catalogue.number(_ARE_GROUPS_POINTED, mets):
+            catalogue.put(_POINTED_GROUPS, mets)
         yield from grouping.each_counted(catalogue, _UNPOINTED, most, _unpointed, mets)
         return
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
