@@ -16,7 +16,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from metspack.adding.leftovers import Leftovers
+from metspack.adding import Leftovers
 from metspack.building import OF_SOURCE, CheckOutcome, build, check_outcome, manifests
 from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import TaskPlaced

@@ -34,8 +34,9 @@ Record = Callable[..., None]
 class Believed:
     """How far a journal that was found is believed: whether its changes may be finished, or taken back.
 
-    Where neither may be ``why`` says what it is that no run leaves. With an ``error`` the changes are taken
-    back and the error is raised, else what cannot be finished is begun anew.
+    Where neither may be ``why`` says what it is that no run leaves; without it the folder stays as it is, and
+    the journal goes. With an ``error`` the changes are taken back and the error is raised, else what cannot
+    be finished is begun anew.
     """
 
     finish: bool = True
@@ -266,27 +267,39 @@ def _end(
         is_made = found.changes != FolderChanges() and believed.finish and steps.unmade() is None
         return found.made if is_made else None
     if not (believed.finish or believed.take_back):
-        raise journal.strange(partial, believed.why)
-    is_finished = believed.finish and check is not None and (is_in_between or not believed.take_back)
-    if not believed.take_back and not (is_finished and is_same):
+        if believed.why:
+            raise journal.strange(partial, believed.why)
+        return None
+    if check is None or not believed.finish or (believed.take_back and not is_in_between):
+        if not believed.take_back:
+            raise _interrupted(partial, found)
+        _take_back(steps, believed.error if is_in_between else None)
+        return None
+    if not is_same:
         raise _interrupted(partial, found)
-    with closing(writing.Journal(journal.journal_of(partial), goes_on=True)) as log:
-        if check is None or not is_finished:
-            steps.take_back(log.record)
-            if believed.error is not None and is_in_between:
-                _remove(partial)
-                raise believed.error
-            return None
+    _finish(steps, found, check, believed)
+    return found.made
+
+
+def _take_back(steps: _Steps, error: TargetError | None) -> None:
+    with closing(writing.Journal(journal.journal_of(steps.partial), goes_on=True)) as log:
+        steps.take_back(log.record)
+    if error is not None:
+        _remove(steps.partial)
+        raise error
+
+
+def _finish(steps: _Steps, found: Recovery, check: Callable[[], None], believed: Believed) -> None:
+    with closing(writing.Journal(journal.journal_of(steps.partial), goes_on=True)) as log:
         try:
             steps.do(log.record, check)
         except BaseException as error:
             if not believed.take_back:
-                raise _kept(partial, found, error) from error
+                raise _kept(steps.partial, found, error) from error
             steps.take_back(log.record)
             with suppress(TargetError):  # the error is the one to tell
-                _remove(partial)
+                _remove(steps.partial)
             raise
-    return found.made
 
 
 def _interrupted(partial: Path, found: Recovery) -> TargetUnfinishedError:
