@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from metspack.adding.leftovers import Leftovers
 from metspack.building import OF_SOURCE, CheckOutcome, build, check_outcome, manifests
 from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import TaskPlaced
@@ -23,9 +24,9 @@ from metspack.checking.codes import Code
 from metspack.digests import Hashers, Seal
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import reading, tempdb
-from metspack.files.journal import ADD
+from metspack.files.journal import ADD, Recovery
 from metspack.files.staging import Partial
-from metspack.files.transaction import Transaction, recover
+from metspack.files.transaction import Believed, Transaction, recover
 from metspack.layouts.names import is_archive
 from metspack.layouts.readers import Readership
 from metspack.mets import dialects, ids, reader
@@ -185,8 +186,9 @@ def add_archive(
     _check_place(root, source)
     job = _job(source, options, representation)
     check = _Check(root, options, progress)
-    if (made := recover(root, ADD, job=job, check=check.check_after)) is not None:
-        return _built(made, folder)
+    made = recover(root, ADD, job=job, check=check.check_after, judge=lambda found: _believed(root, found))
+    if made is not None:
+        return _restored(made, folder)
     with _explained(root), Transaction(root, ADD, job=job, source=str(source)) as staging:
         found = read_package(root)
         check.check_before()
@@ -210,6 +212,12 @@ def add_archive(
                     check=check.check_after,
                 )
     return built
+
+
+def _believed(root: Path, found: Recovery) -> Believed:
+    """Return how far the journal of an interrupted addition is believed."""
+    dialect, folder, _ = _found(root)
+    return Leftovers(root, dialects.named(dialect).replaced(folder), found).judge()
 
 
 @contextmanager
@@ -246,6 +254,17 @@ def _job(source: Path, options: BuildOptions, representation: str | None) -> str
 def _made(built: Built) -> dict[str, Any]:
     made_of = None if built.made_of is None else built.made_of.document()
     return asdict(built) | {"target": str(built.target), "made_of": made_of}
+
+
+def _restored(made: Mapping[str, Any], folder: Path) -> Built:
+    """Return the result that a journal has; raises ``TargetError`` for one that add does not write."""
+    try:
+        return _built(made, folder)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise TargetError(
+            f"{folder} has what a journal beside it said was added, and the journal did not say what that is",
+            hint="It was not as metspack add writes it. metspack list shows what the package has.",
+        ) from error
 
 
 def _built(made: Mapping[str, Any], folder: Path) -> Built:
@@ -320,7 +339,7 @@ class _AddWork(build.BuildWork):
         self._parent_limit = None  # the parent is written anew as it is, and only it
         self.found = found
         self.prefix = f"{ids.ncname(self.name)}."
-        self.replaced = (*self.dialect.replaced(found), *sorted(manifests.NAMES.values()))
+        self.replaced = (*self.dialect.replaced(found.folder), *sorted(manifests.NAMES.values()))
         """The files of the package that are made anew, in the order in which they take their places."""
         for path in found.archives:
             stem = Path(path).stem

@@ -345,8 +345,8 @@ class Staging(Partial):
 
     def _end(self) -> None:
         """Remove what is left, the journal last: as long as it is there, it says whose that is."""
-        for each in (self.package, self.work, journal.journal_of(self.root)):
-            writing.remove(each)
+        remove_contents(self.root)
+        writing.remove(journal.journal_of(self.root))
         self.journal.close()
         writing.remove(self.root)
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from metspack.digests import Hashers
-from metspack.errors import SourceError, TargetError, TargetExistsError, TargetUnfinishedError
+from metspack.errors import MetspackError, SourceError, TargetError, TargetExistsError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import FolderChanges, Recovery
 from metspack.files.staging import Partial, remove_contents
@@ -28,6 +28,35 @@ _REPLACED = "work/replaced"
 
 Record = Callable[..., None]
 """A function that writes an event to the journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Believed:
+    """How far a journal that was found is believed: whether its changes may be finished, or taken back.
+
+    Where neither may be ``why`` says what it is that no run leaves; without it the folder stays as it is, and
+    the journal goes. With an ``error`` the changes are taken back and the error is raised, else what cannot
+    be finished is begun anew.
+    """
+
+    finish: bool = True
+    take_back: bool = True
+    why: str = ""
+    error: TargetError | None = None
+
+
+Judge = Callable[[Recovery], Believed]
+"""A function that says how far a journal is believed; whoever made the folder may have made that as well."""
+
+
+def staged_in(partial: Path, path: str) -> Path:
+    """Return where what was made for a path of the folder lies until it is in its place."""
+    return partial / "package" / path
+
+
+def kept_in(partial: Path, path: str) -> Path:
+    """Return where the file of the folder is kept that was replaced."""
+    return partial / _REPLACED / path
 
 
 class Transaction(Partial):
@@ -77,7 +106,7 @@ class Transaction(Partial):
         there. After an error, also one of ``check``, the folder is as it was. Raises ``TargetError``.
         """
         for path in replaces:
-            _keep(self.target, path, self.root / _REPLACED / path)
+            _keep(self.target, path, kept_in(self.root, path))
         changes = FolderChanges(
             moves=tuple(moves),
             puts=tuple((path, _digest(self.package, path)) for path in puts),
@@ -147,7 +176,7 @@ class _Steps:
         with suppress(TargetError):
             record(event=journal.TAKING_BACK)
         for path in reversed(self.changes.replaces):
-            if os.path.lexists(kept := self.partial / _REPLACED / path):
+            if os.path.lexists(kept := kept_in(self.partial, path)):
                 writing.supersede(kept, self.folder / path)
         for path, digest in reversed(self.changes.puts):
             if self._is_put(path, digest):
@@ -174,18 +203,24 @@ class _Steps:
             return False
 
     def _staged(self, path: str) -> Path:
-        return self.partial / "package" / path
+        return staged_in(self.partial, path)
 
 
 def recover(
-    folder: Path, command: str, *, job: str = "", check: Callable[[], None] | None = None
+    folder: Path,
+    command: str,
+    *,
+    job: str = "",
+    check: Callable[[], None] | None = None,
+    judge: Judge | None = None,
 ) -> Mapping[str, Any] | None:
     """Finish or take back an interrupted transaction; return its result, None when all is still to be done.
 
     One that was interrupted while it changed the folder is finished when it is the same ``job``, or taken
     back without a ``check``; what one had only prepared is removed, and so is a journal that says of changes
-    which the folder does not have that they are done. Raises ``TargetError``: for another
-    command or job, while another run is working, and for a ``.partial`` that is not a transaction's.
+    which the folder does not have that they are done. Nothing is done that ``judge`` does not allow. Raises
+    ``TargetError``: for another command or job, while another run is working, and for a ``.partial`` that is
+    not a transaction's.
     """
     partial = journal.partial_of(folder)
     if not os.path.lexists(partial):
@@ -207,41 +242,83 @@ def recover(
                 f"{partial} exists already, and its origin is unknown",
                 hint="When no other build is running, remove it and run the command again.",
             )
-        made = None if found is None else _end(folder, found, command, job, check)
+        made = None
+        if found is not None:
+            if found.command != command:
+                raise _interrupted(partial, found)
+            made = _end(folder, found, is_same=found.job == job, check=check, judge=judge)
         _remove(partial)
     return made
 
 
 def _end(
-    folder: Path, found: Recovery, command: str, job: str, check: Callable[[], None] | None
+    folder: Path, found: Recovery, *, is_same: bool, check: Callable[[], None] | None, judge: Judge | None
 ) -> Mapping[str, Any] | None:
     partial = journal.partial_of(folder)
-    is_same = found.job == job
     is_in_between = found.event in {journal.PUTTING, journal.ALL_PUT}
-    if found.command != command or (is_in_between and check is not None and not is_same):
-        raise TargetUnfinishedError(
-            f"{partial} exists already: {found.named} was interrupted",
-            hint="Leave that folder where it is, and run that command again first, with the same options.",
-        )
+    if is_in_between and check is not None and not is_same:
+        raise _interrupted(partial, found)
     if found.event == journal.BEGUN or (found.event == journal.DONE and not is_same):
         return None
     _check_places(folder, partial, found.changes)
     steps = _Steps(folder, partial, found.changes)
+    believed = Believed() if judge is None else judge(found)
     if found.event == journal.DONE:  # as the journal has it, which others may have put there
-        is_made = found.changes != FolderChanges() and steps.unmade() is None
+        is_made = found.changes != FolderChanges() and believed.finish and steps.unmade() is None
         return found.made if is_made else None
-    with closing(writing.Journal(journal.journal_of(partial), goes_on=True)) as log:
-        if check is None or not is_in_between:
-            steps.take_back(log.record)
-            return None
+    if not (believed.finish or believed.take_back):
+        if believed.why:
+            raise journal.strange(partial, believed.why)
+        return None
+    if check is None or not believed.finish or (believed.take_back and not is_in_between):
+        if not believed.take_back:
+            raise _interrupted(partial, found)
+        _take_back(steps, believed.error if is_in_between else None)
+        return None
+    if not is_same:
+        raise _interrupted(partial, found)
+    _finish(steps, found, check, believed)
+    return found.made
+
+
+def _take_back(steps: _Steps, error: TargetError | None) -> None:
+    with closing(writing.Journal(journal.journal_of(steps.partial), goes_on=True)) as log:
+        steps.take_back(log.record)
+    if error is not None:
+        _remove(steps.partial)
+        raise error
+
+
+def _finish(steps: _Steps, found: Recovery, check: Callable[[], None], believed: Believed) -> None:
+    with closing(writing.Journal(journal.journal_of(steps.partial), goes_on=True)) as log:
         try:
             steps.do(log.record, check)
-        except BaseException:
+        except BaseException as error:
+            if not believed.take_back:
+                raise _kept(steps.partial, found, error) from error
             steps.take_back(log.record)
             with suppress(TargetError):  # the error is the one to tell
-                _remove(partial)
+                _remove(steps.partial)
             raise
-    return found.made
+
+
+def _interrupted(partial: Path, found: Recovery) -> TargetUnfinishedError:
+    return TargetUnfinishedError(
+        f"{partial} exists already: {found.named} was interrupted",
+        hint="Leave that folder where it is, and run that command again first, with the same options.",
+    )
+
+
+def _kept(partial: Path, found: Recovery, error: BaseException) -> BaseException:
+    """Return the error for changes that all are made, are not right, and are not taken back."""
+    if not isinstance(error, MetspackError):
+        return error
+    return TargetUnfinishedError(
+        f"{partial.parent / partial.stem} has all that {found.named} put there, and it is not right: "
+        f"{error.message}",
+        hint=f"It stays as it is. Put it right and run the command again, or remove {partial}.",
+        details=error.details,
+    )
 
 
 def _check_places(folder: Path, partial: Path, changes: FolderChanges) -> None:
@@ -255,7 +332,7 @@ def _check_places(folder: Path, partial: Path, changes: FolderChanges) -> None:
         if not {"", ".", ".."}.isdisjoint(names) or "\0" in path:
             raise journal.strange(partial, f"its journal names {path!r}, which is no path below {folder}")
         above.update("/".join(names[:number]) for number in range(1, len(names)))
-    roots = (folder, partial / "package", partial / _REPLACED)
+    roots = (folder, staged_in(partial, ""), kept_in(partial, ""))
     places = (partial, partial / "work", *(root / below for root in roots for below in sorted(above)))
     for place in places:
         if place.is_symlink():

@@ -27,7 +27,7 @@ from metspack.errors import (
 )
 from metspack.files import journal, tempdb, writing
 from metspack.files.staging import NOT_FOUND, check_space
-from metspack.files.transaction import Transaction, recover
+from metspack.files.transaction import Believed, Transaction, recover
 from metspack.mets import METS_NAMES, is_mets_name
 from metspack.model import Budgets, Severity
 from metspack.progress import Progress, Silent
@@ -115,16 +115,18 @@ def repair_package(
 ) -> Repaired:
     """Replace missing and damaged files of a package by those of copies, as far as these are proven.
 
-    ``package`` is a folder, or a METS in it. ``seal`` says which manifests and METS are right. A repair that
-    was interrupted while it changed the package is finished first. Raises ``SourceError``, ``ConfigError``
-    and ``TargetError``; then the package is as it was.
+    ``package`` is a folder, or a METS in it. ``seal`` says which manifests and METS are right. What a repair
+    that was interrupted has put in its place stays, the rest is taken from the copies again. Raises
+    ``SourceError``, ``ConfigError`` and ``TargetError``; then the package is as it was.
     """
     root = _root(package)
     if not copies:
         raise ConfigError("there is no copy to repair from", hint="Name one at least: --from COPY.")
     budgets, progress = budgets or Budgets(), progress or Silent()
     if not dry_run:
-        recover(root, journal.REPAIR, check=lambda: None)
+        # Each file that is in its place is right, and what is not is taken from the copies again: what lies
+        # beside the package, where others may have put it, is not needed.
+        recover(root, journal.REPAIR, judge=lambda _: Believed(finish=False, take_back=False))
     elif (stopped := journal.interrupted(root)) is not None:
         raise TargetUnfinishedError(
             f"{package} is being changed, or was when {stopped[0].named} was interrupted",

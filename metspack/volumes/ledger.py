@@ -35,7 +35,7 @@ class VolumeLedger(Closable):
         """Read what the file says of a package divided so; it is made if it is not there.
 
         Raises ``ConfigError`` for a ledger of another package, for what is none, and for a place on a
-        volume, ``SourceError`` for a damaged one, ``TargetError`` where it cannot be written.
+        volume, ``SourceError`` for a damaged one, ``TargetError`` where it cannot be read or written.
         """
         path = Path(os.path.realpath(self._path))
         if any(path.is_relative_to(folder.resolve()) for folder in folders):
@@ -52,15 +52,17 @@ class VolumeLedger(Closable):
             "division": listed.digest(),
         }
         self._journal = file = writing.RunJournal(path)
+        with writing.explained(self._path):
+            self._open(file, head)
+
+    def _open(self, file: writing.RunJournal, head: Mapping[str, object]) -> None:
         if file.is_held or not file.is_there():
             raise TargetError(
                 f"{self._path} is in use: another check keeps its ledger there",
                 hint="Wait until it has ended.",
             )
-        with writing.explained(path):
-            size = self._read(file.descriptor, head)
-            is_strange = not size and os.fstat(file.descriptor).st_size
-        if is_strange:
+        size = self._read(file.descriptor, head)
+        if not size and os.fstat(file.descriptor).st_size:
             raise self._strange()
         file.cut(size)
         if not size:

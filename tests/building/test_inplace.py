@@ -673,6 +673,29 @@ def test_stopped_while_it_is_taken_back_the_state_is_known(
     assert names(folder.parent) == {"in"}
 
 
+def test_killed_during_the_check_it_is_a_package_and_the_next_run_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Path(shutil.copytree(folder, tmp_path / "other" / folder.name))
+    whole = described(other)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(inplace._InPlaceWork, "_check", killed)
+        patched.setattr(_Steps, "take_back", lambda *_: None)
+        patched.setattr(Transaction, "__exit__", lambda staging, *_: staging.journal.close())
+        with pytest.raises(KeyboardInterrupt):
+            described(folder)
+    assert journal.partial_of(folder).exists()
+    found = described(folder)
+    assert replace(found, folder=other) == replace(whole, children=())
+    assert tree(folder) == tree(other)
+    assert not journal.partial_of(folder).exists()
+    assert codes(folder, Severity.ERROR) == set()
+
+
 def test_after_a_kill_what_others_put_there_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kill_at(folder, monkeypatch, 2)
     # One was replaced, one that was not put yet came from elsewhere; both are somebody's.

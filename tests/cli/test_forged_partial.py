@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import random
 import shutil
 import tracemalloc
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from metspack.files import journal
 from metspack.files.transaction import recover
 from tests import siards
 from tests.cli.conftest import Commands
+from tests.kept import copied
+from tests.laws import spread
 from tests.packages import forge
 from tests.trees import tree
 
@@ -118,6 +122,107 @@ def test_the_commands_refuse_it(metspack: Commands, tmp_path: Path, command: str
     assert outcome.code in {4, 6}, outcome
     assert "package.partial" in outcome.err
     assert tree(tmp_path) == before
+
+
+EVENTS = (journal.PUTTING, journal.ALL_PUT, journal.TAKING_BACK, journal.DONE)
+LISTED = ("all", "LOBs", "METS", "manifests", "children", "twice")
+
+
+def _listed(package: Path, which: str) -> list[str]:
+    """Return files of a package that a journal is to list."""
+    paths = [each for each in tree(package) if not each.endswith("/")]
+    chosen: dict[str, Callable[[str], bool]] = {
+        "LOBs": lambda each: each.endswith(".bin"),
+        "METS": lambda each: each.lower().endswith("mets.xml"),
+        "manifests": lambda each: each.startswith("manifest-"),
+        "children": lambda each: each.endswith("/mets.xml"),
+    }
+    found = sorted(filter(chosen.get(which, bool), paths), key=lambda each: ("/" not in each, each))
+    return [*found, *(found if which == "twice" else ())]
+
+
+def _forged_whole(
+    package: Path, command: str, event: str, changes: Mapping[str, object], data: bytes
+) -> None:
+    """Put a journal beside a package, and for each of its files others to take their places."""
+    events = putting(command, **changes)
+    more = [] if event == journal.PUTTING else [{"event": event}]
+    partial = forged(package, *events, *more)
+    for below in ("package", "work/replaced"):
+        for path in _listed(package, "all"):
+            (partial / below / path).parent.mkdir(parents=True, exist_ok=True)
+            if data:
+                (partial / below / path).write_bytes(data)
+
+
+def _built(metspack: Commands, source: Path, package: Path) -> Path:
+    def build(out: Path) -> None:
+        assert metspack("build", source, "-o", out, "--max-files", "2", "-j", "1").code == 0
+
+    return copied("forged partial", package, build)
+
+
+CASES = spread(
+    product(("repair", "in place"), LISTED, ("moves", "puts", "replaces"), EVENTS, (b"", EVIL)), 19
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_forged_transaction_takes_nothing_from_the_package(
+    metspack: Commands, source: Path, tmp_path: Path, case: tuple[str, str, str, str, bytes]
+) -> None:
+    command, which, kind, event, data = case
+    package = _built(metspack, source, tmp_path / "package")
+    copy = shutil.copytree(package, tmp_path / "copy")
+    listed = _listed(package, which)
+    digests = {each: hashlib.sha256((package / each).read_bytes()).hexdigest() for each in listed}
+    entries = [[each, digests[each]] for each in listed] if kind == "puts" else [*listed, "nowhere"]
+    name = journal.REPAIR if command == "repair" else journal.IN_PLACE
+    _forged_whole(package, name, event, {kind: entries}, data)
+    before = tree(package)
+    if command == "repair":
+        assert metspack("repair", package, "--from", copy, "-j", "1").code == 0
+    else:
+        assert metspack("build", package, "--keep-segments", "--in-place").code in {3, 4, 5, 6}
+    assert tree(package) == before
+
+
+def test_another_dialects_package_is_not_taken_for_a_folder_that_was_being_described(
+    metspack: Commands, source: Path, tmp_path: Path
+) -> None:
+    package = tmp_path / "package"
+    assert metspack("build", source, "-o", package, "--dialect", "csip").code == 0
+    puts = [
+        [each, hashlib.sha256((package / each).read_bytes()).hexdigest()]
+        for each in _listed(package, "manifests")
+    ]
+    forged(package, *putting(journal.IN_PLACE, puts=[*puts, ["mets.xml", ""]]))
+    before = tree(tmp_path)
+    outcome = metspack("build", package, "--keep-segments", "--in-place")
+    assert outcome.code == 6
+    assert "which its journal does not name" in outcome.err
+    assert tree(tmp_path) == before
+
+
+def test_a_forged_description_that_is_complete_is_kept(
+    metspack: Commands, source: Path, tmp_path: Path
+) -> None:
+    """All that a description puts is there, as after a kill during the check: then it is a package."""
+    package = _built(metspack, source, tmp_path / "package")
+    paths = [*_listed(package, "children"), *_listed(package, "manifests"), "mets.xml"]
+    puts = [[each, hashlib.sha256((package / each).read_bytes()).hexdigest()] for each in paths]
+    forged(package, *putting(journal.IN_PLACE, puts=puts))
+    before = tree(package)
+    (package / "stranger").write_bytes(b"in no manifest")
+    call = ("build", package, "--keep-segments", "--in-place")
+    outcome = metspack(*call)
+    assert outcome.code == 6
+    assert "put there, and it is not right: stranger" in outcome.err
+    (package / "stranger").unlink()
+    outcome = metspack(*call)
+    assert outcome.code == 4
+    assert "did not say as what" in outcome.err
+    assert tree(package) == before
 
 
 # --- A target, and a run that somebody else began ---------------------------------------------------------

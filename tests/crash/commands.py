@@ -15,6 +15,7 @@ from tests import segmented_folders, siards
 _LOBS = (b"a" * 40, b"c" * 130)
 _OTHERS = (b"A" * 50, b"")
 _LIMITS = ("--max-files", "3", "--max-bytes", "100")
+_VOLUME = "12kB"
 _CSIP = ("--dialect", "csip")
 
 
@@ -110,6 +111,34 @@ def _check_with_ledger(place: Place) -> list[str | Path]:
     return ["check", place.given / "package", "--ledger", _ledger(place)]
 
 
+def _write_volumes(place: Place) -> list[str | Path]:
+    return ["volumes", "write", place.given / "package", place.made, "--volume-size", _VOLUME]
+
+
+def _give_volumes(place: Place, run: Run) -> None:
+    _give_package()(place, run)
+    run(_write_volumes(place))
+    shutil.rmtree(place.given / "package")
+    for each in list(place.made.iterdir()):
+        shutil.move(each, place.given)
+
+
+def _check_volumes(place: Place) -> list[str | Path]:
+    volumes = sorted(place.given.glob("*_volume_*"))
+    return ["volumes", "check", *volumes, "--ledger", _ledger(place), "-j", "1"]
+
+
+def _last_words(ledger: bytes) -> bytes:
+    """Return what a ledger of volumes comes to: what it says of each segment at last."""
+    last = {each.get("segment"): json.dumps(each, sort_keys=True) for each in _lines(ledger)}
+    return "\n".join(sorted(last.values())).encode()
+
+
+def _verifies_no_more(ledger: bytes, golden: bytes) -> bool:
+    known = _lines(golden)
+    return all(each in known for each in _lines(ledger) if each["event"] != "faulty")
+
+
 def _lines(ledger: bytes) -> list[dict[str, Any]]:
     """Return what a ledger says, without the times; not what was not written to its end."""
     lines = filter(None, map(unsealed, ledger.splitlines()))
@@ -144,8 +173,9 @@ class Command:
     is given where files appear one by one or grow: whether one may stay as it is, beside the golden one;
     with ``may_say_less`` also after success. ``essence`` is what of a file is the same each time that it is
     made. ``discards`` is said of one that leaves nothing when it is interrupted, ``mends`` of one that
-    changes file by file, and tells by exit code 1 that some are as before. ``constant`` is one of metspack's,
-    and ``value`` what it is set to, for few files to be treated as many are.
+    changes file by file, and tells by exit code 1 that some are as before, ``has_several`` of one with
+    several targets, each of which is absent or complete. ``constant`` is one of metspack's, and ``value``
+    what it is set to, for few files to be treated as many are.
     """
 
     name: str
@@ -159,6 +189,7 @@ class Command:
     essence: Callable[[bytes], bytes] = bytes
     discards: bool = False
     mends: bool = False
+    has_several: bool = False
     constant: str = ""
     value: int = 0
 
@@ -255,5 +286,14 @@ COMMANDS = (
         is_right=_says_no_more,
         may_say_less=True,
         essence=_without_times,
+    ),
+    Command("volumes write", _give_package(), _write_volumes, has_several=True),
+    Command(
+        "volumes check --ledger",
+        _give_volumes,
+        _check_volumes,
+        is_right=_verifies_no_more,
+        may_say_less=True,
+        essence=_last_words,
     ),
 )

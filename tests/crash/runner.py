@@ -404,9 +404,18 @@ def _of_target(bench: Bench, after: Tree, *, may_be_in_between: bool) -> Iterato
         return
     if bench.command.changes and may_be_in_between and any(map(_LEFT.fullmatch, after)):
         return  # the journal beside it is known to check, and the same command goes on
+    if bench.command.has_several and all(
+        _of_one(visible, name) == _of_one(golden, name) for name in {each.split("/")[0] for each in visible}
+    ):
+        return
     if bench.is_right(visible):
         return  # each of them is there or not; they tell of what could not be read
     yield f"neither absent nor complete: {_difference(golden, visible)}"
+
+
+def _of_one(found: Tree, name: str) -> dict[str, str]:
+    """Return what there is of one of several targets."""
+    return {path: what for path, what in found.items() if path.split("/")[0] == name}
 
 
 def lost(bench: Bench, recording: Recording, name: str, until: int, drop: Drop) -> Trial:

@@ -212,6 +212,30 @@ def test_a_folder_that_somebody_removes_during_the_run_is_named(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("ends", ["publish", "discard"])
+def test_what_was_made_is_gone_from_the_disk_before_the_journal_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    """After a power cut nothing is left beside a target of which nobody knows whose it is."""
+    staging = Staging(tmp_path / "out", RunFacts(command="build"))
+    unlink, sync, steps = os.unlink, writing.sync_directory, list[str]()
+
+    def unlinking(path: str | Path, **rest: int) -> None:
+        steps.append(f"unlink {Path(path).name}")
+        unlink(path, **rest)
+
+    def syncing(path: Path) -> None:
+        steps.append(f"sync {path.name}: {sorted(os.listdir(path))}")
+        sync(path)
+
+    monkeypatch.setattr(os, "unlink", unlinking)
+    monkeypatch.setattr(writing, "sync_directory", syncing)
+    getattr(staging, ends)()
+    at = steps.index("unlink journal.jsonl")
+    assert steps[at - 1] == "sync out.partial: ['journal.jsonl']"
+    assert "out.partial" not in names(tmp_path)
+
+
 def test_what_is_discarded_leaves_nothing(tmp_path: Path) -> None:
     staging = Staging(tmp_path / "out", RUN)
     (staging.package / "folder").mkdir()

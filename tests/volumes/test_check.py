@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +22,7 @@ from metspack.errors import ConfigError, Interrupted, SourceError, TargetError
 from metspack.files.writing import RunJournal
 from metspack.model import Finding, Severity
 from metspack.volumes.check import VolumesCheck, VolumesSummary
+from metspack.volumes.ledger import VolumeLedger
 from metspack.volumes.volumelist import VolumeList
 from metspack.volumes.write import write_volumes
 from tests.laws import law
@@ -345,6 +348,24 @@ def test_a_line_that_was_not_written_to_its_end_does_not_count(
     ledger.write_bytes(b"".join(whole[:-1]) + whole[-1][:10])
     _, summary = checked([second], ledger=ledger)
     assert summary.before == len(whole) - 1 - 1 - 1  # the head, the parent's files, the last
+
+
+@pytest.mark.parametrize(("place", "name"), [(VolumeLedger, "_read"), (RunJournal, "is_there")])
+def test_a_ledger_that_cannot_be_read_is_named(
+    volumes: tuple[VolumeList, list[Path]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: type,
+    name: str,
+) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    _, (first, *_) = volumes
+    monkeypatch.setattr(place, name, failing)
+    with pytest.raises(TargetError, match=r"/ledger: Input/output error") as caught:
+        checked([first], ledger=tmp_path / "ledger")
+    assert caught.value.hint
 
 
 def test_ledgers_that_cannot_be_used(

@@ -431,10 +431,11 @@ class Dialect(ABC):
         """
         raise _refusal("added to")
 
-    def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:
-        """Return the parent's documents that an addition writes anew, in the order they take their places.
+    @classmethod
+    def replaced(cls, folder: str) -> tuple[str, ...]:
+        """Return the documents that an addition writes anew, in the order they take their places.
 
-        Their paths are below the package's root.
+        ``folder`` is the parent's, "" for the package's root; the paths are below this.
         """
         raise _refusal("added to")
 

@@ -14,7 +14,7 @@ from metspack.mets.dialects.interface import Dialect
 
 OF_ADDING: tuple[Callable[[Any], object], ...] = (
     lambda given: Dialect.inherited(given, {}),
-    lambda given: Dialect.replaced(given, given),
+    lambda _: Dialect.replaced(""),
     lambda given: Dialect.write_addition(given, given, Path(), given),
 )
 OF_MERGING: tuple[Callable[[Any], object], ...] = (

@@ -203,9 +203,10 @@ class Csip(CsipPackage, Dialect):
         general, own = add.inherited(package, options)
         return replace(general, options=CsipOptions(**own))
 
-    def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:
+    @classmethod
+    def replaced(cls, folder: str) -> tuple[str, ...]:
         """Return PREMIS and METS of the parent."""
-        return tuple(f"{existing.folder}/{path}" for path in add.REPLACED)
+        return tuple(f"{folder}/{path}" for path in add.REPLACED)
 
     def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
         """Write the parent's METS and PREMIS anew, and a new representation."""

@@ -168,7 +168,8 @@ class Recommendation(Dialect):
             href_style=HREF_STYLES[said.href.startswith("file:")],
         )
 
-    def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:  # noqa: ARG002 -- it lies at the root
+    @classmethod
+    def replaced(cls, folder: str) -> tuple[str, ...]:  # noqa: ARG003 -- it lies at the root
         """Return the METS of the parent."""
         return (PLAIN_METS,)
 

@@ -118,9 +118,10 @@ class Toy(Dialect):
         own = ToyOptions(motto=package.said.root["LABEL"])
         return Inherited(agents=(), mets_profile=package.said.root["PROFILE"], options=own)
 
-    def replaced(self, existing: ExistingPackage) -> tuple[str, ...]:  # noqa: ARG002 -- it lies at the root
+    @classmethod
+    def replaced(cls, folder: str) -> tuple[str, ...]:  # noqa: ARG003 -- it lies at the root
         """Return the METS of the parent."""
-        return (self.mets,)
+        return (cls.mets,)
 
     def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
         with reading.opening(existing.root, (self.mets,)) as descriptor:
