@@ -16,7 +16,18 @@ from operator import lt
 
 from metspack.checking import grouping
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import OF_BAG, Batch, BulkInsert, Catalogue, Row, fault, folder_of, shown
+from metspack.checking.catalogue import (
+    APART,
+    IN_OUTERMOST,
+    OF_BAG,
+    Batch,
+    BulkInsert,
+    Catalogue,
+    Row,
+    fault,
+    folder_of,
+    shown,
+)
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -50,7 +61,7 @@ AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
 AND NOT EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = l.path)
 ORDER BY l.rowid
 """
-_NOT_NAMED = """
+_NOT_NAMED = f"""
 SELECT d.path FROM manifest m CROSS JOIN disk d
 WHERE m.id = ? AND d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
@@ -69,8 +80,8 @@ AND NOT EXISTS (
         (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
     AND substr(d.path, 1, length(k.folder)) = k.folder
 )
-AND NOT EXISTS (SELECT 1 FROM apart a WHERE substr(d.path, 1, length(a.path)) = a.path) ORDER BY d.path
-"""
+AND NOT {IN_OUTERMOST.format("d.path")} ORDER BY d.path
+"""  # noqa: S608 -- a constant
 _NAMED_BELOW = "SELECT 1 FROM listed WHERE manifest = ? AND path > ? AND path < ?"
 _AGAINST_METS = """
 SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
@@ -79,6 +90,12 @@ JOIN entry e ON e.path = l.path AND e.algorithm = f.algorithm JOIN mets m ON m.i
 WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l.path)
 AND l.path NOT IN sampled ORDER BY l.rowid
 """
+
+
+def _not_named(catalogue: Catalogue, manifest: int) -> Iterator[Row]:
+    catalogue.keep_outermost(path for (path,) in catalogue.rows(APART))
+    return catalogue.rows(_NOT_NAMED, manifest)
+
 
 _BAGS = "the bag's "
 _OF_BAG = f"SELECT id, name FROM manifest WHERE {OF_BAG}"  # noqa: S608 -- a constant
@@ -352,7 +369,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
         "SELECT id, name FROM manifest WHERE read AND path IS NOT NULL ORDER BY id"
     ):
         unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
-        for (path,) in catalogue.rows(_NOT_NAMED, number):
+        for (path,) in _not_named(catalogue, number):
             finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)
     for number, name in catalogue.all(f"{_OF_BAG} AND read ORDER BY id"):
@@ -497,7 +514,7 @@ def _bag_of(places: CheckedTree) -> tuple[_BagTree, bytes] | None:
 def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
     """Yield the files of the payload that a manifest of the bag does not name."""
     is_bag = catalogue.row(_IS_FILE, _BAG_NAME) is not None
-    for (path,) in catalogue.rows(_NOT_NAMED, number):
+    for (path,) in _not_named(catalogue, number):
         if not is_bag or path.startswith(_PAYLOAD):
             yield path
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from metspack.checking.catalogue import Catalogue, Row, shown
+from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
@@ -27,7 +27,7 @@ WHERE called IS NOT NULL AND objid IS NOT NULL AND id > ? ORDER BY id
 """
 _SIBLING = f"{_CALLED.partition(' ORDER')[0]} AND parent = ? AND key = ? ORDER BY id"
 _NAMED_BY_OBJID = _CALLED.replace("ORDER", "AND found IS NULL AND named_by = ? ORDER")
-_ENTRY = "SELECT id, algorithm, digest FROM entry WHERE mets = ? AND path = ? ORDER BY id LIMIT 1"
+_ENTRY = "SELECT id, algorithm, digest FROM entry WHERE +mets = ? AND path = ? ORDER BY +id LIMIT 1"
 _LINK = "SELECT line FROM edge WHERE parent = ? AND child = ? ORDER BY id LIMIT 1"
 _LINE = """
 SELECT m.algorithm, l.digest FROM listed l JOIN manifest m ON m.id = l.manifest
@@ -37,36 +37,58 @@ _FIRST_FILE = "SELECT path FROM entry WHERE mets = ? AND path IS NOT NULL ORDER 
 # Each is marked as it is changed, so that none is changed twice.
 _LIES_IN = """
 UPDATE listed SET path = CAST(x'00' || ?2 || substr(path, length(?1) + 1) AS BLOB)
-WHERE substr(path, 1, length(?1)) = ?1
+WHERE path >= ?1 AND path < ?3
 """
-_LIES_THERE = "UPDATE listed SET path = substr(path, 2) WHERE substr(path, 1, 1) = x'00'"
+_LIES_THERE = "UPDATE listed SET path = substr(path, 2) WHERE path >= x'00' AND path < x'01'"
+# What the mptr of a division lead to is noted once for it: for each of its fptr, it would be a product.
+_DIVISIONS = (
+    """
+INSERT INTO led SELECT DISTINCT y.mets, y.div, x.child FROM mptr y JOIN edge x ON x.mptr = y.id
+WHERE x.child IS NOT NULL AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = y.mets AND b.div = y.div)
+""",
+    """
+INSERT INTO division SELECT q.mets, q.div, min(CASE WHEN q.part IS NULL AND d.child IS NOT NULL THEN q.id END)
+FROM mptr q JOIN edge d ON d.mptr = q.id
+WHERE EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
+GROUP BY q.mets, q.div HAVING count(d.code) = 0
+""",
+)
 # The joins are CROSS ones for their order: SQLite would begin with edges, and look at all entries for each.
 _OF_ANOTHER = """
-SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b CROSS JOIN mets m ON m.id = b.mets
-CROSS JOIN entry e ON e.mets = b.mets AND e.xml_id = b.fileid
-CROSS JOIN mets c ON c.path = e.path AND c.parent = b.mets
-CROSS JOIN mptr q ON q.mets = b.mets AND q.div = b.div AND q.part IS NULL
-CROSS JOIN edge d ON d.mptr = q.id CROSS JOIN mets k ON k.id = d.child AND k.id <> c.id
-WHERE NOT EXISTS (
-    SELECT 1 FROM mptr y JOIN edge x ON x.mptr = y.id
-    WHERE y.mets = b.mets AND y.div = b.div AND x.child = c.id)
-AND NOT EXISTS (SELECT 1 FROM mptr y WHERE y.mets = b.mets AND y.div = b.div AND y.id IN (
-    SELECT mptr FROM edge WHERE code IS NOT NULL))
+WITH own AS MATERIALIZED (
+    SELECT DISTINCT e.mets, e.xml_id AS fileid, c.id AS child FROM entry e
+    CROSS JOIN mets c ON c.path = e.path WHERE c.parent = e.mets
+    AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = e.mets AND b.fileid = e.xml_id)
+)
+SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b CROSS JOIN division q
+ON q.mets = b.mets AND q.div = b.div AND q.mptr IS NOT NULL CROSS JOIN mets m ON m.id = b.mets
+CROSS JOIN own o ON o.fileid = b.fileid AND o.mets = b.mets CROSS JOIN mets c ON c.id = o.child
+CROSS JOIN edge d ON d.id = (
+    SELECT id FROM edge WHERE mptr = q.mptr AND child IS NOT NULL ORDER BY id LIMIT 1)
+CROSS JOIN mets k ON k.id = d.child
+WHERE NOT EXISTS (SELECT 1 FROM led l WHERE l.mets = b.mets AND l.div = b.div AND l.child = c.id)
 AND NOT EXISTS (SELECT 1 FROM fault f WHERE f.path = CAST(c.path AS TEXT) AND f.code IN (?, ?))
 GROUP BY b.rowid ORDER BY b.rowid
 """
-_WITH_FPTR = """
-SELECT DISTINCT o.mets, o.map FROM beside b JOIN mptr o ON o.mets = b.mets AND o.div = b.div
-WHERE o.childward AND NOT o.up AND o.part IS NULL
-"""
+# Of all entries of a child one that no fptr names stands for it.
 _WITHOUT_FPTR = """
-SELECT m.path, q.line, e.xml_id, c.path FROM mptr q JOIN mets m ON m.id = q.mets
-JOIN edge d ON d.mptr = q.id JOIN mets c ON c.id = d.child
-JOIN entry e ON e.path = c.path AND e.mets = q.mets
-WHERE q.mets = ? AND q.map = ? AND q.childward AND NOT q.up AND q.part IS NULL
-AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
-AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.fileid = e.xml_id)
-GROUP BY q.div ORDER BY q.id
+WITH pointed AS MATERIALIZED (
+    SELECT o.mets, o.map, min(o.id) AS first FROM mptr o WHERE o.childward AND NOT o.up AND o.part IS NULL
+    AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = o.mets AND b.div = o.div) GROUP BY o.mets, o.map
+), free AS MATERIALIZED (
+    SELECT e.mets, c.id AS child, min(e.id) AS entry FROM mets c CROSS JOIN entry e ON e.path = c.path
+    WHERE NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = e.mets AND b.fileid = e.xml_id)
+    GROUP BY e.mets, c.id
+)
+SELECT m.path, q.line, e.xml_id, c.path FROM (
+    SELECT p.first, min(q.id) AS mptr, d.child, f.entry FROM mptr q
+    CROSS JOIN pointed p ON p.map = q.map AND p.mets = q.mets CROSS JOIN edge d ON d.mptr = q.id
+    CROSS JOIN free f ON f.child = d.child AND f.mets = q.mets
+    WHERE q.childward AND NOT q.up AND q.part IS NULL
+    AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
+    GROUP BY p.first, q.div
+) x JOIN mptr q ON q.id = x.mptr JOIN mets m ON m.id = q.mets JOIN mets c ON c.id = x.child
+JOIN entry e ON e.id = x.entry ORDER BY x.first, q.id
 """
 _SAME_ORDER = """
 SELECT m.path, max(q.line), q.sibling, min(q.line) FROM mptr q JOIN mets m ON m.id = q.mets
@@ -81,6 +103,7 @@ WHERE c.ok AND p.ok AND c.package IS NULL
 AND (c.package_type <> p.package_type OR (c.type <> p.type AND EXISTS (
     SELECT 1 FROM mets o WHERE o.parent = c.parent AND o.type = p.type))) ORDER BY c.id
 """
+_AFTER_SLASH = b"0"
 _EXCHANGED = Code.CHILDREN_SWAPPED.id, Code.CHILDREN_EXCHANGED.id
 _LEADS_TO = "UPDATE edge SET child = -?2 WHERE child = ?1"
 _LEADS_THERE = "UPDATE edge SET child = -child WHERE child < 0"
@@ -132,6 +155,8 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
 
     told: set[int] = set()
     others = [child for child in map(_child, catalogue.rows(_CALLED, after)) if child.is_another]
+    if others:
+        catalogue.put(PATHS_INDEX)
     for ring in filter(_is_exchange, _rings(others, sibling)):
         pairs = _pairs(ring)
         is_whole = all(_is_whole(catalogue, places, each) for each in ring)
@@ -314,26 +339,33 @@ def _describe(catalogue: Catalogue, pairs: _Pairs) -> None:
 
 def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
     """Let what manifests say of each child's files be said of them where they lie."""
+    catalogue.put(LISTED_PATH)
     for each, place in pairs:
-        catalogue.put(_LIES_IN, place.folder, each.folder)
+        catalogue.put(_LIES_IN, place.folder, each.folder, place.folder[:-1] + _AFTER_SLASH)
     catalogue.put(_LIES_THERE)
 
 
 def divisions(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the findings on divisions, once all links were followed and the catalogue is indexed."""
-    for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
-        yield Code.DIVISION_DISAGREES.at(
-            shown(path), line, fileid, fileid=fileid, found=shown(child), expected=shown(expected)
-        )
-    for mets, label in catalogue.all(_WITH_FPTR):
-        for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR, mets, label):
-            yield Code.DIVISION_WITHOUT_FPTR.at(
-                shown(path), line, fileid or "", fileid=fileid or "", found=shown(child)
-            )
+    if catalogue.row("SELECT 1 FROM beside") is not None:
+        yield from _divisions_with_fptr(catalogue)
     for path, line, place, other in catalogue.rows(_SAME_ORDER):
         yield Code.ORDER_TWICE.at(shown(path), line, order=str(place).partition(" ")[2], other=other)
     for row in catalogue.rows(_OF_ANOTHER_KIND):
         yield from _kind(row)
+
+
+def _divisions_with_fptr(catalogue: Catalogue) -> Iterator[Finding]:
+    for sql in _DIVISIONS:
+        catalogue.put(sql)
+    for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
+        yield Code.DIVISION_DISAGREES.at(
+            shown(path), line, fileid, fileid=fileid, found=shown(child), expected=shown(expected)
+        )
+    for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR):
+        yield Code.DIVISION_WITHOUT_FPTR.at(
+            shown(path), line, fileid or "", fileid=fileid or "", found=shown(child)
+        )
 
 
 def _kind(row: Row) -> Iterator[Finding]:

@@ -105,14 +105,20 @@ _PUT_MPTR = """INSERT INTO mptr
 _PUT_REFERENCE = "INSERT INTO reference VALUES (?, ?, ?, ?, ?)"
 _PUT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
-_PUT_TECHNICAL = "INSERT INTO technical VALUES (?, ?, ?, ?, ?)"
+_PUT_TECHNICAL = """
+INSERT INTO technical VALUES (?1, ?4, ?2, ?3, ?3, ?5, ?5) ON CONFLICT DO UPDATE SET
+    line = min(line, excluded.line),
+    smallest = coalesce(min(smallest, excluded.smallest), smallest, excluded.smallest),
+    largest = coalesce(max(largest, excluded.largest), largest, excluded.largest),
+    first = coalesce(min(first, excluded.first), first, excluded.first),
+    last = coalesce(max(last, excluded.last), last, excluded.last)
+"""
 _PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 # What the objects of one section, or of one amdSec, state otherwise of one another is of several files, or of
 # a file and what it was made of.
 _OF_SECTION = """
-SELECT algorithm, min(digest), min(line), CASE WHEN min(size) = max(size) THEN min(size) END FROM technical
-WHERE xml_id = ? GROUP BY algorithm HAVING count(DISTINCT digest) < 2
-ORDER BY algorithm IS NULL, length(min(digest)) DESC
+SELECT nullif(algorithm, ''), first, line, CASE WHEN smallest = largest THEN smallest END FROM technical
+WHERE xml_id = ? AND first IS last ORDER BY algorithm = '', length(first) DESC
 """
 _PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
@@ -181,6 +187,8 @@ class DocumentReader:
         self._seen = _DocumentCounts()
         self._objid = ""
         self._fptr: str | None = None  # the FILEID of the last fptr in the structMap
+        self._structmap_id = 0
+        self._structmap_name: tuple[str | None, str | None] | None = None  # of the last mptr
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield the findings on it; its content never raises an error."""
@@ -329,7 +337,7 @@ class DocumentReader:
         ]
         for identifier in fact.ids:
             for each in stated or [None]:
-                values = (None, None) if each is None else (each.algorithm, each.value)
+                values = ("", None) if each is None else (each.algorithm, each.value)
                 self._batch.add(_PUT_TECHNICAL, identifier, fact.line, size, *values)
 
     def _technical(self, fact: reader.File, path: bytes | None) -> reader.File:
@@ -369,8 +377,8 @@ class DocumentReader:
 
     def _take_root(self, root: reader.Root) -> Iterator[Finding]:
         self._objid = objid = (root.objid or "").strip()
-        sql = "UPDATE mets SET objid = ?, line = ?, type = ? WHERE id = ?"
-        self._catalogue.put(sql, objid or None, root.line, root.type, self._mets)
+        sql = "UPDATE mets SET objid = ?, bare = ?, line = ?, type = ? WHERE id = ?"
+        self._catalogue.put(sql, objid or None, bare(objid) or None, root.line, root.type, self._mets)
         if not objid:
             yield Code.NO_OBJID.at(self._name, root.line)
         elif objid != root.objid:
@@ -397,7 +405,7 @@ class DocumentReader:
             (mptr.href or "").strip(),
             by is By.LOCATION,
             mptr.is_upward,
-            f"{mptr.structmap_type}\n{mptr.structmap_label}",
+            self._structmap_number(mptr),
             mptr.contentids if mptr.is_of_part else None,
             mptr.line,
             by.value,
@@ -407,6 +415,16 @@ class DocumentReader:
             f"{mptr.within} {int(order)}" if _SIZE.fullmatch(order) else None,
             *self._of_part(mptr),
         )
+
+    def _structmap_number(self, mptr: Mptr) -> int:
+        """Return the number of an mptr's structMap: its TYPE and LABEL are kept once."""
+        name = mptr.structmap_type, mptr.structmap_label
+        if name != self._structmap_name:
+            text = f"{mptr.structmap_type}\n{mptr.structmap_label}"
+            self._catalogue.put("INSERT OR IGNORE INTO structmap (name) VALUES (?)", text)
+            self._structmap_id = self._catalogue.number("SELECT id FROM structmap WHERE name = ?", text)
+            self._structmap_name = name
+        return self._structmap_id
 
     def _of_part(self, mptr: Mptr) -> tuple[str | None, str | None, str | None]:
         """Return the LOB whose part an mptr leads to, the part's ORDER, and what the child is called.
