@@ -32,7 +32,7 @@ CREATE INDEX mets_objid ON mets (objid, package) WHERE objid IS NOT NULL;
 CREATE INDEX mets_sibling ON mets (objid, package, parent) WHERE objid IS NOT NULL;
 CREATE INDEX mets_type ON mets (parent, type);
 CREATE TABLE entry (
-    id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp TEXT, line INTEGER,
+    id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp INTEGER, line INTEGER,
     size INTEGER, algorithm TEXT, digest TEXT, seq TEXT, href TEXT, path BLOB, pseudo INTEGER
 );
 CREATE TABLE mptr (
@@ -136,8 +136,12 @@ CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
 CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
 CREATE INDEX siard_mets ON siard (mets, filed);
 CREATE INDEX siard_path ON siard (mets, path);
-CREATE TABLE pointed_group (grp TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE lob_group (mets INTEGER, grp TEXT, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
+CREATE TABLE grp (
+    id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
+    is_other INTEGER, UNIQUE (mets, outer, name)
+);
+CREATE TABLE pointed_group (grp INTEGER PRIMARY KEY);
+CREATE TABLE lob_group (mets INTEGER, grp INTEGER, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE route (
     archive BLOB, version TEXT, apart INTEGER, lobs INTEGER, joined INTEGER, cell INTEGER, innermost INTEGER,

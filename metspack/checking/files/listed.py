@@ -198,19 +198,17 @@ _ARE_GROUPS_POINTED = """
 SELECT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
     WHERE i.mets = ? AND i.element = 'fileGrp')
 """
-# The groups around files are looked up name by name: to search each for every name that is pointed at would
-# take the product of both numbers.
+# The groups that are pointed at, and all in them, each once.
 _POINTED_GROUPS = """
 INSERT INTO pointed_group
-WITH RECURSIVE level (grp, name, inner) AS (
-    SELECT DISTINCT grp, NULL, grp || char(10) FROM entry WHERE mets = ?1 AND element = 'file'
-    UNION ALL
-    SELECT grp, substr(inner, 1, instr(inner, char(10)) - 1), substr(inner, instr(inner, char(10)) + 1)
-    FROM level WHERE inner <> ''
+WITH RECURSIVE pointed (grp) AS (
+    SELECT id FROM grp WHERE mets = ?1 AND name IN (
+        SELECT i.xml_id FROM ident i WHERE i.mets = ?1 AND i.element = 'fileGrp'
+        AND EXISTS (SELECT 1 FROM fptr f WHERE f.mets = i.mets AND f.fileid = i.xml_id))
+    UNION
+    SELECT g.id FROM pointed p CROSS JOIN grp g ON g.mets = ?1 AND g.outer = p.grp
 )
-SELECT DISTINCT grp FROM level WHERE name IN (
-    SELECT i.xml_id FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
-    WHERE i.mets = ?1 AND i.element = 'fileGrp')
+SELECT grp FROM pointed
 """
 _UNPOINTED = """
 SELECT m.path, e.line, e.xml_id FROM entry e CROSS JOIN mets m ON m.id = e.mets

@@ -89,7 +89,9 @@ _MISSING = """
 SELECT m.path, p.line, p.part, c.path FROM mapped p JOIN mets m ON m.id = p.mets
 JOIN mets c ON c.id = p.child AND c.ok WHERE p.entry IS NULL ORDER BY p.id
 """
-_WHOLE = "e.path IS NULL AND e.href IS NULL AND instr(char(10) || e.grp || char(10), 'split LOB')"
+_WHOLE = """
+e.path IS NULL AND e.href IS NULL AND EXISTS (SELECT 1 FROM grp g WHERE g.id = e.grp AND g.is_whole)
+"""
 # What is said of each split LOB: 0 the whole, 1 the parts in the map, 2 the parts in the children.
 _METS_SAID = f"""
 SELECT * FROM (

@@ -44,9 +44,10 @@ WHERE m.mets = ? AND NOT m.up ORDER BY m.id
 """
 _BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
-SELECT e.xml_id, e.line, e.path, e.grp FROM mets p JOIN entry e ON e.mets = p.id
+SELECT e.xml_id, e.line, e.path, coalesce(g.is_child, 0) FROM mets p JOIN entry e ON e.mets = p.id
+LEFT JOIN grp g ON g.id = e.grp
 WHERE p.id = ?1 AND p.leads AND e.path IS NOT NULL
-AND (e.grp LIKE '%child%' OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
+AND (g.is_child OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
 AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path) ORDER BY e.id
 """
@@ -548,8 +549,7 @@ class LinkCheck:
                 yield Code.CHILD_TWICE.at(mets.name, pointer.line, **facts)
 
     def _unlinked(self, mets: _LinkingMets) -> Iterator[Finding]:
-        for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
-            labelled = "child" in groups.casefold()
+        for xml_id, line, child, labelled in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
             if (led := self._led_beside(mets, xml_id, child)) is not None:
                 facts = {"fileid": xml_id, "found": shown(child), "expected": shown(led)}
                 yield Code.DIVISION_DISAGREES.at(mets.name, line, xml_id, **facts)

@@ -34,6 +34,10 @@ from metspack.values import dataclass, regex
 _PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
 _WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"
 _WAITING = "SELECT fileids, line, step FROM pointing ORDER BY rowid"
+_PUT_GROUP = """
+INSERT OR IGNORE INTO grp (mets, outer, name, is_child, is_whole, is_other) VALUES (?, ?, ?, ?, ?, ?)
+"""
+_OF_NO_LOBS = ("Documentation", "Schemas")
 _BITS = 128
 _BETWEEN = "\n"  # the FILEIDs of a run, in which no value has it
 
@@ -76,6 +80,44 @@ class Pointers:
                     self._batch.add_all(_PUT, rows)
             self._batch.flush()
         self._catalogue.put("DELETE FROM pointing")
+
+
+class FileGroups:
+    """The fileGrp of one document: what each is called is kept once, however many files and groups are in it.
+
+    What is asked of all names around a file is kept with the innermost one.
+    """
+
+    def __init__(self, catalogue: Catalogue, mets: int) -> None:
+        self._catalogue = catalogue
+        self._mets = mets
+        self._names: tuple[str, ...] = ()
+        self._known: list[tuple[int, bool, bool, bool]] = [(0, False, False, False)]
+
+    def number(self, names: tuple[str, ...]) -> int:
+        """Return the number of the innermost of the IDs and USEs around a file, 0 without any."""
+        if names != self._names:
+            pairs = enumerate(zip(names, self._names, strict=False))
+            longest = min(len(names), len(self._names))
+            shared = next((number for number, (one, other) in pairs if one != other), longest)
+            del self._known[shared + 1 :]
+            for name in names[shared:]:
+                self._known.append(self._put(name, *self._known[-1]))
+            self._names = names
+        return self._known[-1][0]
+
+    def _put(
+        self, name: str, outer: int, is_child: bool, is_whole: bool, is_other: bool
+    ) -> tuple[int, bool, bool, bool]:
+        flags = (
+            is_child or "child" in name.casefold(),
+            is_whole or SPLIT_LOBS in name,
+            is_other or name.startswith(_OF_NO_LOBS),
+        )
+        key = self._mets, outer, name
+        self._catalogue.put(_PUT_GROUP, *key, *flags)
+        sql = "SELECT id FROM grp WHERE mets = ? AND outer = ? AND name = ?"
+        return self._catalogue.number(sql, *key), *flags
 
 
 def sum_of_hashes(texts: Sequence[str]) -> int:
@@ -184,6 +226,7 @@ class DocumentReader:
         self._name = shown(path)
         self._batch = Batch(catalogue)
         self._pointers = Pointers(catalogue, mets)
+        self._groups = FileGroups(catalogue, mets)
         self._seen = _DocumentCounts()
         self._objid = ""
         self._fptr: str | None = None  # the FILEID of the last fptr in the structMap
@@ -292,7 +335,8 @@ class DocumentReader:
                 self._pointers.add_files(map(str.strip, run.columns["id"]))
             self._batch.flush()
             folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
-            shared = (self._mets, run.fact.element, "\n".join(run.fact.groups), files.algorithm, folder)
+            group = self._groups.number(run.fact.groups)
+            shared = (self._mets, run.fact.element, group, files.algorithm, folder)
             self._catalogue.insert(_FILES_OF_RUN, shared, files.rows)
 
     def _take(self, fact: reader.Fact) -> Iterator[Finding]:
@@ -486,7 +530,7 @@ class DocumentReader:
             fact.element,
             fact.id,
             fact.groupid,
-            "\n".join(fact.groups),
+            self._groups.number(fact.groups),
             fact.line,
             size,
             digest and digest.algorithm,
@@ -519,8 +563,8 @@ class DocumentReader:
                 self._count_refused(fact.line)
             size, digest = self._size(fact)[0], self._digest(fact)[0]
             kept = (size, digest and digest.algorithm, digest and digest.value, href, path, pseudo)
-            groups = "\n".join(fact.groups)
-            self._batch.add(_PUT_ENTRY, self._mets, "FLocat", None, None, groups, fact.line, *kept, None)
+            group = self._groups.number(fact.groups)
+            self._batch.add(_PUT_ENTRY, self._mets, "FLocat", None, None, group, fact.line, *kept, None)
 
     def _keep_of_its_own(self, path: bytes, fact: reader.File) -> None:
         """Keep an archive and a metadata file, which are looked into later."""
