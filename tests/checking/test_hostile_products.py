@@ -27,6 +27,7 @@ EACH = 1_000
 _EMPTY = hashlib.md5(b"", usedforsecurity=False).hexdigest()
 _PREMIS = "http://www.loc.gov/premis/v3"
 Make = Callable[[Path, int], None]
+Text = Callable[[int], str]
 MAKERS: list[Make] = []
 
 
@@ -290,6 +291,53 @@ def objects_of_one_section_that_all_files_name(folder: Path, size: int) -> None:
         for n in range(size)
     )
     mets(folder, files, before=chain(('<amdSec ID="amd">',), sections, ("</amdSec>",)))
+
+
+def objects(folder: Path, size: int, *, href: Text, name: Text, digest: Text) -> Iterable[str]:
+    """Write a PREMIS document; return the section of METS that names it."""
+    write(
+        folder / "premis.xml",
+        chain(
+            (f'<premis xmlns="{_PREMIS}">\n',),
+            (
+                "<object><objectIdentifier><objectIdentifierType>local</objectIdentifierType>"
+                f"<objectIdentifierValue>{name(n)}</objectIdentifierValue></objectIdentifier>"
+                "<objectCharacteristics><fixity><messageDigestAlgorithm>MD5</messageDigestAlgorithm>"
+                f"<messageDigest>{digest(n)}</messageDigest></fixity><size>0</size></objectCharacteristics>"
+                "<storage><contentLocation><contentLocationType>URI</contentLocationType>"
+                f"<contentLocationValue>{href(n)}</contentLocationValue></contentLocation></storage></object>\n"
+                for n in range(size)
+            ),
+            ("</premis>",),
+        ),
+    )
+    yield '<amdSec><digiprovMD ID="dp"><mdRef LOCTYPE="URL" xlink:href="premis.xml" MDTYPE="PREMIS"/>'
+    yield "</digiprovMD></amdSec>"
+
+
+@maker
+def objects_and_statements_of_one_file(folder: Path, size: int) -> None:
+    before = objects(folder, size, href=lambda _: "a/a", name="f{}".format, digest=lambda _: _EMPTY)
+    mets(folder, (listed(f"f{n}", "a/a") for n in range(size)), before=before)
+
+
+@maker
+def objects_and_lines_of_one_file(folder: Path, size: int) -> None:
+    before = objects(folder, size, href=lambda _: "a/a", name="f{}".format, digest="{:032x}".format)
+    write(folder / "manifest-md5.txt", (f"{n:032x}  a/a\n" for n in range(size, 2 * size)))
+    mets(folder, (listed("f0", "a/a"),), before=before)
+
+
+@maker
+def objects_and_files_of_one_id(folder: Path, size: int) -> None:
+    before = objects(folder, size, href="z/a{}".format, name=lambda _: "same", digest="{:032x}".format)
+    mets(folder, (listed("same", f"c/a{n}") for n in range(size)), before=before)
+
+
+@maker
+def objects_and_files_of_one_digest(folder: Path, size: int) -> None:
+    before = objects(folder, size, href="z/a{}".format, name="q{}".format, digest=lambda _: _EMPTY)
+    mets(folder, (listed(f"f{n}", f"c/a{n}") for n in range(size)), before=before)
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
