@@ -10,8 +10,7 @@ from metspack import uris
 from metspack.checking import grouping
 from metspack.checking.catalogue import PATHS_INDEX, Catalogue, folder_of, nearest_file, shown
 from metspack.checking.codes import Code, Rule
-from metspack.checking.links import styles, swaps
-from metspack.checking.links.besides import ListedBeside
+from metspack.checking.links import swaps
 from metspack.checking.links.mounting import SAME, Mounting, MountOutcome, Upward, Wanted
 from metspack.checking.links.roots import Roots
 from metspack.checking.mets.documents import DocumentReader
@@ -186,7 +185,7 @@ class LinkCheck:
         self._upward = Upward(catalogue, places, self._mounting, roots)
         self._guesses = self._last = 0
         self._of_both = 0, 0, False
-        self._beside_mptr = ListedBeside(catalogue, self._is_reached)
+        self._beside_mptr = swaps.ListedBeside(catalogue, self._is_reached)
         self._edits = KnownEdits()
         self._own_places: dict[tuple[int, bytes | None, int], bool] = {}
 
@@ -256,7 +255,7 @@ class LinkCheck:
             else:
                 yield from self._without_file(mets, pointer)
         yield from self._unlinked(mets)
-        yield from styles.findings(self._catalogue, mets.id, mets.name, self._looking.budgets.findings)
+        yield from swaps.styles(self._catalogue, mets.id, mets.name, self._looking.budgets.findings)
 
     def _without_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Yield that no file entry has the ID that an mptr names, and follow it to the METS that it means."""

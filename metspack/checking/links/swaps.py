@@ -1,13 +1,15 @@
 """Check for swapped children: with another child's OBJID, in each other's folder, or exchanged by the parent.
 
 METS, manifests and cells are then compared with the folder in which each of them really lies. Divisions of
-the parent in which one child's mptr stands with another's fptr are told too, and children of another kind.
+the parent in which one child's mptr stands with another's fptr are told too, children of another kind, and
+structMaps that do not name the same children.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, Row, shown
@@ -16,9 +18,10 @@ from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
+from metspack.mets import is_mets_name
 from metspack.mets.links import By, bare
 from metspack.mets.packages import folder_of_objid
-from metspack.model import Finding
+from metspack.model import MOST_PLACES, Finding
 from metspack.values import dataclass
 
 _CALLED = """
@@ -378,3 +381,139 @@ def _kind(row: Row) -> Iterator[Finding]:
     if type_ is not None and expected is not None and type_ != expected:
         facts = {"found": type_, "expected": expected, "parent": shown(parent)}
         yield Code.CHILD_OF_ANOTHER_TYPE.at(shown(path), line, **facts)
+
+
+# --- structMaps that disagree ---------------------------------------------------------------------------
+
+_FORGET = ("DELETE FROM naming", "DELETE FROM named_in", "DELETE FROM times_named", "DELETE FROM left_out")
+_NAMING = """
+INSERT INTO naming SELECT DISTINCT q.map FROM edge d JOIN mptr q ON q.id = d.mptr AND q.childward
+WHERE d.parent = ?
+"""
+_NAMED_IN = """
+INSERT OR IGNORE INTO named_in SELECT d.child, q.map FROM edge d JOIN mptr q ON q.id = d.mptr
+WHERE d.parent = ? AND d.child IS NOT NULL AND q.map IN naming
+"""
+_TIMES_NAMED = "INSERT INTO times_named SELECT child, count(*) FROM named_in GROUP BY child"
+_BY_FEWER = """
+FROM edge e JOIN mptr p ON p.id = e.mptr AND p.childward JOIN times_named t ON t.child = e.child
+WHERE e.parent = ?1 AND t.maps < ?2
+"""
+_CHILD_LINKS = f"SELECT e.child, e.href, p.line, p.map {_BY_FEWER} ORDER BY p.id"
+_PAIRS = f"SELECT sum(?2 - t.maps) {_BY_FEWER}"
+_IS_LEFT_OUT = "SELECT 1 FROM left_out WHERE child = ?"
+_LEFT_OUT = """
+INSERT INTO left_out SELECT ?1, n.map FROM naming n
+WHERE NOT EXISTS (SELECT 1 FROM named_in i WHERE i.child = ?1 AND i.map = n.map)
+"""
+_WITHOUT = """
+SELECT s.name FROM left_out l JOIN structmap s ON s.id = l.map WHERE l.child = ? ORDER BY s.name LIMIT ?
+"""
+_MAP_NAME = "SELECT name FROM structmap WHERE id = ?"
+
+
+def styles(catalogue: Catalogue, mets: int, path: str, most: int) -> Iterator[Finding]:
+    """Yield a finding for each structMap without a child that another names; ``most`` are told singly.
+
+    The work grows with the links and with what is told: all that are only counted are so from the number of
+    structMaps that name each child.
+    """
+    for sql in _FORGET:
+        catalogue.put(sql)
+    catalogue.put(_NAMING, mets)
+    maps = catalogue.number("SELECT count(*) FROM naming")
+    if maps <= 1:
+        return
+    catalogue.put(_NAMED_IN, mets)
+    catalogue.put(_TIMES_NAMED)
+    last = most + MOST_PLACES
+    for number, (line, reason) in enumerate(_reasons(catalogue, mets, maps, last + 1)):
+        finding = Code.STYLES_DISAGREE.at(path, line, reason=reason)
+        if number < last:
+            yield finding
+        else:
+            yield replace(finding, count=catalogue.number(_PAIRS, mets, maps) - last)
+            return
+
+
+def _reasons(catalogue: Catalogue, mets: int, maps: int, most: int) -> Iterator[tuple[int, str]]:
+    """Yield the line of each link and how a structMap disagrees with it, in the order of the links."""
+    for child, href, line, here in catalogue.rows(_CHILD_LINKS, mets, maps):
+        if catalogue.row(_IS_LEFT_OUT, child) is None:
+            catalogue.put(_LEFT_OUT, child)
+        (name,) = catalogue.row(_MAP_NAME, here) or ("",)
+        for (there,) in catalogue.rows(_WITHOUT, child, most):
+            yield (
+                line,
+                f"{_called_map(name)} names the child {href!r}, {_called_map(there)} does not",
+            )
+
+
+def _called_map(name: str) -> str:
+    """Return the name of a structMap for messages."""
+    kind, _, label = name.partition("\n")
+    return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"
+
+
+# --- what stands beside an mptr ------------------------------------------------------------------------
+
+# Each entry once, however many fptr and mptr of the division name it: those of fptr first.
+_PUT_BESIDE = """
+INSERT INTO listed_beside (fileid, path) SELECT e.xml_id, e.path FROM (
+    SELECT fileid, min(kind) AS kind, min(number) AS number FROM (
+        SELECT fileid, 0 AS kind, rowid AS number FROM beside WHERE mets = ?1 AND div = ?2
+        UNION ALL SELECT href, 1, id FROM mptr WHERE mets = ?1 AND div = ?2 AND part IS NULL
+    ) GROUP BY fileid
+) b CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = b.fileid WHERE e.path IS NOT NULL
+ORDER BY b.kind, b.number, e.id
+"""
+_OF_PATH = "SELECT number FROM listed_beside WHERE path = ? ORDER BY number LIMIT 1"
+_MET_SINCE = """
+SELECT b.number, b.path FROM mets m CROSS JOIN listed_beside b ON b.path = m.path WHERE m.id > ?
+ORDER BY b.number
+"""
+_ALL_BESIDE = "SELECT number, path FROM listed_beside ORDER BY number"
+_BESIDE_AT = "SELECT fileid, path FROM listed_beside WHERE number = ?"
+
+
+class ListedBeside:
+    """The entries that a division's fptr and mptr name; ``is_reached`` tells whether a METS is there."""
+
+    def __init__(self, catalogue: Catalogue, is_reached: Callable[[bytes], bool]) -> None:
+        self._catalogue = catalogue
+        self._is_reached = is_reached
+        self._division = (0, 0)
+        self._first: int | None = None
+        self._met = 0
+
+    def first(self, mets: int, div: int, child: bytes | None) -> tuple[str, bytes] | None:
+        """Return ID and path of a division's first entry that is of ``child``, or of a METS that is there.
+
+        None when there is no such entry.
+        """
+        self._look(mets, div)
+        numbers = [] if self._first is None else [self._first]
+        if (row := self._catalogue.row(_OF_PATH, child)) is not None:
+            numbers.append(row[0])
+        row = self._catalogue.row(_BESIDE_AT, min(numbers)) if numbers else None
+        return None if row is None else (str(row[0]), bytes(row[1]))
+
+    def _look(self, mets: int, div: int) -> None:
+        """Find the first METS of a division that is there: of those not there before, the ones met since."""
+        met = self._catalogue.number("SELECT max(id) FROM mets")
+        if (mets, div) != self._division:
+            self._division = mets, div
+            self._catalogue.put("DELETE FROM listed_beside")
+            self._catalogue.put(_PUT_BESIDE, mets, div)
+            found = (
+                number
+                for number, path in self._catalogue.rows(_ALL_BESIDE)
+                if is_mets_name(path) and self._is_reached(path)
+            )
+            self._first = next(found, None)
+        elif met > self._met:
+            since = self._catalogue.rows(_MET_SINCE, self._met)
+            found = (number for number, path in since if is_mets_name(path))
+            if (number := next(found, None)) is not None:
+                self._first = number if self._first is None else min(self._first, number)
+        self._met = met

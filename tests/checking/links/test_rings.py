@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking.codes import Code
-from metspack.checking.links import links, styles, swaps
+from metspack.checking.links import links, swaps
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 
 
@@ -146,9 +146,9 @@ def test_a_child_is_of_the_kind_of_its_parent(
 
 
 def test_a_structmap_is_called_by_its_label_or_its_type() -> None:
-    assert styles._shown("SPLITLOB\nNone") == "the structMap of type 'SPLITLOB'"
-    assert styles._shown("x\nSIARD a") == "the structMap labelled 'SIARD a'"
-    assert styles._shown("None\n") == "the structMap labelled ''"
+    assert swaps._called_map("SPLITLOB\nNone") == "the structMap of type 'SPLITLOB'"
+    assert swaps._called_map("x\nSIARD a") == "the structMap labelled 'SIARD a'"
+    assert swaps._called_map("None\n") == "the structMap labelled ''"
 
 
 def test_an_objid_beside_a_changed_location_is_taken_without_the_change() -> None:
