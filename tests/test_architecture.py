@@ -71,7 +71,7 @@ LONG: Mapping[str, str] = {
     "metspack.checking.grouping": "what is told once of many: of a folder, of a cause, of a code",
     "metspack.checking.files.listed": "what METS list against the disk: each query beside its findings",
     "metspack.checking.links.links": "one walk from METS to METS, each way of linking beside the others",
-    "metspack.checking.links.swaps": "one comparison of what divisions and structMaps name, once all links are known",
+    "metspack.checking.links.swaps": "one comparison of what divisions and structMaps name, after all links",
     "metspack.checking.links.roots": "one index of packages: filled, and every question that is put to it",
     "metspack.checking.catalogue": "one schema, with what puts rows into it and what is asked of all METS",
     "metspack.checking.opening": "what can be named to be checked, and what all else that is named is",

@@ -18,6 +18,7 @@ from metspack.checking import grouping
 from metspack.checking.archives import forms
 from metspack.checking.catalogue import (
     APART,
+    DEEPEST,
     IN_OUTERMOST,
     OF_BAG,
     Batch,
@@ -542,13 +543,14 @@ class _Bag:
 
     def _is_in_a_package(self, path: bytes) -> bool:
         """Whether a file of the payload is in any package: each tells of its own."""
-        folder = path.rpartition(b"/")[0]
-        if not folder:
-            return False
-        if folder not in self._packages:
-            has_mets = any(self._tree.is_there(folder + b"/" + each.encode()) for each in METS_NAMES)
-            self._packages[folder] = has_mets or self._is_in_a_package(folder)
-        return self._packages[folder]
+        at, ahead = b"/".join(path.split(b"/")[: DEEPEST + 1]), []
+        while (at := at.rpartition(b"/")[0]) and at not in self._packages:
+            ahead.append(at)
+        is_inside = self._packages.get(at, False)
+        for folder in reversed(ahead):
+            is_inside |= any(self._tree.is_there(folder + b"/" + each.encode()) for each in METS_NAMES)
+            self._packages[folder] = is_inside
+        return is_inside
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the bag itself."""
