@@ -23,36 +23,49 @@ CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
     line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER,
     key TEXT, found TEXT, named_by TEXT, type TEXT, pointed INTEGER DEFAULT 0,
-    leads INTEGER DEFAULT 0, package_type TEXT, package BLOB
+    leads INTEGER DEFAULT 0, package_type TEXT, package BLOB, bare TEXT, depth INTEGER DEFAULT 0, jump INTEGER
 );
+CREATE INDEX mets_bare ON mets (bare) WHERE bare IS NOT NULL;
+CREATE TABLE outermost (folder BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE INDEX mets_parent ON mets (parent, key);
-CREATE INDEX mets_objid ON mets (objid) WHERE objid IS NOT NULL;
+CREATE INDEX mets_objid ON mets (objid, package) WHERE objid IS NOT NULL;
+CREATE INDEX mets_sibling ON mets (objid, package, parent) WHERE objid IS NOT NULL;
+CREATE INDEX mets_type ON mets (parent, type);
 CREATE TABLE entry (
-    id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp TEXT, line INTEGER,
+    id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp INTEGER, line INTEGER,
     size INTEGER, algorithm TEXT, digest TEXT, seq TEXT, href TEXT, path BLOB, pseudo INTEGER
 );
 CREATE TABLE mptr (
-    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map TEXT, part TEXT,
+    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map INTEGER, part TEXT,
     line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER, sibling TEXT, lob TEXT,
     place TEXT, child TEXT
 );
+CREATE TABLE structmap (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
 CREATE INDEX mptr_href ON mptr (mets, href);
 CREATE INDEX mptr_whole ON mptr (mets, href) WHERE part IS NULL;
 CREATE INDEX mptr_map ON mptr (mets, href, map) WHERE part IS NULL;
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
 CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
-CREATE INDEX mptr_div ON mptr (mets, div);
+CREATE INDEX mptr_div ON mptr (mets, div, named_by);
 CREATE TABLE beside (mets INTEGER, div INTEGER, fileid TEXT, line INTEGER);
 CREATE INDEX beside_div ON beside (mets, div);
-CREATE INDEX beside_file ON beside (mets, fileid);
+CREATE INDEX beside_file ON beside (mets, fileid, div);
 CREATE TABLE edge (
     id INTEGER PRIMARY KEY, parent INTEGER, child INTEGER, mptr INTEGER, href TEXT, line INTEGER, state TEXT,
-    code TEXT
+    code TEXT, map INTEGER, div INTEGER
 );
-CREATE INDEX edge_parent ON edge (parent, child);
+CREATE INDEX edge_parent ON edge (parent, child, map, div);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
 CREATE INDEX edge_href ON edge (parent, href) WHERE child IS NOT NULL;
+CREATE TABLE naming (map INTEGER PRIMARY KEY);
+CREATE TABLE named_in (child INTEGER, map INTEGER, PRIMARY KEY (child, map)) WITHOUT ROWID;
+CREATE TABLE times_named (child INTEGER PRIMARY KEY, maps INTEGER);
+CREATE TABLE left_out (child INTEGER, map INTEGER, PRIMARY KEY (child, map)) WITHOUT ROWID;
+CREATE TABLE listed_beside (number INTEGER PRIMARY KEY, fileid TEXT, path BLOB);
+CREATE INDEX listed_beside_path ON listed_beside (path);
+CREATE TABLE division (mets INTEGER, div INTEGER, mptr INTEGER, PRIMARY KEY (mets, div)) WITHOUT ROWID;
+CREATE TABLE led (mets INTEGER, div INTEGER, child INTEGER, PRIMARY KEY (mets, div, child)) WITHOUT ROWID;
 CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
 CREATE INDEX meant_folder ON meant (folder);
 CREATE TABLE above (key TEXT, found TEXT);
@@ -65,11 +78,14 @@ CREATE TABLE object (
     document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT,
     digest TEXT
 );
-CREATE TABLE technical (xml_id TEXT, line INTEGER, size INTEGER, algorithm TEXT, digest TEXT);
-CREATE INDEX technical_id ON technical (xml_id);
+CREATE TABLE technical (
+    xml_id TEXT, algorithm TEXT, line INTEGER, smallest INTEGER, largest INTEGER, first TEXT, last TEXT,
+    PRIMARY KEY (xml_id, algorithm)
+) WITHOUT ROWID;
 CREATE TABLE apart_object (path BLOB, line INTEGER, document BLOB, algorithm TEXT, digest TEXT);
 CREATE INDEX apart_object_path ON apart_object (path);
 CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
+CREATE INDEX outside_href ON outside (mets, href);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);
 CREATE TABLE swapped (folder BLOB PRIMARY KEY, other BLOB) WITHOUT ROWID;
@@ -104,6 +120,12 @@ CREATE TABLE mapped (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, place TEXT, line INTEGER, child INTEGER,
     entry INTEGER
 );
+CREATE TABLE listed_mets (
+    parent INTEGER, xml_id TEXT, mets INTEGER, PRIMARY KEY (parent, xml_id)
+) WITHOUT ROWID;
+CREATE TABLE represented (
+    package INTEGER, xml_id TEXT, entry INTEGER, PRIMARY KEY (package, xml_id)
+) WITHOUT ROWID;
 CREATE TABLE disordered (whole TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE sampled (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE folded (name BLOB, path BLOB);
@@ -112,9 +134,14 @@ CREATE INDEX folded_entry_name ON folded_entry (folded, name);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
 CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
-CREATE INDEX siard_mets ON siard (mets);
-CREATE TABLE pointed_group (grp TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE lob_group (mets INTEGER, grp TEXT, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
+CREATE INDEX siard_mets ON siard (mets, filed);
+CREATE INDEX siard_path ON siard (mets, path);
+CREATE TABLE grp (
+    id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
+    is_other INTEGER, UNIQUE (mets, outer, name)
+);
+CREATE TABLE pointed_group (grp INTEGER PRIMARY KEY);
+CREATE TABLE lob_group (mets INTEGER, grp INTEGER, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE route (
     archive BLOB, version TEXT, apart INTEGER, lobs INTEGER, joined INTEGER, cell INTEGER, innermost INTEGER,
@@ -133,20 +160,24 @@ CREATE TABLE wrong (
     likeness TEXT
 );
 CREATE INDEX wrong_path ON wrong (path);
-CREATE INDEX wrong_digests ON wrong (expected, found);
+CREATE INDEX wrong_digests ON wrong (expected, found, algorithm, code, path);
 """
 
 LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)"
 """Makes the lines of manifests be found by their paths before all else is indexed."""
+PATHS_INDEX = "CREATE INDEX IF NOT EXISTS entry_path ON entry (path, size)"
+"""Makes the entries of METS be found by their paths before all else is indexed."""
 GONE = """(
 SELECT path FROM lost_mets UNION ALL SELECT e.path FROM gone g CROSS JOIN entry e ON e.id = g.entry
 )"""
 """The paths of all files that have a finding because they are missing, some of them more than once."""
+APART = "SELECT path FROM apart ORDER BY path"
+"""The folders, each with its slash, of what was found apart from the package."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """Which of the manifests are those of a bag."""
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
-    "CREATE INDEX IF NOT EXISTS entry_path ON entry (path, size)",
+    PATHS_INDEX,
     "CREATE INDEX IF NOT EXISTS folder_path ON folder (path)",
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     LISTED_PATH,
@@ -156,6 +187,19 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS cell_path ON cell (path)",
 )
 
+_DEPTHS = """
+SELECT p.depth, n.depth, f.id, f.depth FROM mets p
+LEFT JOIN mets n ON n.id = p.jump LEFT JOIN mets f ON f.id = n.jump WHERE p.id = ?
+"""
+_ABOVE = (
+    "SELECT m.depth, m.parent, m.jump, j.depth FROM mets m LEFT JOIN mets j ON j.id = m.jump WHERE m.id = ?"
+)
+IN_OUTERMOST = """EXISTS (
+    SELECT 1 FROM outermost o WHERE o.folder = (SELECT max(folder) FROM outermost WHERE folder <= {0})
+    AND substr({0}, 1, length(o.folder)) = o.folder)"""
+"""Whether a path is in one of the folders that are kept: only the last one before it can be around it."""
+DEEPEST = 256
+"""The last names of a path that leads nowhere which are looked for elsewhere: each is one more look."""
 _BATCH = 2_000
 _AT_ONCE = (100, 20, 4, 1)  # rows in one statement
 _NEAR = 500
@@ -285,9 +329,44 @@ class Catalogue(tempdb.Scratch):
         folder = folder_of(path)
         segment = SEGMENT.fullmatch(shown(folder.rstrip(b"/").rpartition(b"/")[2])) is not None
         key = None if called is None else bare(called)
-        sql = """INSERT INTO mets (path, folder, parent, called, done, segment, key, found, named_by, package)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-        return self.put(sql, path, folder, parent, called, done, segment, key, found, named_by, package)
+        sql = """INSERT INTO mets
+            (path, folder, parent, called, done, segment, key, found, named_by, package, depth, jump)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+        known = (path, folder, parent, called, done, segment, key, found, named_by, package)
+        return self.put(sql, *known, *self._depth_below(parent))
+
+    def _depth_below(self, parent: int | None) -> tuple[int, int | None]:
+        """Return how deep a METS lies below the topmost one, and one far above it, for ``is_above``."""
+        row = None if parent is None else self.row(_DEPTHS, parent)
+        if row is None:
+            return 0, None
+        depth, near_depth, far, far_depth = row
+        is_longer = far is not None and depth - near_depth == near_depth - far_depth
+        return depth + 1, far if is_longer else parent
+
+    def is_above(self, mets: int, other: int) -> bool:
+        """Return whether a METS is another one, or above it: in a few steps, however long the chain is."""
+        depth = self.number("SELECT depth FROM mets WHERE id = ?", mets)
+        return self._at_depth(other, depth) == mets
+
+    def top_of(self, mets: int) -> int:
+        """Return the topmost METS above one, or itself."""
+        return self._at_depth(mets, 0)
+
+    def _at_depth(self, mets: int, depth: int) -> int:
+        while (row := self.row(_ABOVE, mets)) is not None and row[0] > depth:
+            _, parent, jump, jump_depth = row
+            mets = jump if jump_depth >= depth else parent
+        return mets
+
+    def keep_outermost(self, folders: Iterable[bytes]) -> None:
+        """Keep those of the sorted folders that are in no other one, in place of any kept before."""
+        self.put("DELETE FROM outermost")
+        batch, last = Batch(self), None
+        for folder in folders:
+            if last is None or not folder.startswith(last):
+                batch.add("INSERT OR IGNORE INTO outermost VALUES (?)", last := folder)
+        batch.flush()
 
     def index_entries(self) -> None:
         """Build the index of files by METS and ID: after the first METS, which may be the only large one."""

@@ -7,7 +7,7 @@ links that are all wrong in the same way, because one name or one beginning of n
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import islice
 
@@ -462,6 +462,12 @@ def come(catalogue: Catalogue) -> Folder:
         return None if both is None else both[0]
 
     return folder
+
+
+def some_of(sources: Sequence[str], most: int) -> str:
+    """Return sources for a message, with the number of those that are too many to be named."""
+    more = len(sources) - most
+    return ", ".join(sources if more <= 1 else (*sources[:most], f"{more:,} more"))
 
 
 def climbing(is_shared: Callable[[bytes], bool]) -> Folder:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack import uris
-from metspack.checking.catalogue import fault, folder_of, shown
+from metspack.checking.catalogue import DEEPEST, fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
@@ -673,7 +673,7 @@ class CheckedTree(MountedTree):
         if self._guesses > _GUESSES:
             return ""
         try:
-            names = [each for each in uris.located(href).segments if each != ".."]
+            names = [each for each in uris.located(href).segments if each != ".."][-DEEPEST:]
         except uris.ReferenceRefused:
             return ""
         for start in range(len(names)):

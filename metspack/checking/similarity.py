@@ -14,6 +14,7 @@ from metspack.values import dataclass
 _LETTERS = ("", "differs by 1 character", "differs by 2 characters")
 _LONGEST = 400
 _SHORTEST = 3
+_MOST_LETTERS = 1_000  # difflib takes the square of their number
 _PART = 40
 _EDITS = 8
 _SAID = {
@@ -28,8 +29,9 @@ def nearest(text: str, candidates: Iterable[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415
 
     known = list(candidates)
+    short = [each for each in known if len(each) <= _MOST_LETTERS] if len(text) <= _MOST_LETTERS else []
     cased = (each for each in known if each.casefold() == text.casefold())
-    found = get_close_matches(text, known, n=1, cutoff=0.7)
+    found = get_close_matches(text, short, n=1, cutoff=0.7)
     found = found or [
         each for each in known if min(len(text), len(each)) >= _SHORTEST and _is_within(text, each)
     ]

@@ -191,8 +191,7 @@ WHERE e.element = 'file'
 AND (m.segment OR (m.parent IS NOT NULL AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*')
     OR EXISTS (SELECT 1 FROM lob_group g WHERE g.mets = e.mets AND g.grp = e.grp))
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
-AND NOT instr(char(10) || e.grp, char(10) || 'Documentation')
-AND NOT instr(char(10) || e.grp, char(10) || 'Schemas')
+AND NOT EXISTS (SELECT 1 FROM grp g WHERE g.id = e.grp AND g.is_other)
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
 """
 # METS documents of its own representations (CSIP) make no parent of a package.

@@ -26,7 +26,8 @@ from metspack.values import dataclass, regex
 _LISTED = """
 SELECT DISTINCT s.path FROM siard s
 WHERE s.filed >= (SELECT max(filed) FROM siard o WHERE o.mets = s.mets) AND (s.named
-OR NOT EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path <> s.path)) ORDER BY s.path
+OR NOT (EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path < s.path)
+    OR EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path > s.path))) ORDER BY s.path
 """
 _TYPES = """
 SELECT DISTINCT m.path, m.line, m.type FROM siard s JOIN mets m ON m.id = s.mets

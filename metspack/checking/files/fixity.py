@@ -95,6 +95,7 @@ _DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
 _OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank LIMIT ?"
 # Of very many those that are alike are held once, with the first line.
 _MOST_OF_ONE = 10_000
+_SOURCES, _FEWEST = 1_000, 3  # sources that are named in all findings on a file, and in each
 _OF_ONE_AT_ONCE = """
 SELECT path, rank, number, min(line), place, algorithm, digest, length FROM ({}) WHERE path = ?
 GROUP BY rank, number, algorithm, digest, length ORDER BY rank, min(line)
@@ -145,9 +146,17 @@ _LINES_BETWEEN = f"""
 SELECT path, ?, digest FROM listed WHERE {_BETWEEN} AND manifest = ? ORDER BY path LIMIT ?
 """  # noqa: S608 -- constants
 
-_INDEX_DIGESTS = "CREATE INDEX IF NOT EXISTS entry_digest ON entry (digest)"
+_INDEX_DIGESTS = """
+CREATE INDEX IF NOT EXISTS entry_digest ON entry (digest, algorithm, path)
+WHERE size > 0 AND digest IS NOT NULL
+"""
+# The first before the file, or else behind it: however many entries are of the file itself.
 _OF_DIGEST = """
-SELECT path FROM entry WHERE digest = ? AND algorithm = ? AND path <> ? AND size > 0 ORDER BY path LIMIT 1
+SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
+    WHERE digest = ?1 AND algorithm = ?2 AND path < ?3 AND size > 0 ORDER BY path LIMIT 1)
+UNION ALL
+SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
+    WHERE digest = ?1 AND algorithm = ?2 AND path > ?3 AND size > 0 ORDER BY path LIMIT 1)
 """
 _SWAPPED = """
 SELECT a.path, (SELECT min(b.path) FROM wrong b WHERE b.expected = a.found AND b.found = a.expected
@@ -558,11 +567,13 @@ class Fixity:
     def _compare(self, path: bytes, claims: list[_Claim], file: Hashed) -> None:
         """Keep the wrong statements; when all are wrong the file is, and the first speaks for all."""
         wrong = [each for each in claims if file.digests[each.digest.algorithm] != each.digest.value]
-        right = [each.source for each in claims if each not in wrong]
+        right = [each.source for each in claims if file.digests[each.digest.algorithm] == each.digest.value]
+        # Each of the findings has them: with very many of these, not all sources are named.
+        most = max(_FEWEST, _SOURCES // len(wrong)) if right and wrong else _SOURCES
         if right:
-            others = f"{', '.join(right)} agree{'s' if len(right) == 1 else ''} with the file"
+            others = f"{grouping.some_of(right, most)} agree{'s' if len(right) == 1 else ''} with the file"
         elif len(wrong) > 1:
-            sources = ", ".join(each.source for each in wrong[1:])
+            sources = grouping.some_of([each.source for each in wrong[1:]], most)
             others = f"{sources} also disagree{'' if wrong[2:] else 's'}"
         else:
             others = "no other checksum for this file is recorded in the package"

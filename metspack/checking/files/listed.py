@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise, starmap
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import OF_BAG, Batch, Catalogue, folder_of, nearest_file, shown
+from metspack.checking.catalogue import (
+    APART,
+    DEEPEST,
+    IN_OUTERMOST,
+    OF_BAG,
+    Batch,
+    Catalogue,
+    folder_of,
+    nearest_file,
+    shown,
+)
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
@@ -24,10 +34,30 @@ WHERE e.path IS NOT NULL AND e.digest IS NOT NULL AND NOT e.pseudo
 AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path)
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
 """
-_ALGORITHMS = "SELECT DISTINCT algorithm FROM lost WHERE size = ? OR size IS NULL ORDER BY algorithm"
+_INDEX_LOST = (
+    "CREATE INDEX IF NOT EXISTS lost_size ON lost (size, algorithm)",
+    "CREATE INDEX IF NOT EXISTS lost_digest ON lost (digest, algorithm, size)",
+    "CREATE INDEX IF NOT EXISTS lost_path ON lost (path)",
+)
+# Each name of an algorithm is a step in the index, however many files have their digests by it.
+_ALGORITHMS = """
+WITH RECURSIVE found (size, algorithm) AS (
+    SELECT ?1, (SELECT min(algorithm) FROM lost WHERE size = ?1)
+    UNION ALL SELECT NULL, (SELECT min(algorithm) FROM lost WHERE size IS NULL)
+    UNION ALL SELECT f.size, (
+        SELECT min(l.algorithm) FROM lost l WHERE l.size IS f.size AND l.algorithm > f.algorithm)
+    FROM found f WHERE f.algorithm IS NOT NULL
+)
+SELECT DISTINCT algorithm FROM found WHERE algorithm IS NOT NULL ORDER BY algorithm
+"""
 _MATCH = """
-SELECT min(rowid), path FROM lost WHERE algorithm = ? AND digest = ? AND (size = ? OR size IS NULL)
-AND path NOT IN (SELECT path FROM renamed) HAVING path IS NOT NULL
+SELECT number, path FROM (
+    SELECT rowid AS number, path FROM lost WHERE rowid = (
+        SELECT rowid FROM lost WHERE algorithm = ?1 AND digest = ?2 AND size = ?3 ORDER BY rowid LIMIT 1)
+    UNION ALL
+    SELECT rowid, path FROM lost WHERE rowid = (
+        SELECT rowid FROM lost WHERE algorithm = ?1 AND digest = ?2 AND size IS NULL ORDER BY rowid LIMIT 1)
+) ORDER BY number LIMIT 1
 """
 
 
@@ -47,6 +77,8 @@ def find(
     catalogue.put(_LOST)
     if catalogue.row("SELECT 1 FROM lost") is None:
         return
+    for sql in _INDEX_LOST:
+        catalogue.put(sql)
     for path, size in sizes_by_path:
         algorithms = [name for (name,) in catalogue.rows(_ALGORITHMS, size)]
         if not algorithms:
@@ -63,6 +95,7 @@ def find(
             found = catalogue.row(_MATCH, name, hashers.digest(name).value, size)
             if found is not None:
                 catalogue.put("INSERT INTO renamed VALUES (?, ?, ?)", found[1], path, name)
+                catalogue.put("DELETE FROM lost WHERE path = ?", found[1])
                 break
 
 
@@ -128,16 +161,16 @@ LEFT JOIN mets c ON c.path = e.path LEFT JOIN disk d ON d.path = e.path AND d.ki
 WHERE x.entry NOT IN (SELECT entry FROM gone) AND e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
 AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY x.entry
 """
-_UNLISTED = """
+_UNLISTED = f"""
 SELECT d.path, d.size FROM disk d WHERE d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM manifest f WHERE f.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
 AND d.path NOT IN (SELECT other FROM renamed)
-AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.ok = 0 AND m.folder = substr(d.path, 1, length(m.folder)))
-ORDER BY d.path
-"""
+AND NOT {IN_OUTERMOST.format("d.path")} ORDER BY d.path
+"""  # noqa: S608 -- a constant
+_DAMAGED = "SELECT folder FROM mets WHERE ok = 0 ORDER BY folder"
 _OBJECTS = b"objects/"
 _IN_A_BAG = f"SELECT 1 FROM manifest WHERE {OF_BAG}"  # noqa: S608 -- a constant
 _BY_BAG = f"""
@@ -165,19 +198,17 @@ _ARE_GROUPS_POINTED = """
 SELECT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
     WHERE i.mets = ? AND i.element = 'fileGrp')
 """
-# The groups around files are looked up name by name: to search each for every name that is pointed at would
-# take the product of both numbers.
+# The groups that are pointed at, and all in them, each once.
 _POINTED_GROUPS = """
 INSERT INTO pointed_group
-WITH RECURSIVE level (grp, name, inner) AS (
-    SELECT DISTINCT grp, NULL, grp || char(10) FROM entry WHERE mets = ?1 AND element = 'file'
-    UNION ALL
-    SELECT grp, substr(inner, 1, instr(inner, char(10)) - 1), substr(inner, instr(inner, char(10)) + 1)
-    FROM level WHERE inner <> ''
+WITH RECURSIVE pointed (grp) AS (
+    SELECT id FROM grp WHERE mets = ?1 AND name IN (
+        SELECT i.xml_id FROM ident i WHERE i.mets = ?1 AND i.element = 'fileGrp'
+        AND EXISTS (SELECT 1 FROM fptr f WHERE f.mets = i.mets AND f.fileid = i.xml_id))
+    UNION
+    SELECT g.id FROM pointed p CROSS JOIN grp g ON g.mets = ?1 AND g.outer = p.grp
 )
-SELECT DISTINCT grp FROM level WHERE name IN (
-    SELECT i.xml_id FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
-    WHERE i.mets = ?1 AND i.element = 'fileGrp')
+SELECT grp FROM pointed
 """
 _UNPOINTED = """
 SELECT m.path, e.line, e.xml_id FROM entry e CROSS JOIN mets m ON m.id = e.mets
@@ -190,6 +221,9 @@ AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xm
     AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.xml_id))
 AND NOT EXISTS (SELECT 1 FROM pointed_group g WHERE g.grp = e.grp)
 ORDER BY e.id
+"""
+_IS_LINKED = """
+SELECT EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?)
 """
 _EDGE = "SELECT 1 FROM edge WHERE parent = ? AND child IS NOT NULL"
 # An index tells in one go that nothing occurs twice; only where something does is each row looked at.
@@ -236,20 +270,24 @@ AND e.path IS NOT NULL AND other <> e.path
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'f') ORDER BY e.id
 """
+# Of archives with the same bytes the first is found once, not for each of them.
 _ARCHIVES_TWICE = """
-SELECT m.path, e.line, e.xml_id, e.path, (
-    SELECT min(o.path) FROM siard t JOIN entry o ON o.mets = t.mets AND o.path = t.path
-    WHERE t.mets = s.mets AND o.path < e.path
-    AND o.size = e.size AND o.algorithm = e.algorithm AND o.digest = e.digest
-) AS other FROM siard s CROSS JOIN entry e ON e.mets = s.mets AND e.path = s.path JOIN mets m ON m.id = e.mets
-WHERE e.element = 'file' AND other IS NOT NULL AND EXISTS (
-    SELECT 1 FROM cell c JOIN cell d ON d.path = c.path AND d.archive = other AND NOT d.inside
+WITH own AS MATERIALIZED (
+    SELECT e.* FROM (SELECT DISTINCT mets, path FROM siard) s
+    CROSS JOIN entry e ON e.mets = s.mets AND e.path = s.path
+), alike AS MATERIALIZED (
+    SELECT mets, size, algorithm, digest, min(path) AS path FROM own
+    WHERE size IS NOT NULL AND digest IS NOT NULL GROUP BY mets, size, algorithm, digest HAVING count(*) > 1
+)
+SELECT m.path, e.line, e.xml_id, e.path, a.path FROM alike a
+JOIN own e ON e.digest = a.digest AND e.algorithm = a.algorithm AND e.mets = a.mets AND e.size = a.size
+JOIN mets m ON m.id = e.mets
+WHERE e.element = 'file' AND a.path < e.path AND EXISTS (
+    SELECT 1 FROM cell c JOIN cell d ON d.path = c.path AND d.archive = a.path AND NOT d.inside
     WHERE c.archive = e.path AND NOT c.inside) ORDER BY e.id
 """
 
-_FOLDERS = """
-SELECT m.path, EXISTS (SELECT 1 FROM apart a WHERE substr(m.path, 1, length(a.path)) = a.path) FROM mets m
-"""
+_FOLDERS = f"SELECT m.path, {IN_OUTERMOST.format('m.path')} FROM mets m"  # noqa: S608 -- a constant
 
 
 def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
@@ -300,11 +338,7 @@ def _unpointed(path: bytes, line: int, identifier: str) -> Finding:
 
 def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[Finding]:
     pointers = catalogue.number("SELECT count(*) FROM (SELECT 1 FROM fptr WHERE mets = ? LIMIT 1)", mets)
-    linked = catalogue.number(
-        "SELECT count(*) FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?",
-        mets,
-    )
-    if pointers or linked or catalogue.row(_EDGE, mets) is not None:
+    if pointers or catalogue.number(_IS_LINKED, mets) or catalogue.row(_EDGE, mets) is not None:
         catalogue.put("DELETE FROM pointed_group")
         if catalogue.number(_ARE_GROUPS_POINTED, mets):
             catalogue.put(_POINTED_GROUPS, mets)
@@ -420,6 +454,7 @@ def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
     """
     (top,) = catalogue.row("SELECT path FROM mets WHERE id = 1") or (b"",)
     is_of_objects = is_top_mets_name(shown(top)) and catalogue.row(_IN_A_BAG) is not None
+    catalogue.keep_outermost(folder for (folder,) in catalogue.rows(_DAMAGED))
     for path, size in catalogue.rows(_UNLISTED):
         if not (is_of_objects and not path.startswith(_OBJECTS) and catalogue.row(_BY_BAG, path)):
             yield path, size
@@ -428,7 +463,7 @@ def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
 def _inside(catalogue: Catalogue, mets: bytes, path: bytes) -> str:
     """Return the file, at the root or beside the METS, whose path ends as one does that leads outside."""
     names = path.split(b"/")
-    for start in range(1, len(names)):
+    for start in range(max(1, len(names) - DEEPEST), len(names)):
         tail = b"/".join(names[start:])
         for there in dict.fromkeys((tail, folder_of(mets) + tail)):
             if catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", there) is not None:
@@ -458,6 +493,7 @@ def sizes(catalogue: Catalogue) -> Iterator[Finding]:
 def segments(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield gaps in the numbers of the segments, on disk or named by a METS."""
     numbers: dict[str, set[int]] = {}
+    catalogue.keep_outermost(path for (path,) in catalogue.rows(APART))
     for path, apart in catalogue.rows(_FOLDERS):
         *above, folder, _ = ("", *shown(path).split("/"))
         if apart:  # each lies somewhere of its own; their numbers belong together all the same

@@ -16,7 +16,19 @@ from operator import lt
 
 from metspack.checking import grouping
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import OF_BAG, Batch, BulkInsert, Catalogue, Row, fault, folder_of, shown
+from metspack.checking.catalogue import (
+    APART,
+    DEEPEST,
+    IN_OUTERMOST,
+    OF_BAG,
+    Batch,
+    BulkInsert,
+    Catalogue,
+    Row,
+    fault,
+    folder_of,
+    shown,
+)
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -50,7 +62,7 @@ AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
 AND NOT EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = l.path)
 ORDER BY l.rowid
 """
-_NOT_NAMED = """
+_NOT_NAMED = f"""
 SELECT d.path FROM manifest m CROSS JOIN disk d
 WHERE m.id = ? AND d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
@@ -69,8 +81,8 @@ AND NOT EXISTS (
         (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
     AND substr(d.path, 1, length(k.folder)) = k.folder
 )
-AND NOT EXISTS (SELECT 1 FROM apart a WHERE substr(d.path, 1, length(a.path)) = a.path) ORDER BY d.path
-"""
+AND NOT {IN_OUTERMOST.format("d.path")} ORDER BY d.path
+"""  # noqa: S608 -- a constant
 _NAMED_BELOW = "SELECT 1 FROM listed WHERE manifest = ? AND path > ? AND path < ?"
 _AGAINST_METS = """
 SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
@@ -79,6 +91,12 @@ JOIN entry e ON e.path = l.path AND e.algorithm = f.algorithm JOIN mets m ON m.i
 WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l.path)
 AND l.path NOT IN sampled ORDER BY l.rowid
 """
+
+
+def _not_named(catalogue: Catalogue, manifest: int) -> Iterator[Row]:
+    catalogue.keep_outermost(path for (path,) in catalogue.rows(APART))
+    return catalogue.rows(_NOT_NAMED, manifest)
+
 
 _BAGS = "the bag's "
 _OF_BAG = f"SELECT id, name FROM manifest WHERE {OF_BAG}"  # noqa: S608 -- a constant
@@ -352,7 +370,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
         "SELECT id, name FROM manifest WHERE read AND path IS NOT NULL ORDER BY id"
     ):
         unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
-        for (path,) in catalogue.rows(_NOT_NAMED, number):
+        for (path,) in _not_named(catalogue, number):
             finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)
     for number, name in catalogue.all(f"{_OF_BAG} AND read ORDER BY id"):
@@ -497,7 +515,7 @@ def _bag_of(places: CheckedTree) -> tuple[_BagTree, bytes] | None:
 def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
     """Yield the files of the payload that a manifest of the bag does not name."""
     is_bag = catalogue.row(_IS_FILE, _BAG_NAME) is not None
-    for (path,) in catalogue.rows(_NOT_NAMED, number):
+    for (path,) in _not_named(catalogue, number):
         if not is_bag or path.startswith(_PAYLOAD):
             yield path
 
@@ -525,13 +543,14 @@ class _Bag:
 
     def _is_in_a_package(self, path: bytes) -> bool:
         """Whether a file of the payload is in any package: each tells of its own."""
-        folder = path.rpartition(b"/")[0]
-        if not folder:
-            return False
-        if folder not in self._packages:
-            has_mets = any(self._tree.is_there(folder + b"/" + each.encode()) for each in METS_NAMES)
-            self._packages[folder] = has_mets or self._is_in_a_package(folder)
-        return self._packages[folder]
+        at, ahead = b"/".join(path.split(b"/")[: DEEPEST + 1]), []
+        while (at := at.rpartition(b"/")[0]) and at not in self._packages:
+            ahead.append(at)
+        is_inside = self._packages.get(at, False)
+        for folder in reversed(ahead):
+            is_inside |= any(self._tree.is_there(folder + b"/" + each.encode()) for each in METS_NAMES)
+            self._packages[folder] = is_inside
+        return is_inside
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the bag itself."""

@@ -64,14 +64,25 @@ SELECT r.mets, r.path, r.mdtype, r.mimetype, m.path, m.folder, r.line
 FROM reference r JOIN mets m ON m.id = r.mets JOIN disk d ON d.path = r.path AND d.kind = 'f'
 GROUP BY r.path ORDER BY min(r.rowid)
 """
-_LOCATED = """
+# Objects are held against a hundred statements of a file at the most: nobody has more, and of endless many
+# objects of a file that is stated endless many times it would be the product.
+_RANKED = """(SELECT * FROM (
+    SELECT x.*, row_number() OVER (PARTITION BY {0}) AS rank FROM (SELECT DISTINCT {1} FROM object) d
+    CROSS JOIN {2} x ON {3}
+) WHERE rank <= 100)"""
+_OF_ID = "x.mets = d.mets AND x.xml_id = d.xml_id"
+_BY_PATH = _RANKED.format("x.path", "path", "entry", "x.path = d.path")
+_BY_ID = _RANKED.format("x.mets, x.xml_id", "mets, xml_id", "entry", _OF_ID)
+_LINES = _RANKED.format("x.path, x.manifest", "path", "listed", "x.path = d.path")
+_CELLS = _RANKED.format("x.path", "path", "cell", "x.path = d.path AND NOT x.inside")
+_LOCATED = f"""
 SELECT o.document, o.line, o.size, o.algorithm, o.digest, e.path, e.size AS expected, e.algorithm AS kind,
-    e.digest AS value, e.mets, e.line AS place FROM object o JOIN entry e ON e.path = o.path
+    e.digest AS value, e.mets, e.line AS place FROM {_BY_PATH} e CROSS JOIN object o ON o.path = e.path
 UNION ALL
 SELECT o.document, o.line, o.size, o.algorithm, o.digest, e.path, e.size, e.algorithm, e.digest, e.mets,
-    e.line FROM object o JOIN entry e ON e.mets = o.mets AND e.xml_id = o.xml_id
+    e.line FROM {_BY_ID} e CROSS JOIN object o ON o.mets = e.mets AND o.xml_id = e.xml_id
 WHERE o.path IS NULL OR NOT EXISTS (SELECT 1 FROM entry n WHERE n.path = o.path)
-"""
+"""  # noqa: S608 -- constants
 _SIZES = f"""
 SELECT document, min(line), count(*), path, '', size || ' bytes', expected, mets, place FROM ({_LOCATED})
 WHERE size <> expected GROUP BY document
@@ -92,46 +103,51 @@ WHERE o.path IS NULL AND o.algorithm IS NOT NULL
 AND EXISTS (SELECT 1 FROM piece p WHERE p.whole = o.xml_id AND p.origin IN (0, 3)) ORDER BY o.rowid
 """
 # Digests that nothing else states are compared with the files, when those are read.
-_PUT_APART = """
-INSERT INTO apart_object SELECT path, line, document, algorithm, digest FROM (
+_PUT_APART = f"""
+INSERT INTO apart_object
+WITH p AS MATERIALIZED (
     SELECT o.path, o.line, o.document, o.algorithm, o.digest FROM object o
     WHERE o.path IS NOT NULL AND o.algorithm IS NOT NULL
     UNION ALL
-    SELECT e.path, o.line, o.document, o.algorithm, o.digest FROM object o
-    JOIN entry e ON e.mets = o.mets AND e.xml_id = o.xml_id
+    SELECT e.path, o.line, o.document, o.algorithm, o.digest FROM {_BY_ID} e
+    CROSS JOIN object o ON o.mets = e.mets AND o.xml_id = e.xml_id
     WHERE o.path IS NULL AND e.path IS NOT NULL AND o.algorithm IS NOT NULL
-) p
-WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = p.path AND e.algorithm = p.algorithm)
-AND NOT EXISTS (SELECT 1 FROM listed l JOIN manifest f ON f.id = l.manifest
-    WHERE l.path = p.path AND f.algorithm = p.algorithm)
-AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = p.path AND c.algorithm = p.algorithm AND NOT c.inside)
+), d AS MATERIALIZED (SELECT DISTINCT path FROM p), stated AS MATERIALIZED (
+    SELECT e.path, e.algorithm FROM d CROSS JOIN entry e ON e.path = d.path
+    UNION SELECT l.path, f.algorithm FROM d CROSS JOIN listed l ON l.path = d.path
+    CROSS JOIN manifest f ON f.id = l.manifest
+    UNION SELECT c.path, c.algorithm FROM d CROSS JOIN cell c ON c.path = d.path AND NOT c.inside
+)
+SELECT p.path, p.line, p.document, p.algorithm, p.digest FROM p
+LEFT JOIN stated s ON s.path = p.path AND s.algorithm = p.algorithm WHERE s.path IS NULL
 ORDER BY p.document, p.line
-"""
+"""  # noqa: S608 -- constants
 # Where no location leads anywhere they may be meant from another folder, of files that nothing else tells.
 _NOWHERE = """
 SELECT o.document, min(o.line), count(DISTINCT o.line), o.path FROM object o
 WHERE o.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = o.path)
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = o.path)
-AND (o.document IN (SELECT n.document FROM object n JOIN entry e ON e.path = n.path)
-    OR o.rowid IN (SELECT n.rowid FROM object n JOIN entry e ON e.mets = n.mets AND e.xml_id = n.xml_id)
-    OR o.rowid IN (SELECT n.rowid FROM object n JOIN entry e ON e.mets = n.mets AND e.digest = n.digest))
+AND (o.document IN (
+        SELECT n.document FROM object n WHERE EXISTS (SELECT 1 FROM entry e WHERE e.path = n.path))
+    OR EXISTS (SELECT 1 FROM entry e WHERE e.mets = o.mets AND e.xml_id = o.xml_id)
+    OR (o.mets, o.digest) IN (SELECT mets, digest FROM entry WHERE digest IN (SELECT digest FROM object)))
 GROUP BY o.document
 """
 _DIGESTS = f"""
 SELECT document, min(line), count(*), path, algorithm || ' ', digest, value, mets, place FROM ({_LOCATED})
 WHERE algorithm = kind AND digest <> value GROUP BY document
 """  # noqa: S608 -- a constant
-_OF_CELLS = """
+_OF_CELLS = f"""
 SELECT o.document, min(o.line), count(*), c.path, o.algorithm || ' ', o.digest, c.digest, NULL,
-    'cell ' || c.place FROM object o JOIN cell c ON c.path = o.path AND NOT c.inside
+    'cell ' || c.place FROM {_CELLS} c CROSS JOIN object o ON o.path = c.path
 WHERE o.algorithm = c.algorithm AND o.digest <> c.digest GROUP BY o.document
-"""
-_OF_MANIFESTS = """
+"""  # noqa: S608 -- constants
+_OF_MANIFESTS = f"""
 SELECT o.document, min(o.line), count(*), l.path, o.algorithm || ' ', o.digest, l.digest, NULL,
     m.name || ' line ' || l.line
-FROM object o JOIN listed l ON l.path = o.path JOIN manifest m ON m.id = l.manifest
+FROM {_LINES} l CROSS JOIN manifest m ON m.id = l.manifest CROSS JOIN object o ON o.path = l.path
 WHERE o.algorithm = m.algorithm AND o.digest <> l.digest GROUP BY o.document
-"""
+"""  # noqa: S608 -- constants
 # What is stated of files by paths, which an index finds one by one: size, algorithm, digest.
 _STATED = """
 SELECT e.path, e.size, e.algorithm, e.digest, 1 FROM json_each(?1) g
@@ -143,6 +159,11 @@ UNION ALL
 SELECT c.path, NULL, c.algorithm, c.digest, 0 FROM json_each(?1) g
     CROSS JOIN cell c ON c.path = CAST(g.value AS BLOB) WHERE NOT c.inside
 """
+_STATED_OF_EACH = 20  # statements of a file: where there are more each object is kept
+_INDEX_OBJECTS = (
+    "CREATE INDEX IF NOT EXISTS object_path ON object (path)",
+    "CREATE INDEX IF NOT EXISTS object_id ON object (mets, xml_id)",
+)
 _METS = "SELECT path FROM mets WHERE id = ?"
 _HEX = regex(r"[0-9A-Fa-f]+")
 _HEAD = 1 << 13
@@ -260,10 +281,12 @@ class _InCatalogue:
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Look all files up."""
-        asked = json.dumps([path.decode() for path in paths])
-        stated = self._catalogue.all(_STATED, asked)
         size_of = dict(zip(paths, sizes, strict=True))
-        if len(size_of) < len(paths) or {row[0] for row in stated if row[-1]} != size_of.keys():
+        if len(size_of) < len(paths):
+            return False
+        asked, most = json.dumps([path.decode() for path in paths]), _STATED_OF_EACH * len(paths)
+        stated = self._catalogue.all(f"{_STATED} LIMIT {most}", asked)
+        if len(stated) == most or {row[0] for row in stated if row[-1]} != size_of.keys():
             return False
         if any(size not in {None, size_of[path]} for path, size, *_ in stated):
             return False
@@ -636,8 +659,10 @@ def _compared(catalogue: Catalogue) -> Iterator[Finding]:
 
     A document's sizes are told once, and so are its digests and its locations.
     """
-    catalogue.put(_PUT_WHOLES)
-    catalogue.put(_PUT_APART)
+    if catalogue.row("SELECT 1 FROM object") is None:
+        return
+    for sql in (*_INDEX_OBJECTS, _PUT_WHOLES, _PUT_APART):
+        catalogue.put(sql)
     yield from _differing(catalogue, (_SIZES, _WHOLE_SIZES))
     yield from _differing(catalogue, (_DIGESTS, _OF_CELLS, _OF_MANIFESTS))
     for document, line, count, path in catalogue.all(_NOWHERE):

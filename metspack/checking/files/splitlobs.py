@@ -58,25 +58,40 @@ _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _PUT_DISORDERED = "INSERT OR IGNORE INTO disordered VALUES (?)"
 # A child is named by the ID of its file entry (recommendation) or by its OBJID, with a URN before it or not
 # (E-ARK); what it holds it lists itself, or its representations do.
-_FILL = f"""
+_FILL = """
 INSERT INTO mapped SELECT id, mets, lob, part, place, line, child, coalesce(
-    (SELECT min(id) FROM entry WHERE mets = child AND xml_id = part),
-    (SELECT min(e.id) FROM mets r JOIN entry e ON e.mets = r.id AND e.xml_id = part
-        WHERE r.parent = child AND r.named_by = '{By.LOCATION.value}'))
+    (SELECT id FROM entry WHERE mets = child AND xml_id = part ORDER BY id LIMIT 1),
+    (SELECT entry FROM represented WHERE package = child AND xml_id = part))
 FROM (
     SELECT p.id, p.mets, p.lob, p.part, p.place, p.line, coalesce(
-        (SELECT c.id FROM entry e JOIN mets c ON c.path = e.path WHERE e.mets = p.mets AND e.xml_id = p.href),
+        (SELECT mets FROM listed_mets l WHERE l.parent = p.mets AND l.xml_id = p.href),
         CASE WHEN p.child IS NULL THEN p.mets END,
         (SELECT c.id FROM mets c WHERE c.parent = p.mets AND c.key = p.child),
-        (SELECT c.id FROM mets c WHERE c.parent = p.mets AND c.objid = p.href)) AS child
+        (SELECT c.id FROM mets c WHERE +c.parent = p.mets AND c.objid = p.href)) AS child
     FROM mptr p WHERE p.part IS NOT NULL
 ) ORDER BY id
-"""  # noqa: S608 -- a constant
+"""
+# What would else be looked for among all entries of an ID, or in all representations, for each part.
+_BEFORE = (
+    """
+INSERT OR IGNORE INTO listed_mets SELECT e.mets, e.xml_id, c.id FROM entry e
+CROSS JOIN mets c ON c.path = e.path WHERE EXISTS (
+    SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id AND p.part IS NOT NULL)
+ORDER BY e.id
+""",
+    f"""
+INSERT OR IGNORE INTO represented SELECT r.parent, e.xml_id, e.id FROM mets r
+CROSS JOIN entry e ON e.mets = r.id WHERE r.named_by = '{By.LOCATION.value}' AND r.parent IS NOT NULL
+AND EXISTS (SELECT 1 FROM mptr p WHERE p.part = e.xml_id) ORDER BY e.id
+""",  # noqa: S608 -- a constant
+)
 _MISSING = """
 SELECT m.path, p.line, p.part, c.path FROM mapped p JOIN mets m ON m.id = p.mets
 JOIN mets c ON c.id = p.child AND c.ok WHERE p.entry IS NULL ORDER BY p.id
 """
-_WHOLE = "e.path IS NULL AND e.href IS NULL AND instr(char(10) || e.grp || char(10), 'split LOB')"
+_WHOLE = """
+e.path IS NULL AND e.href IS NULL AND EXISTS (SELECT 1 FROM grp g WHERE g.id = e.grp AND g.is_whole)
+"""
 # What is said of each split LOB: 0 the whole, 1 the parts in the map, 2 the parts in the children.
 _METS_SAID = f"""
 SELECT * FROM (
@@ -336,7 +351,9 @@ class _MetsOnLob:
 
 def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
     """Put the parts of split LOBs into the catalogue, in order; yield where METS contradicts itself."""
-    catalogue.put(_FILL)
+    if catalogue.row(_HAS_MAP) is not None:
+        for sql in (*_BEFORE, _FILL):
+            catalogue.put(sql)
     for path, line, part, child in catalogue.rows(_MISSING):
         yield Code.PART_MISSING.at(shown(path), line, part, expected=part, child=shown(child))
     is_child = catalogue.row(_IS_CHILD) is not None

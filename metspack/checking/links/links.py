@@ -8,7 +8,7 @@ from itertools import islice
 
 from metspack import uris
 from metspack.checking import grouping
-from metspack.checking.catalogue import Catalogue, folder_of, nearest_file, shown
+from metspack.checking.catalogue import PATHS_INDEX, Catalogue, folder_of, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import SAME, Mounting, MountOutcome, Upward, Wanted
@@ -25,24 +25,28 @@ from metspack.values import dataclass
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
+_NEAR_KEPT = 1_000
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
 
 _DOWN = """
-SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, e.id, e.path, m.part IS NOT NULL OR (
+SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, m.part IS NOT NULL, e.id, e.path,
+    m.part IS NOT NULL OR (
     EXISTS (
         SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id AND o.part IS NULL)
     AND NOT EXISTS (
         SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.map = m.map
         AND o.id < m.id AND o.part IS NULL)
 ) FROM mptr m
-LEFT JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = m.mets AND xml_id = m.href)
+LEFT JOIN entry e ON e.id = (
+    SELECT id FROM entry WHERE mets = m.mets AND xml_id = m.href ORDER BY id LIMIT 1)
 WHERE m.mets = ? AND NOT m.up ORDER BY m.id
 """
 _BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
-SELECT e.xml_id, e.line, e.path, e.grp FROM mets p JOIN entry e ON e.mets = p.id
+SELECT e.xml_id, e.line, e.path, coalesce(g.is_child, 0) FROM mets p JOIN entry e ON e.mets = p.id
+LEFT JOIN grp g ON g.id = e.grp
 WHERE p.id = ?1 AND p.leads AND e.path IS NOT NULL
-AND (e.grp LIKE '%child%' OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
+AND (g.is_child OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
 AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path) ORDER BY e.id
 """
@@ -58,14 +62,9 @@ SELECT path FROM document WHERE path NOT IN (SELECT path FROM mets)
 AND path NOT IN (SELECT path FROM entry WHERE path IS NOT NULL) ORDER BY path LIMIT ?
 """
 _OUTSIDE = "SELECT xml_id, line, href FROM outside WHERE mets = ? ORDER BY rowid"
-_PUT_OUTSIDE = (
-    "INSERT INTO outside SELECT ?1, NULL, ?2, ?3 WHERE ?3 NOT IN (SELECT href FROM outside WHERE mets = ?1)"
-)
-_LISTED_BESIDE = """
-SELECT e.xml_id, e.path FROM (
-    SELECT mets, fileid FROM beside WHERE mets = ?1 AND div = ?2
-    UNION ALL SELECT mets, href FROM mptr WHERE mets = ?1 AND div = ?2 AND part IS NULL
-) b JOIN entry e ON e.mets = b.mets AND e.xml_id = b.fileid WHERE e.path IS NOT NULL
+_PUT_OUTSIDE = """
+INSERT INTO outside SELECT ?1, NULL, ?2, ?3
+WHERE NOT EXISTS (SELECT 1 FROM outside WHERE mets = ?1 AND href = ?3)
 """
 # A METS that the fileSec has, and that no other division is of.
 _OWN_PLACE = """
@@ -79,7 +78,7 @@ WHERE mets = ? AND lower(CAST(path AS TEXT)) = ? ORDER BY id LIMIT 1
 """
 # Whether a structMap names children by OBJID and location.
 _BY_BOTH = """
-SELECT 1 FROM mptr o JOIN mptr u ON u.mets = o.mets AND u.div = o.div AND u.url
+SELECT 1 FROM mptr o JOIN mptr u ON u.mets = o.mets AND u.div = o.div AND u.named_by = 'location'
 WHERE o.mets = ? AND o.map = ? AND o.named_by = 'OBJID' AND o.childward AND NOT o.up LIMIT 1
 """
 # Whether a METS names children by the IDs of their entries: it does unless it names them in another way.
@@ -100,28 +99,30 @@ AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id
 AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path)
 """
 _ENTRY_IDS = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL"
+_NOT_POINTED = "AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = entry.mets AND m.href = entry.xml_id)"
 # A child's OBJID is unique beside its parent: only there, and against what stands alone, is it told. That of
 # a representation is unique in its package.
 _OBJID_TWICE = """
-SELECT m.path, m.line, m.objid, (SELECT o.path FROM mets o WHERE o.objid = m.objid AND o.id < m.id
-    AND o.package IS m.package
-    AND (o.parent IS m.parent OR o.id = m.parent OR o.parent IS NULL OR m.parent IS NULL)
-    ORDER BY o.id LIMIT 1) AS other
-FROM mets m WHERE m.objid IS NOT NULL AND other IS NOT NULL ORDER BY m.id
+SELECT m.path, m.line, m.objid, o.path FROM (
+    SELECT id, path, line, objid, min(
+        coalesce((SELECT o.id FROM mets o WHERE o.objid = m.objid AND o.package IS m.package
+            AND o.parent IS m.parent ORDER BY o.id LIMIT 1), m.id),
+        coalesce((SELECT o.id FROM mets o WHERE o.objid = m.objid AND o.package IS m.package
+            AND o.parent IS NULL ORDER BY o.id LIMIT 1), m.id),
+        coalesce((SELECT o.id FROM mets o WHERE o.id = m.parent AND o.objid = m.objid
+            AND o.package IS m.package), m.id),
+        CASE WHEN m.parent IS NULL THEN (SELECT o.id FROM mets o WHERE o.objid = m.objid
+            AND o.package IS m.package ORDER BY o.id LIMIT 1) ELSE m.id END
+    ) AS other FROM mets m WHERE m.objid IS NOT NULL
+) m JOIN mets o ON o.id = m.other WHERE m.other < m.id ORDER BY m.id
 """
+# The index finds the first and the last division, however many links to the child there are between.
 _ALREADY = """
-SELECT 1 FROM edge e JOIN mptr p ON p.id = e.mptr
-WHERE e.parent = ? AND e.child = ? AND p.map = ? AND p.div <> ? AND p.part IS NULL
+SELECT 1 WHERE EXISTS (SELECT 1 FROM edge WHERE parent = ?1 AND child = ?2 AND map = ?3 AND div < ?4)
+OR EXISTS (SELECT 1 FROM edge WHERE parent = ?1 AND child = ?2 AND map = ?3 AND div > ?4)
 """
-# Each structMap that names children names all of them, or one of them is wrong.
-_DISAGREE = """
-SELECT e.href, p.line, p.map, o.map FROM edge e JOIN mptr p ON p.id = e.mptr AND p.childward
-JOIN (SELECT DISTINCT q.map AS map FROM edge d JOIN mptr q ON q.id = d.mptr AND q.childward
-    WHERE d.parent = ?1) o ON o.map <> p.map
-WHERE e.parent = ?1 AND e.child IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM edge d JOIN mptr q ON q.id = d.mptr
-    WHERE d.parent = ?1 AND d.child = e.child AND q.map = o.map)
-ORDER BY p.id, o.map
+_PUT_EDGE = """
+INSERT INTO edge (parent, child, mptr, href, line, state, code, map, div) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -151,7 +152,8 @@ class _Pointer:
     named_by: str
     childward: int
     div: int
-    map: str
+    map: int
+    is_of_part: int
     entry: int | None
     child: bytes | None
     again: int
@@ -182,8 +184,10 @@ class LinkCheck:
         self._mounting = Mounting(catalogue, places, roots, own, whole=looking.level > Level.LINKS)
         self._upward = Upward(catalogue, places, self._mounting, roots)
         self._guesses = self._last = 0
-        self._of_both = 0, "", False
+        self._of_both = 0, 0, False
+        self._beside_mptr = swaps.ListedBeside(catalogue, self._is_reached)
         self._edits = KnownEdits()
+        self._own_places: dict[tuple[int, bytes | None, int], bool] = {}
 
     def findings(self, path: bytes) -> Iterator[Finding]:
         """Read the METS at ``path`` and all it leads to; yield the findings on them and their links."""
@@ -251,7 +255,7 @@ class LinkCheck:
             else:
                 yield from self._without_file(mets, pointer)
         yield from self._unlinked(mets)
-        yield from self._disagreeing(mets)
+        yield from swaps.styles(self._catalogue, mets.id, mets.name, self._looking.budgets.findings)
 
     def _without_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Yield that no file entry has the ID that an mptr names, and follow it to the METS that it means."""
@@ -272,9 +276,9 @@ class LinkCheck:
     ) -> None:
         """Put a link into the catalogue, with the code of its own fault if it has one."""
         state = None if fault is None else "missing" if fault in _MISSING else "broken"
-        sql = "INSERT INTO edge (parent, child, mptr, href, line, state, code) VALUES (?, ?, ?, ?, ?, ?, ?)"
         at = (pointer.id, pointer.href, pointer.line)
-        self._catalogue.put(sql, mets.id, child, *at, state, fault and fault.id)
+        where = (None, None) if pointer.is_of_part else (pointer.map, pointer.div)
+        self._catalogue.put(_PUT_EDGE, mets.id, child, *at, state, fault and fault.id, *where)
 
     def _link_again(self, mets: _LinkingMets, pointer: _Pointer) -> None:
         sql = "SELECT e.child FROM edge e WHERE e.parent = ? AND e.href = ? AND e.child IS NOT NULL"
@@ -323,7 +327,7 @@ class LinkCheck:
             facts = {"found": shown(child), "href": pointer.href}
             yield Code.CHILD_BY_LOCATION.at(mets.name, pointer.line, **facts)
 
-    def _is_by_both(self, mets: int, structmap: str) -> bool:
+    def _is_by_both(self, mets: int, structmap: int) -> bool:
         """Whether a structMap has children by OBJID and location; asked for each mptr, found once for all."""
         if (mets, structmap) != self._of_both[:2]:
             found = self._catalogue.row(_BY_BOTH, mets, structmap) is not None
@@ -351,19 +355,27 @@ class LinkCheck:
         """
         is_there = child is not None and self._is_reached(child)
         is_mets = child is not None and is_mets_name(child)
-        beside = self._catalogue.rows(_LISTED_BESIDE, mets.id, pointer.div)
-        for fileid, path in list(beside):
-            if path == child:
+        beside = self._beside_mptr.first(mets.id, pointer.div, child)
+        if beside is not None:
+            if beside[1] == child:
                 return None
-            if is_mets_name(path) and self._is_reached(path):
-                own = (mets.id, child, pointer.div)
-                is_odd = not (is_there and is_mets) or self._catalogue.row(_OWN_PLACE, *own) is None
-                return (fileid, bytes(path)) if is_odd else None
+            own = (mets.id, child, pointer.div)
+            is_odd = not (is_there and is_mets) or not self._has_own_place(*own)
+            return beside if is_odd else None
         self._guesses += 1
         if child is None or is_there or self._guesses > _NEAREST_FOR:
             return None
         row = self._catalogue.row(_CALLED_ALIKE, mets.id, shown(child).lower())
         return (str(row[0]), bytes(row[1])) if row is not None and self._is_reached(row[1]) else None
+
+    def _has_own_place(self, mets: int, child: bytes | None, div: int) -> bool:
+        if (mets, child, div) not in self._own_places:
+            if len(self._own_places) >= _NEAR_KEPT:
+                self._own_places.clear()
+            self._catalogue.put(PATHS_INDEX)
+            found = self._catalogue.row(_OWN_PLACE, mets, child, div) is not None
+            self._own_places[mets, child, div] = found
+        return self._own_places[mets, child, div]
 
     def _misplaced(self, mets: _LinkingMets, pointer: _Pointer, child: bytes, other: bytes) -> Finding:
         near = shown(other)
@@ -523,7 +535,7 @@ class LinkCheck:
         number, parent = known
         facts = {"href": pointer.href, "expected": shown(child)}
         already = self._catalogue.row(_ALREADY, mets.id, number, pointer.map, pointer.div)
-        if number in self._above(mets.id):
+        if self._catalogue.is_above(number, mets.id):
             self._keep_edge(mets, pointer, number, Code.LINK_LOOP)
             yield Code.LINK_LOOP.at(mets.name, pointer.line, **facts)
         elif parent is not None and parent != mets.id:
@@ -535,16 +547,8 @@ class LinkCheck:
             if already is not None:
                 yield Code.CHILD_TWICE.at(mets.name, pointer.line, **facts)
 
-    def _above(self, mets: int) -> Iterator[int]:
-        each: int | None = mets
-        while each is not None:
-            yield each
-            row = self._catalogue.row("SELECT parent FROM mets WHERE id = ?", each)
-            each = row[0] if row else None
-
     def _unlinked(self, mets: _LinkingMets) -> Iterator[Finding]:
-        for xml_id, line, child, groups in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
-            labelled = "child" in groups.casefold()
+        for xml_id, line, child, labelled in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
             if (led := self._led_beside(mets, xml_id, child)) is not None:
                 facts = {"fileid": xml_id, "found": shown(child), "expected": shown(led)}
                 yield Code.DIVISION_DISAGREES.at(mets.name, line, xml_id, **facts)
@@ -583,11 +587,6 @@ class LinkCheck:
             else:
                 self._catalogue.put(_LED_IN, at, mets, line, href)
 
-    def _disagreeing(self, mets: _LinkingMets) -> Iterator[Finding]:
-        for href, line, here, there in self._catalogue.rows(_DISAGREE, mets.id):
-            reason = f"{_map(here)} names the child {href!r}, {_map(there)} does not"
-            yield Code.STYLES_DISAGREE.at(mets.name, line, reason=reason)
-
     def _near_id(self, mets: int, href: str) -> tuple[str, bytes | None]:
         """Return the ID of an entry most like an href, and the path of the METS that it alone can mean."""
         for known in self._edits.meant(href):
@@ -600,7 +599,7 @@ class LinkCheck:
         if self._catalogue.row(sql, mets, href) is not None:
             return href, None
         # An entry that no mptr names is the likelier one to be meant.
-        for more in ("AND xml_id NOT IN (SELECT href FROM mptr WHERE mets = entry.mets)", ""):
+        for more in (_NOT_POINTED, ""):
             ids = self._catalogue.rows(f"{_ENTRY_IDS} {more}", mets)
             if near := nearest(href, (xml_id for (xml_id,) in islice(ids, _NEAREST_FOR))):
                 self._edits.learn(href, near)
@@ -631,9 +630,3 @@ def _called(called: str | None, child: bytes, other: bytes) -> str | None:
     """Return the OBJID beside a location that was changed, without the same change, which was told."""
     edit = TextEdit.of(shown(child), shown(other))
     return called if called is None or not edit.before else edit.applied(called)
-
-
-def _map(text: str) -> str:
-    """Return the name of a structMap for messages."""
-    kind, _, label = text.partition("\n")
-    return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"

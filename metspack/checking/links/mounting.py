@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from collections.abc import Set as AbstractSet
+from itertools import compress
+from operator import not_
 
 from metspack import uris
 from metspack.checking import inventory
@@ -24,6 +26,7 @@ SAME = "the same package under another name"
 """How a child is like the one that is found where nobody looks for it."""
 
 _OTHERS = "the child of another parent"
+_FOUND_SINCE = "SELECT id, path, found FROM mets WHERE found IS NOT NULL AND id > ? ORDER BY id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,8 @@ class Mounting:
         self._own = own
         self._whole = whole
         self._named: tuple[bytes, frozenset[str]] = (b"", frozenset())
+        self._last_found = 0
+        self._found_at: dict[str, bytes] = {}  # the paths of what was mounted, by where it lies
 
     def found(self, wanted: Wanted) -> Generator[Finding, None, MountOutcome]:
         """Search for a child that is not at its place, and mount it if it is found elsewhere.
@@ -215,10 +220,10 @@ class Mounting:
         if reference.kind is not uris.Kind.RELATIVE:
             return None
         leads = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(here)), *reference.segments))
-        for path, found in self._catalogue.rows("SELECT path, found FROM mets WHERE found IS NOT NULL"):
-            if os.path.abspath(found) == leads:
-                return bytes(path)
-        return None
+        for number, path, found in self._catalogue.rows(_FOUND_SINCE, self._last_found):
+            self._last_found = number
+            self._found_at.setdefault(os.path.abspath(found), bytes(path))
+        return self._found_at.get(leads)
 
     def upward(
         self, path: bytes, objid: str | None, link: tuple[str, int], *, is_ancestor: bool
@@ -269,14 +274,17 @@ UPDATE mptr SET up = 1 WHERE mets = ? AND NOT childward AND part IS NULL AND (hr
     (NOT url OR href LIKE '../%')
     AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = mptr.mets AND e.xml_id = mptr.href)))
 """
+_CALLED = "SELECT path FROM mets WHERE bare = ? ORDER BY id LIMIT 1"
 _ANY = "SELECT 1 FROM mptr WHERE mets = ? AND up"
 _CHILDWARD = "SELECT id, href, line, url FROM mptr WHERE mets = ? AND childward AND NOT up ORDER BY id"
 _TURN = "UPDATE mptr SET up = ?, childward = 1 - ?1 WHERE id = ?"
-# Of a METS that nobody names: what it calls its parent has a file entry, as children alone have it.
-_OF_CHILDREN = """
-SELECT m.id, m.href, m.line, e.path FROM mptr m JOIN entry e ON e.mets = m.mets AND e.xml_id = m.href
-WHERE m.mets = ? AND m.up AND e.path IS NOT NULL ORDER BY m.id
+# Of a METS that nobody names: what it calls its parent has a file entry, as children alone have it. Each
+# entry is looked at once, however many mptr name it, and each mptr once, however many entries have that ID.
+_POINTED_UP = """
+SELECT e.xml_id, e.path FROM entry e WHERE e.mets = ?1 AND e.path IS NOT NULL
+AND e.xml_id IN (SELECT href FROM mptr WHERE mets = ?1 AND up)
 """
+_UPWARD = "SELECT id, href, line FROM mptr WHERE mets = ? AND up ORDER BY id"
 
 
 _OWN = 1  # the number of the package's own METS
@@ -290,6 +298,7 @@ class Upward:
         self._places = places
         self._mounting = mounting
         self._roots = roots
+        self._named_by_top: tuple[int, frozenset[str]] = 0, frozenset()
 
     def findings(self, mets: int) -> Iterator[Finding]:
         """Yield the findings on a document's links to its parent and ancestors."""
@@ -300,23 +309,25 @@ class Upward:
         if above is not None and self._catalogue.row(_ANY, mets) is None:
             self._catalogue.put(_UNLABELLED, mets, above[0])
         ups = self._catalogue.all(_UPS, mets)
-        own = [each for each in ups if objid is not None and bare(each[0]) == bare(objid)]
-        for href, at, *_ in own:
+        own = [objid is not None and bare(each[0]) == bare(objid) for each in ups]
+        for href, at, *_ in compress(ups, own):
             yield Code.SELF_LINK.at(shown(path), at, href=href)
-        ups = [each for each in ups if each not in own]
+        ups = list(compress(ups, map(not_, own)))
         if above is None and mets == _OWN:
             yield from self._alone(path, objid, ups)
         elif above is None:
             yield from self._forgotten(path, objid, line, ups)
         elif ups:
             yield from self._to_parent(path, ups, above, mets)
-        elif ok and not own:
+        elif ok and not any(own):
             yield from _silent(path, line, above[0] or "", link)
 
     def _of_other_direction(self, mets: int, path: bytes, above: Row | None) -> Iterator[Finding]:
         """Yield links that are labelled with the other direction, one of each; they are taken as meant."""
         if above is None:
-            meant = [each for each in self._catalogue.rows(_OF_CHILDREN, mets) if is_mets_name(each[3])]
+            entries = self._catalogue.rows(_POINTED_UP, mets)
+            children = {name for name, at in entries if is_mets_name(at)}
+            meant = [each for each in self._catalogue.rows(_UPWARD, mets) if each[1] in children]
             words = {"found": "a child", "expected": "the parent"}
         elif self._catalogue.row(_ANY, mets) is None:
             rows = self._catalogue.all(_CHILDWARD, mets)
@@ -360,8 +371,7 @@ class Upward:
         self, path: bytes, ancestors: list[Row], objid: str, mets: int, *, alone: bool
     ) -> Iterator[Finding]:
         """Yield that none of the ancestors that RODA would read is above this package."""
-        above = {bare(each) for each in self._objids_above(mets)}
-        if any(bare(href) in above for href, *_ in ancestors):
+        if any(self._is_above(mets, bare(href)) for href, *_ in ancestors):
             return
         href, line, *_ = ancestors[0]
         if alone:
@@ -370,15 +380,16 @@ class Upward:
             reason = f"the ancestors for RODA name {href!r}, but the parent is {objid!r}"
             yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
 
-    def _objids_above(self, mets: int) -> Iterator[str]:
-        sql = "SELECT p.id, p.objid FROM mets m JOIN mets p ON p.id = m.parent WHERE m.id = ?"
-        top = mets
-        while (row := self._catalogue.row(sql, top)) is not None:
-            top = row[0]
-            if row[1] is not None:
-                yield row[1]
-        # What the topmost one names is above as well.
-        yield from (href for href, *_ in self._catalogue.rows(_UPS, top) if top != mets)
+    def _is_above(self, mets: int, key: str) -> bool:
+        """Whether one above a METS has an OBJID, or the topmost one names it as above itself."""
+        called = self._catalogue.rows("SELECT id FROM mets WHERE bare = ?", key)
+        if any(number != mets and self._catalogue.is_above(number, mets) for (number,) in called):
+            return True
+        top = self._catalogue.top_of(mets)
+        if top != self._named_by_top[0]:
+            names = frozenset(bare(href) for href, *_ in self._catalogue.rows(_UPS, top))
+            self._named_by_top = top, names
+        return top != mets and key in self._named_by_top[1]
 
     def _alone(self, path: bytes, objid: str | None, ups: list[Row]) -> Iterator[Finding]:
         """Yield the findings on a package whose parent is not part of the check."""
@@ -403,10 +414,9 @@ class Upward:
     def _forgotten(self, path: bytes, objid: str | None, line: int, ups: list[Row]) -> Iterator[Finding]:
         """Yield that no METS of the package names this one, unless what it calls an ancestor is there."""
         for href, at, *_ in (each for each in ups if each[3]):
-            found = self._catalogue.rows("SELECT path, objid FROM mets WHERE objid IS NOT NULL ORDER BY id")
-            above = next((each for each, named in found if bare(named) == bare(href)), None)
+            above = self._catalogue.row(_CALLED, bare(href))
             if above is not None:
-                yield Code.ANCESTOR_SILENT.at(shown(path), at, expected=href, found=shown(above))
+                yield Code.ANCESTOR_SILENT.at(shown(path), at, expected=href, found=shown(above[0]))
                 return
         if self._catalogue.row("SELECT 1 FROM meant WHERE path = ?", path) is not None:
             return  # the finding on the link that should lead here names it

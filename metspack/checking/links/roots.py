@@ -35,6 +35,8 @@ CREATE TABLE document (
     id INTEGER PRIMARY KEY, root INTEGER, pack BLOB, path BLOB, objid TEXT, bare TEXT, read INTEGER DEFAULT 0
 );
 CREATE INDEX document_bare ON document (bare);
+CREATE INDEX document_path ON document (root, path);
+CREATE INDEX document_pack ON document (root, pack);
 CREATE TABLE link (document INTEGER, up INTEGER, href TEXT, bare TEXT);
 CREATE INDEX link_document ON link (document);
 BEGIN;
@@ -42,6 +44,8 @@ BEGIN;
 _SIBLINGS = """
 SELECT DISTINCT d.bare FROM document d JOIN link l ON l.document = d.id AND l.up AND l.bare = ?
 """
+_AFTER_DOT = b"/"
+_FEW, _LINKS_KEPT = 100, 500_000
 _NEAR = 2_000
 _GUESSES = 50  # OBJIDs that get a guess at what was meant
 
@@ -93,6 +97,7 @@ class Roots:
         self._claims: dict[str, str] = {}
         self._edits = KnownEdits()
         self._guesses = 0
+        self._large: dict[int, FoundPackage] = {}
         self._unlike: set[tuple[str, int]] = set()
         self._siblings: dict[str, frozenset[str]] = {}
         self._meant: set[tuple[str, str]] = set()
@@ -232,8 +237,8 @@ class Roots:
         The file is called after the folder, which is the one folder in it, or is the whole of it.
         """
         within = folder.rpartition(b"/")[2] + b"/"
-        sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND substr(pack, 1, ?) = ?"
-        for row in list(self._rows(sql, root, len(folder) + 1, folder + b".")):
+        sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND pack >= ? AND pack < ?"
+        for row in list(self._rows(sql, root, folder + b".", folder + _AFTER_DOT)):
             is_alone = unpacked_name(row[2]) == folder
             if is_alone and folder_of(row[3]) in {within, b""}:
                 return self._found(*row)
@@ -250,9 +255,11 @@ class Roots:
     def _found(
         self, document: int, root: int, pack: bytes | None, path: bytes, objid: str | None
     ) -> FoundPackage:
+        if (known := self._large.get(document)) is not None:
+            return known
         self._read(document, root, pack, path)
         links = list(self._rows("SELECT up, bare FROM link WHERE document = ?", document))
-        return FoundPackage(
+        found = FoundPackage(
             root=root,
             pack=pack,
             path=path,
@@ -262,6 +269,11 @@ class Roots:
             shown=self._shown(root, pack, path),
             given=self._given.get((root, path), ""),
         )
+        if len(links) > _FEW:  # each of its children asks for it
+            self._large[document] = found
+            while len(self._large) > _FEW or sum(map(_links, self._large.values())) > _LINKS_KEPT:
+                del self._large[next(iter(self._large))]
+        return found
 
     def is_within_copy(self, found: FoundPackage, parent: str, own: int) -> bool:
         """Return whether a child lies in another package under check that has the OBJID of its parent."""
@@ -386,6 +398,10 @@ class Roots:
         if self._database is not None:
             self._database.close()
             self._database = None
+
+
+def _links(found: FoundPackage) -> int:
+    return len(found.ups) + len(found.downs)
 
 
 @contextmanager

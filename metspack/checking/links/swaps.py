@@ -1,24 +1,27 @@
 """Check for swapped children: with another child's OBJID, in each other's folder, or exchanged by the parent.
 
 METS, manifests and cells are then compared with the folder in which each of them really lies. Divisions of
-the parent in which one child's mptr stands with another's fptr are told too, and children of another kind.
+the parent in which one child's mptr stands with another's fptr are told too, children of another kind, and
+structMaps that do not name the same children.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
-from metspack.checking.catalogue import Catalogue, Row, shown
+from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
+from metspack.mets import is_mets_name
 from metspack.mets.links import By, bare
 from metspack.mets.packages import folder_of_objid
-from metspack.model import Finding
+from metspack.model import MOST_PLACES, Finding
 from metspack.values import dataclass
 
 _CALLED = """
@@ -27,7 +30,7 @@ WHERE called IS NOT NULL AND objid IS NOT NULL AND id > ? ORDER BY id
 """
 _SIBLING = f"{_CALLED.partition(' ORDER')[0]} AND parent = ? AND key = ? ORDER BY id"
 _NAMED_BY_OBJID = _CALLED.replace("ORDER", "AND found IS NULL AND named_by = ? ORDER")
-_ENTRY = "SELECT id, algorithm, digest FROM entry WHERE mets = ? AND path = ? ORDER BY id LIMIT 1"
+_ENTRY = "SELECT id, algorithm, digest FROM entry WHERE +mets = ? AND path = ? ORDER BY +id LIMIT 1"
 _LINK = "SELECT line FROM edge WHERE parent = ? AND child = ? ORDER BY id LIMIT 1"
 _LINE = """
 SELECT m.algorithm, l.digest FROM listed l JOIN manifest m ON m.id = l.manifest
@@ -37,36 +40,58 @@ _FIRST_FILE = "SELECT path FROM entry WHERE mets = ? AND path IS NOT NULL ORDER 
 # Each is marked as it is changed, so that none is changed twice.
 _LIES_IN = """
 UPDATE listed SET path = CAST(x'00' || ?2 || substr(path, length(?1) + 1) AS BLOB)
-WHERE substr(path, 1, length(?1)) = ?1
+WHERE path >= ?1 AND path < ?3
 """
-_LIES_THERE = "UPDATE listed SET path = substr(path, 2) WHERE substr(path, 1, 1) = x'00'"
+_LIES_THERE = "UPDATE listed SET path = substr(path, 2) WHERE path >= x'00' AND path < x'01'"
+# What the mptr of a division lead to is noted once for it: for each of its fptr, it would be a product.
+_DIVISIONS = (
+    """
+INSERT INTO led SELECT DISTINCT y.mets, y.div, x.child FROM mptr y JOIN edge x ON x.mptr = y.id
+WHERE x.child IS NOT NULL AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = y.mets AND b.div = y.div)
+""",
+    """
+INSERT INTO division SELECT q.mets, q.div, min(CASE WHEN q.part IS NULL AND d.child IS NOT NULL THEN q.id END)
+FROM mptr q JOIN edge d ON d.mptr = q.id
+WHERE EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
+GROUP BY q.mets, q.div HAVING count(d.code) = 0
+""",
+)
 # The joins are CROSS ones for their order: SQLite would begin with edges, and look at all entries for each.
 _OF_ANOTHER = """
-SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b CROSS JOIN mets m ON m.id = b.mets
-CROSS JOIN entry e ON e.mets = b.mets AND e.xml_id = b.fileid
-CROSS JOIN mets c ON c.path = e.path AND c.parent = b.mets
-CROSS JOIN mptr q ON q.mets = b.mets AND q.div = b.div AND q.part IS NULL
-CROSS JOIN edge d ON d.mptr = q.id CROSS JOIN mets k ON k.id = d.child AND k.id <> c.id
-WHERE NOT EXISTS (
-    SELECT 1 FROM mptr y JOIN edge x ON x.mptr = y.id
-    WHERE y.mets = b.mets AND y.div = b.div AND x.child = c.id)
-AND NOT EXISTS (SELECT 1 FROM mptr y WHERE y.mets = b.mets AND y.div = b.div AND y.id IN (
-    SELECT mptr FROM edge WHERE code IS NOT NULL))
+WITH own AS MATERIALIZED (
+    SELECT DISTINCT e.mets, e.xml_id AS fileid, c.id AS child FROM entry e
+    CROSS JOIN mets c ON c.path = e.path WHERE c.parent = e.mets
+    AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = e.mets AND b.fileid = e.xml_id)
+)
+SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b CROSS JOIN division q
+ON q.mets = b.mets AND q.div = b.div AND q.mptr IS NOT NULL CROSS JOIN mets m ON m.id = b.mets
+CROSS JOIN own o ON o.fileid = b.fileid AND o.mets = b.mets CROSS JOIN mets c ON c.id = o.child
+CROSS JOIN edge d ON d.id = (
+    SELECT id FROM edge WHERE mptr = q.mptr AND child IS NOT NULL ORDER BY id LIMIT 1)
+CROSS JOIN mets k ON k.id = d.child
+WHERE NOT EXISTS (SELECT 1 FROM led l WHERE l.mets = b.mets AND l.div = b.div AND l.child = c.id)
 AND NOT EXISTS (SELECT 1 FROM fault f WHERE f.path = CAST(c.path AS TEXT) AND f.code IN (?, ?))
 GROUP BY b.rowid ORDER BY b.rowid
 """
-_WITH_FPTR = """
-SELECT DISTINCT o.mets, o.map FROM beside b JOIN mptr o ON o.mets = b.mets AND o.div = b.div
-WHERE o.childward AND NOT o.up AND o.part IS NULL
-"""
+# Of all entries of a child one that no fptr names stands for it.
 _WITHOUT_FPTR = """
-SELECT m.path, q.line, e.xml_id, c.path FROM mptr q JOIN mets m ON m.id = q.mets
-JOIN edge d ON d.mptr = q.id JOIN mets c ON c.id = d.child
-JOIN entry e ON e.path = c.path AND e.mets = q.mets
-WHERE q.mets = ? AND q.map = ? AND q.childward AND NOT q.up AND q.part IS NULL
-AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
-AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.fileid = e.xml_id)
-GROUP BY q.div ORDER BY q.id
+WITH pointed AS MATERIALIZED (
+    SELECT o.mets, o.map, min(o.id) AS first FROM mptr o WHERE o.childward AND NOT o.up AND o.part IS NULL
+    AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = o.mets AND b.div = o.div) GROUP BY o.mets, o.map
+), free AS MATERIALIZED (
+    SELECT e.mets, c.id AS child, min(e.id) AS entry FROM mets c CROSS JOIN entry e ON e.path = c.path
+    WHERE NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = e.mets AND b.fileid = e.xml_id)
+    GROUP BY e.mets, c.id
+)
+SELECT m.path, q.line, e.xml_id, c.path FROM (
+    SELECT p.first, min(q.id) AS mptr, d.child, f.entry FROM mptr q
+    CROSS JOIN pointed p ON p.map = q.map AND p.mets = q.mets CROSS JOIN edge d ON d.mptr = q.id
+    CROSS JOIN free f ON f.child = d.child AND f.mets = q.mets
+    WHERE q.childward AND NOT q.up AND q.part IS NULL
+    AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
+    GROUP BY p.first, q.div
+) x JOIN mptr q ON q.id = x.mptr JOIN mets m ON m.id = q.mets JOIN mets c ON c.id = x.child
+JOIN entry e ON e.id = x.entry ORDER BY x.first, q.id
 """
 _SAME_ORDER = """
 SELECT m.path, max(q.line), q.sibling, min(q.line) FROM mptr q JOIN mets m ON m.id = q.mets
@@ -81,6 +106,7 @@ WHERE c.ok AND p.ok AND c.package IS NULL
 AND (c.package_type <> p.package_type OR (c.type <> p.type AND EXISTS (
     SELECT 1 FROM mets o WHERE o.parent = c.parent AND o.type = p.type))) ORDER BY c.id
 """
+_AFTER_SLASH = b"0"
 _EXCHANGED = Code.CHILDREN_SWAPPED.id, Code.CHILDREN_EXCHANGED.id
 _LEADS_TO = "UPDATE edge SET child = -?2 WHERE child = ?1"
 _LEADS_THERE = "UPDATE edge SET child = -child WHERE child < 0"
@@ -132,6 +158,8 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
 
     told: set[int] = set()
     others = [child for child in map(_child, catalogue.rows(_CALLED, after)) if child.is_another]
+    if others:
+        catalogue.put(PATHS_INDEX)
     for ring in filter(_is_exchange, _rings(others, sibling)):
         pairs = _pairs(ring)
         is_whole = all(_is_whole(catalogue, places, each) for each in ring)
@@ -314,26 +342,33 @@ def _describe(catalogue: Catalogue, pairs: _Pairs) -> None:
 
 def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
     """Let what manifests say of each child's files be said of them where they lie."""
+    catalogue.put(LISTED_PATH)
     for each, place in pairs:
-        catalogue.put(_LIES_IN, place.folder, each.folder)
+        catalogue.put(_LIES_IN, place.folder, each.folder, place.folder[:-1] + _AFTER_SLASH)
     catalogue.put(_LIES_THERE)
 
 
 def divisions(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the findings on divisions, once all links were followed and the catalogue is indexed."""
-    for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
-        yield Code.DIVISION_DISAGREES.at(
-            shown(path), line, fileid, fileid=fileid, found=shown(child), expected=shown(expected)
-        )
-    for mets, label in catalogue.all(_WITH_FPTR):
-        for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR, mets, label):
-            yield Code.DIVISION_WITHOUT_FPTR.at(
-                shown(path), line, fileid or "", fileid=fileid or "", found=shown(child)
-            )
+    if catalogue.row("SELECT 1 FROM beside") is not None:
+        yield from _divisions_with_fptr(catalogue)
     for path, line, place, other in catalogue.rows(_SAME_ORDER):
         yield Code.ORDER_TWICE.at(shown(path), line, order=str(place).partition(" ")[2], other=other)
     for row in catalogue.rows(_OF_ANOTHER_KIND):
         yield from _kind(row)
+
+
+def _divisions_with_fptr(catalogue: Catalogue) -> Iterator[Finding]:
+    for sql in _DIVISIONS:
+        catalogue.put(sql)
+    for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
+        yield Code.DIVISION_DISAGREES.at(
+            shown(path), line, fileid, fileid=fileid, found=shown(child), expected=shown(expected)
+        )
+    for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR):
+        yield Code.DIVISION_WITHOUT_FPTR.at(
+            shown(path), line, fileid or "", fileid=fileid or "", found=shown(child)
+        )
 
 
 def _kind(row: Row) -> Iterator[Finding]:
@@ -346,3 +381,139 @@ def _kind(row: Row) -> Iterator[Finding]:
     if type_ is not None and expected is not None and type_ != expected:
         facts = {"found": type_, "expected": expected, "parent": shown(parent)}
         yield Code.CHILD_OF_ANOTHER_TYPE.at(shown(path), line, **facts)
+
+
+# --- structMaps that disagree ---------------------------------------------------------------------------
+
+_FORGET = ("DELETE FROM naming", "DELETE FROM named_in", "DELETE FROM times_named", "DELETE FROM left_out")
+_NAMING = """
+INSERT INTO naming SELECT DISTINCT q.map FROM edge d JOIN mptr q ON q.id = d.mptr AND q.childward
+WHERE d.parent = ?
+"""
+_NAMED_IN = """
+INSERT OR IGNORE INTO named_in SELECT d.child, q.map FROM edge d JOIN mptr q ON q.id = d.mptr
+WHERE d.parent = ? AND d.child IS NOT NULL AND q.map IN naming
+"""
+_TIMES_NAMED = "INSERT INTO times_named SELECT child, count(*) FROM named_in GROUP BY child"
+_BY_FEWER = """
+FROM edge e JOIN mptr p ON p.id = e.mptr AND p.childward JOIN times_named t ON t.child = e.child
+WHERE e.parent = ?1 AND t.maps < ?2
+"""
+_CHILD_LINKS = f"SELECT e.child, e.href, p.line, p.map {_BY_FEWER} ORDER BY p.id"
+_PAIRS = f"SELECT sum(?2 - t.maps) {_BY_FEWER}"
+_IS_LEFT_OUT = "SELECT 1 FROM left_out WHERE child = ?"
+_LEFT_OUT = """
+INSERT INTO left_out SELECT ?1, n.map FROM naming n
+WHERE NOT EXISTS (SELECT 1 FROM named_in i WHERE i.child = ?1 AND i.map = n.map)
+"""
+_WITHOUT = """
+SELECT s.name FROM left_out l JOIN structmap s ON s.id = l.map WHERE l.child = ? ORDER BY s.name LIMIT ?
+"""
+_MAP_NAME = "SELECT name FROM structmap WHERE id = ?"
+
+
+def styles(catalogue: Catalogue, mets: int, path: str, most: int) -> Iterator[Finding]:
+    """Yield a finding for each structMap without a child that another names; ``most`` are told singly.
+
+    The work grows with the links and with what is told: all that are only counted are so from the number of
+    structMaps that name each child.
+    """
+    for sql in _FORGET:
+        catalogue.put(sql)
+    catalogue.put(_NAMING, mets)
+    maps = catalogue.number("SELECT count(*) FROM naming")
+    if maps <= 1:
+        return
+    catalogue.put(_NAMED_IN, mets)
+    catalogue.put(_TIMES_NAMED)
+    last = most + MOST_PLACES
+    for number, (line, reason) in enumerate(_reasons(catalogue, mets, maps, last + 1)):
+        finding = Code.STYLES_DISAGREE.at(path, line, reason=reason)
+        if number < last:
+            yield finding
+        else:
+            yield replace(finding, count=catalogue.number(_PAIRS, mets, maps) - last)
+            return
+
+
+def _reasons(catalogue: Catalogue, mets: int, maps: int, most: int) -> Iterator[tuple[int, str]]:
+    """Yield the line of each link and how a structMap disagrees with it, in the order of the links."""
+    for child, href, line, here in catalogue.rows(_CHILD_LINKS, mets, maps):
+        if catalogue.row(_IS_LEFT_OUT, child) is None:
+            catalogue.put(_LEFT_OUT, child)
+        (name,) = catalogue.row(_MAP_NAME, here) or ("",)
+        for (there,) in catalogue.rows(_WITHOUT, child, most):
+            yield (
+                line,
+                f"{_called_map(name)} names the child {href!r}, {_called_map(there)} does not",
+            )
+
+
+def _called_map(name: str) -> str:
+    """Return the name of a structMap for messages."""
+    kind, _, label = name.partition("\n")
+    return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"
+
+
+# --- what stands beside an mptr ------------------------------------------------------------------------
+
+# Each entry once, however many fptr and mptr of the division name it: those of fptr first.
+_PUT_BESIDE = """
+INSERT INTO listed_beside (fileid, path) SELECT e.xml_id, e.path FROM (
+    SELECT fileid, min(kind) AS kind, min(number) AS number FROM (
+        SELECT fileid, 0 AS kind, rowid AS number FROM beside WHERE mets = ?1 AND div = ?2
+        UNION ALL SELECT href, 1, id FROM mptr WHERE mets = ?1 AND div = ?2 AND part IS NULL
+    ) GROUP BY fileid
+) b CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = b.fileid WHERE e.path IS NOT NULL
+ORDER BY b.kind, b.number, e.id
+"""
+_OF_PATH = "SELECT number FROM listed_beside WHERE path = ? ORDER BY number LIMIT 1"
+_MET_SINCE = """
+SELECT b.number, b.path FROM mets m CROSS JOIN listed_beside b ON b.path = m.path WHERE m.id > ?
+ORDER BY b.number
+"""
+_ALL_BESIDE = "SELECT number, path FROM listed_beside ORDER BY number"
+_BESIDE_AT = "SELECT fileid, path FROM listed_beside WHERE number = ?"
+
+
+class ListedBeside:
+    """The entries that a division's fptr and mptr name; ``is_reached`` tells whether a METS is there."""
+
+    def __init__(self, catalogue: Catalogue, is_reached: Callable[[bytes], bool]) -> None:
+        self._catalogue = catalogue
+        self._is_reached = is_reached
+        self._division = (0, 0)
+        self._first: int | None = None
+        self._met = 0
+
+    def first(self, mets: int, div: int, child: bytes | None) -> tuple[str, bytes] | None:
+        """Return ID and path of a division's first entry that is of ``child``, or of a METS that is there.
+
+        None when there is no such entry.
+        """
+        self._look(mets, div)
+        numbers = [] if self._first is None else [self._first]
+        if (row := self._catalogue.row(_OF_PATH, child)) is not None:
+            numbers.append(row[0])
+        row = self._catalogue.row(_BESIDE_AT, min(numbers)) if numbers else None
+        return None if row is None else (str(row[0]), bytes(row[1]))
+
+    def _look(self, mets: int, div: int) -> None:
+        """Find the first METS of a division that is there: of those not there before, the ones met since."""
+        met = self._catalogue.number("SELECT max(id) FROM mets")
+        if (mets, div) != self._division:
+            self._division = mets, div
+            self._catalogue.put("DELETE FROM listed_beside")
+            self._catalogue.put(_PUT_BESIDE, mets, div)
+            found = (
+                number
+                for number, path in self._catalogue.rows(_ALL_BESIDE)
+                if is_mets_name(path) and self._is_reached(path)
+            )
+            self._first = next(found, None)
+        elif met > self._met:
+            since = self._catalogue.rows(_MET_SINCE, self._met)
+            found = (number for number, path in since if is_mets_name(path))
+            if (number := next(found, None)) is not None:
+                self._first = number if self._first is None else min(self._first, number)
+        self._met = met

@@ -34,6 +34,10 @@ from metspack.values import dataclass, regex
 _PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
 _WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"
 _WAITING = "SELECT fileids, line, step FROM pointing ORDER BY rowid"
+_PUT_GROUP = """
+INSERT OR IGNORE INTO grp (mets, outer, name, is_child, is_whole, is_other) VALUES (?, ?, ?, ?, ?, ?)
+"""
+_OF_NO_LOBS = ("Documentation", "Schemas")
 _BITS = 128
 _BETWEEN = "\n"  # the FILEIDs of a run, in which no value has it
 
@@ -78,6 +82,44 @@ class Pointers:
         self._catalogue.put("DELETE FROM pointing")
 
 
+class FileGroups:
+    """The fileGrp of one document: what each is called is kept once, however many files and groups are in it.
+
+    What is asked of all names around a file is kept with the innermost one.
+    """
+
+    def __init__(self, catalogue: Catalogue, mets: int) -> None:
+        self._catalogue = catalogue
+        self._mets = mets
+        self._names: tuple[str, ...] = ()
+        self._known: list[tuple[int, bool, bool, bool]] = [(0, False, False, False)]
+
+    def number(self, names: tuple[str, ...]) -> int:
+        """Return the number of the innermost of the IDs and USEs around a file, 0 without any."""
+        if names != self._names:
+            pairs = enumerate(zip(names, self._names, strict=False))
+            longest = min(len(names), len(self._names))
+            shared = next((number for number, (one, other) in pairs if one != other), longest)
+            del self._known[shared + 1 :]
+            for name in names[shared:]:
+                self._known.append(self._put(name, *self._known[-1]))
+            self._names = names
+        return self._known[-1][0]
+
+    def _put(
+        self, name: str, outer: int, is_child: bool, is_whole: bool, is_other: bool
+    ) -> tuple[int, bool, bool, bool]:
+        flags = (
+            is_child or "child" in name.casefold(),
+            is_whole or SPLIT_LOBS in name,
+            is_other or name.startswith(_OF_NO_LOBS),
+        )
+        key = self._mets, outer, name
+        self._catalogue.put(_PUT_GROUP, *key, *flags)
+        sql = "SELECT id FROM grp WHERE mets = ? AND outer = ? AND name = ?"
+        return self._catalogue.number(sql, *key), *flags
+
+
 def sum_of_hashes(texts: Sequence[str]) -> int:
     """Return the sum of the hashes of texts, and their number above its bits."""
     # Python's hash of a text has 64 bits, and a key that each process draws: nobody can aim at a sum.
@@ -105,14 +147,20 @@ _PUT_MPTR = """INSERT INTO mptr
 _PUT_REFERENCE = "INSERT INTO reference VALUES (?, ?, ?, ?, ?)"
 _PUT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
-_PUT_TECHNICAL = "INSERT INTO technical VALUES (?, ?, ?, ?, ?)"
+_PUT_TECHNICAL = """
+INSERT INTO technical VALUES (?1, ?4, ?2, ?3, ?3, ?5, ?5) ON CONFLICT DO UPDATE SET
+    line = min(line, excluded.line),
+    smallest = coalesce(min(smallest, excluded.smallest), smallest, excluded.smallest),
+    largest = coalesce(max(largest, excluded.largest), largest, excluded.largest),
+    first = coalesce(min(first, excluded.first), first, excluded.first),
+    last = coalesce(max(last, excluded.last), last, excluded.last)
+"""
 _PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 # What the objects of one section, or of one amdSec, state otherwise of one another is of several files, or of
 # a file and what it was made of.
 _OF_SECTION = """
-SELECT algorithm, min(digest), min(line), CASE WHEN min(size) = max(size) THEN min(size) END FROM technical
-WHERE xml_id = ? GROUP BY algorithm HAVING count(DISTINCT digest) < 2
-ORDER BY algorithm IS NULL, length(min(digest)) DESC
+SELECT nullif(algorithm, ''), first, line, CASE WHEN smallest = largest THEN smallest END FROM technical
+WHERE xml_id = ? AND first IS last ORDER BY algorithm = '', length(first) DESC
 """
 _PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
@@ -178,9 +226,12 @@ class DocumentReader:
         self._name = shown(path)
         self._batch = Batch(catalogue)
         self._pointers = Pointers(catalogue, mets)
+        self._groups = FileGroups(catalogue, mets)
         self._seen = _DocumentCounts()
         self._objid = ""
         self._fptr: str | None = None  # the FILEID of the last fptr in the structMap
+        self._structmap_id = 0
+        self._structmap_name: tuple[str | None, str | None] | None = None  # of the last mptr
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield the findings on it; its content never raises an error."""
@@ -284,7 +335,8 @@ class DocumentReader:
                 self._pointers.add_files(map(str.strip, run.columns["id"]))
             self._batch.flush()
             folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
-            shared = (self._mets, run.fact.element, "\n".join(run.fact.groups), files.algorithm, folder)
+            group = self._groups.number(run.fact.groups)
+            shared = (self._mets, run.fact.element, group, files.algorithm, folder)
             self._catalogue.insert(_FILES_OF_RUN, shared, files.rows)
 
     def _take(self, fact: reader.Fact) -> Iterator[Finding]:
@@ -329,7 +381,7 @@ class DocumentReader:
         ]
         for identifier in fact.ids:
             for each in stated or [None]:
-                values = (None, None) if each is None else (each.algorithm, each.value)
+                values = ("", None) if each is None else (each.algorithm, each.value)
                 self._batch.add(_PUT_TECHNICAL, identifier, fact.line, size, *values)
 
     def _technical(self, fact: reader.File, path: bytes | None) -> reader.File:
@@ -369,8 +421,8 @@ class DocumentReader:
 
     def _take_root(self, root: reader.Root) -> Iterator[Finding]:
         self._objid = objid = (root.objid or "").strip()
-        sql = "UPDATE mets SET objid = ?, line = ?, type = ? WHERE id = ?"
-        self._catalogue.put(sql, objid or None, root.line, root.type, self._mets)
+        sql = "UPDATE mets SET objid = ?, bare = ?, line = ?, type = ? WHERE id = ?"
+        self._catalogue.put(sql, objid or None, bare(objid) or None, root.line, root.type, self._mets)
         if not objid:
             yield Code.NO_OBJID.at(self._name, root.line)
         elif objid != root.objid:
@@ -397,7 +449,7 @@ class DocumentReader:
             (mptr.href or "").strip(),
             by is By.LOCATION,
             mptr.is_upward,
-            f"{mptr.structmap_type}\n{mptr.structmap_label}",
+            self._structmap_number(mptr),
             mptr.contentids if mptr.is_of_part else None,
             mptr.line,
             by.value,
@@ -407,6 +459,16 @@ class DocumentReader:
             f"{mptr.within} {int(order)}" if _SIZE.fullmatch(order) else None,
             *self._of_part(mptr),
         )
+
+    def _structmap_number(self, mptr: Mptr) -> int:
+        """Return the number of an mptr's structMap: its TYPE and LABEL are kept once."""
+        name = mptr.structmap_type, mptr.structmap_label
+        if name != self._structmap_name:
+            text = f"{mptr.structmap_type}\n{mptr.structmap_label}"
+            self._catalogue.put("INSERT OR IGNORE INTO structmap (name) VALUES (?)", text)
+            self._structmap_id = self._catalogue.number("SELECT id FROM structmap WHERE name = ?", text)
+            self._structmap_name = name
+        return self._structmap_id
 
     def _of_part(self, mptr: Mptr) -> tuple[str | None, str | None, str | None]:
         """Return the LOB whose part an mptr leads to, the part's ORDER, and what the child is called.
@@ -468,7 +530,7 @@ class DocumentReader:
             fact.element,
             fact.id,
             fact.groupid,
-            "\n".join(fact.groups),
+            self._groups.number(fact.groups),
             fact.line,
             size,
             digest and digest.algorithm,
@@ -501,8 +563,8 @@ class DocumentReader:
                 self._count_refused(fact.line)
             size, digest = self._size(fact)[0], self._digest(fact)[0]
             kept = (size, digest and digest.algorithm, digest and digest.value, href, path, pseudo)
-            groups = "\n".join(fact.groups)
-            self._batch.add(_PUT_ENTRY, self._mets, "FLocat", None, None, groups, fact.line, *kept, None)
+            group = self._groups.number(fact.groups)
+            self._batch.add(_PUT_ENTRY, self._mets, "FLocat", None, None, group, fact.line, *kept, None)
 
     def _keep_of_its_own(self, path: bytes, fact: reader.File) -> None:
         """Keep an archive and a metadata file, which are looked into later."""

@@ -1,0 +1,367 @@
+"""The work of check is never a product of two parts of its input: counted in steps of its databases.
+
+Each maker writes a package with much of two things that have to do with each other: whatever is looked for
+in all of one for each of the other takes sixteen times as long for four times as much.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from metspack import checking
+from metspack.files import tempdb
+from metspack.mets.reader import METS, XLINK
+
+SIZE = 300
+FOUR = 4
+STEEP = 6.0
+EACH = 1_000
+"""Steps of SQLite's machine between two counts."""
+
+_EMPTY = hashlib.md5(b"", usedforsecurity=False).hexdigest()
+_PREMIS = "http://www.loc.gov/premis/v3"
+Make = Callable[[Path, int], None]
+Text = Callable[[int], str]
+MAKERS: list[Make] = []
+
+
+def maker(make: Make) -> Make:
+    """Let a package be tried."""
+    MAKERS.append(make)
+    return make
+
+
+def write(path: Path, pieces: Iterable[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(pieces)
+
+
+def mets(
+    folder: Path,
+    files: Iterable[str] = (),
+    maps: Iterable[str] = (),
+    *,
+    objid: str = "hostile",
+    before: Iterable[str] = (),
+    attributes: str = "",
+) -> None:
+    head = f'<mets xmlns="{METS}" xmlns:xlink="{XLINK}" OBJID="{objid}"{attributes}>\n'
+    end = "</fileGrp></fileSec>\n"
+    write(
+        folder / "mets.xml",
+        chain((head,), before, ("<fileSec><fileGrp>\n",), files, (end,), maps, ("</mets>",)),
+    )
+
+
+def listed(name: str, href: str, *, size: int = 0, digest: str = _EMPTY, more: str = "") -> str:
+    return (
+        f'<file ID="{name}" SIZE="{size}" CHECKSUM="{digest}" CHECKSUMTYPE="MD5"{more}>'
+        f'<FLocat LOCTYPE="URL" xlink:type="simple" xlink:href="{href}"/></file>\n'
+    )
+
+
+def mptr(href: str, how: str = 'LOCTYPE="OTHER" OTHERLOCTYPE="OBJID"') -> str:
+    return f'<mptr {how} xlink:href="{href}"/>\n'
+
+
+def located(href: str) -> str:
+    return mptr(href, 'LOCTYPE="URL"')
+
+
+def named(href: str) -> str:
+    return mptr(href, 'LOCTYPE="OTHER" OTHERLOCTYPE="UUID"')
+
+
+def structmap(inner: Iterable[str], kind: str = "t", label: str = "child IPs") -> Iterator[str]:
+    yield f'<structMap TYPE="{kind}" LABEL="{label}"><div>'
+    yield from inner
+    yield "</div></structMap>\n"
+
+
+def divs(inner: Iterable[str]) -> Iterator[str]:
+    return (f"<div>{each}</div>" for each in inner)
+
+
+def child(folder: Path, objid: str) -> None:
+    mets(folder, maps=structmap((mptr("hostile"),), label="parent IP"), objid=objid)
+
+
+@maker
+def structmaps_that_name_other_children(folder: Path, size: int) -> None:
+    maps = chain.from_iterable(structmap((mptr(f"c{n}"),), f"t{n}") for n in range(size))
+    mets(folder, (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size)), maps)
+
+
+@maker
+def structmaps_that_name_one_child_by_other_ids(folder: Path, size: int) -> None:
+    child(folder / "x", "c")
+    maps = chain.from_iterable(structmap((mptr(f"c{n}"),), f"t{n}", "x") for n in range(size))
+    mets(folder, (listed(f"c{n}", "x/mets.xml") for n in range(size)), maps)
+
+
+@maker
+def structmaps_with_mptr_and_fptr_to_one_child(folder: Path, size: int) -> None:
+    child(folder / "x", "c")
+    maps = chain.from_iterable(structmap((mptr("c"), '<fptr FILEID="c"/>'), f"t{n}") for n in range(size))
+    mets(folder, (listed("c", "x/mets.xml"),), maps)
+
+
+@maker
+def divisions_that_name_one_child(folder: Path, size: int) -> None:
+    child(folder / "x", "c")
+    files = (listed(f"c{n}", "x/mets.xml") for n in range(size))
+    mets(folder, files, structmap(mptr(f"c{n}") for n in range(size)))
+
+
+@maker
+def locations_in_one_division(folder: Path, size: int) -> None:
+    pointers = chain(
+        (located(f"x{n}/mets.xml") for n in range(size)), (f'<fptr FILEID="f{n}"/>' for n in range(size))
+    )
+    mets(folder, (listed(f"f{n}", f"c/r{n}") for n in range(size)), structmap(pointers))
+
+
+@maker
+def children_and_fptr_in_one_division(folder: Path, size: int) -> None:
+    for number in range(size):
+        child(folder / f"x{number}", f"c{number}")
+    half = size // 2
+    files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
+    pointers = chain(
+        (mptr(f"c{n}") for n in range(half, size)), (f'<fptr FILEID="c{n % half}"/>' for n in range(size))
+    )
+    mets(folder, files, chain(structmap((mptr(f"c{n}") for n in range(half)), "a"), structmap(pointers, "b")))
+
+
+@maker
+def locations_that_lead_out(folder: Path, size: int) -> None:
+    mets(folder, maps=structmap(divs(located(f"../../x{n}/mets.xml") for n in range(size))))
+
+
+@maker
+def upward_mptr_to_files_of_one_id(folder: Path, size: int) -> None:
+    files = (listed("same", f"x{n}/mets.xml") for n in range(size))
+    mets(folder, files, structmap((mptr("same") for _ in range(size)), label="parent IP"))
+
+
+@maker
+def mptr_to_files_of_one_id(folder: Path, size: int) -> None:
+    files = (listed("same", f"x{n}/mets.xml") for n in range(size))
+    mets(folder, files, structmap(divs(mptr("same") for _ in range(size))))
+
+
+@maker
+def ids_beside_ids_that_no_file_has(folder: Path, size: int) -> None:
+    files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
+    mets(folder, files, structmap(divs(mptr(f"{c}{n}") for n in range(size) for c in "cq")))
+
+
+@maker
+def archives_that_are_missing(folder: Path, size: int) -> None:
+    mets(folder, (listed(f"c{n}", f"content/a{n}.siard") for n in range(size)))
+
+
+@maker
+def archives_of_one_path(folder: Path, size: int) -> None:
+    mets(folder, (listed(f"c{n}", "content/a.siard") for n in range(size)))
+
+
+@maker
+def missing_files_and_unlisted_ones(folder: Path, size: int) -> None:
+    (folder / "o").mkdir(parents=True)
+    for number in range(size):
+        (folder / f"o/n{number}").write_bytes(b"x")
+    mets(folder, (listed(f"c{n}", f"c/a{n}", size=1, digest=f"{n:032x}") for n in range(size)))
+
+
+@maker
+def damaged_children_and_unlisted_files(folder: Path, size: int) -> None:
+    (folder / "o").mkdir(parents=True)
+    for number in range(size):
+        (folder / f"o/n{number}").touch()
+        write(folder / f"x{number}/mets.xml", ("<mets>",))
+    files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
+    mets(folder, files, structmap(divs(mptr(f"c{n}") for n in range(size))))
+
+
+@maker
+def chain_of_children_with_ancestors(folder: Path, size: int) -> None:
+    for number in range(size):
+        down = mptr(f"m{number + 1}") if number + 1 < size else "".join(mptr(f"c{n}") for n in range(size))
+        files = [listed(f"m{number + 1}", f"../x{number + 1}/mets.xml")]
+        if number + 1 == size:
+            files = [listed(f"c{n}", "../y/mets.xml") for n in range(size)]
+        maps = chain(structmap((down,)), structmap((mptr("nobody"),), label="Ancestors"))
+        mets(folder / f"x{number}", files, maps, objid=f"m{number}")
+    child(folder / "y", "y")
+    mets(folder, (listed("m0", "x0/mets.xml"),), structmap((mptr("m0"),)))
+
+
+@maker
+def children_of_one_objid(folder: Path, size: int) -> None:
+    for number in range(size):
+        own = structmap((mptr("same"),))
+        mets(folder / f"x{number}", (listed("same", "y/mets.xml"),), own, objid=f"c{number}")
+        child(folder / f"x{number}/y", "same")
+    files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
+    mets(folder, files, structmap(divs(mptr(f"c{n}") for n in range(size))))
+
+
+@maker
+def orphans_of_a_parent_of_many(folder: Path, size: int) -> None:
+    for number in range(size):
+        child(folder / f"x{number}", f"o{number}")
+    mets(folder, maps=structmap(divs(named(f"c{n}") for n in range(size))))
+
+
+@maker
+def orphans_with_ancestors(folder: Path, size: int) -> None:
+    for number in range(size):
+        up = structmap((mptr("nobody"),), label="Ancestors")
+        mets(folder / f"x{number}", maps=up, objid=f"o{number}")
+    mets(folder)
+
+
+@maker
+def children_of_another_type(folder: Path, size: int) -> None:
+    for number in range(size):
+        mets(folder / f"x{number}", objid=f"c{number}", attributes=' TYPE="B"')
+    files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
+    mets(folder, files, structmap(divs(mptr(f"c{n}") for n in range(size))), attributes=' TYPE="A"')
+
+
+@maker
+def swapped_children_with_manifest(folder: Path, size: int) -> None:
+    digests = []
+    for number in range(size):
+        mets(folder / f"x{number}", (listed("a", "a"),), objid=f"ID_x{number ^ 1}_mets")
+        (folder / f"x{number}/a").touch()
+        data = (folder / f"x{number}/mets.xml").read_bytes()
+        digests.append(hashlib.md5(data, usedforsecurity=False).hexdigest())
+    files = (listed(f"ID_x{n}_mets", f"x{n}/mets.xml", digest=digests[n ^ 1]) for n in range(size))
+    mets(folder, files, structmap(divs(mptr(f"ID_x{n}_mets") for n in range(size))))
+    lines = sorted(f"{_EMPTY}  x{number}/a{n}\n" for number in range(size) for n in range(4))
+    write(folder / "manifest-md5.txt", lines)
+
+
+@maker
+def statements_about_one_file(folder: Path, size: int) -> None:
+    (folder / "a").mkdir(parents=True)
+    (folder / "a/a").touch()
+    mets(folder, (listed(f"f{n}", "a/a", digest=f"{n:032x}" if n % 2 else _EMPTY) for n in range(size)))
+
+
+@maker
+def parts_in_representations(folder: Path, size: int) -> None:
+    for number in range(size):
+        mets(folder / f"x/representations/r{number}", objid=f"r{number}")
+    inner = divs(located(f"representations/r{n}/mets.xml") for n in range(size))
+    mets(folder / "x", maps=structmap(inner, label="x"), objid="c")
+    mets(folder, (listed("c", "x/mets.xml"),), chain(structmap((mptr("c"),)), parts("c", size)))
+
+
+@maker
+def parts_in_files_of_one_id(folder: Path, size: int) -> None:
+    mets(folder, (listed("c", f"y{n}/a") for n in range(size)), parts("c", size))
+
+
+def parts(href: str, size: int) -> Iterator[str]:
+    yield '<structMap TYPE="SPLITLOB"><div LABEL="L">'
+    for number in range(size):
+        more = f'" CONTENTIDS="L.p{number}'
+        yield f'<div ORDER="{number + 1}" LABEL="L.p{number}">{mptr(href + more)}</div>\n'
+    yield "</div></structMap>"
+
+
+@maker
+def objects_of_one_section_that_all_files_name(folder: Path, size: int) -> None:
+    files = (listed(f"f{n}", f"c/r{n}", more=' ADMID="amd"') for n in range(size))
+    sections = (
+        f'<techMD ID="t{n}"><mdWrap MDTYPE="PREMIS"><xmlData><object xmlns="{_PREMIS}">'
+        "<objectCharacteristics><fixity><messageDigestAlgorithm>MD5</messageDigestAlgorithm>"
+        f"<messageDigest>{_EMPTY}</messageDigest></fixity><size>0</size></objectCharacteristics></object>"
+        "</xmlData></mdWrap></techMD>\n"
+        for n in range(size)
+    )
+    mets(folder, files, before=chain(('<amdSec ID="amd">',), sections, ("</amdSec>",)))
+
+
+def objects(folder: Path, size: int, *, href: Text, name: Text, digest: Text) -> Iterable[str]:
+    """Write a PREMIS document; return the section of METS that names it."""
+    write(
+        folder / "premis.xml",
+        chain(
+            (f'<premis xmlns="{_PREMIS}">\n',),
+            (
+                "<object><objectIdentifier><objectIdentifierType>local</objectIdentifierType>"
+                f"<objectIdentifierValue>{name(n)}</objectIdentifierValue></objectIdentifier>"
+                "<objectCharacteristics><fixity><messageDigestAlgorithm>MD5</messageDigestAlgorithm>"
+                f"<messageDigest>{digest(n)}</messageDigest></fixity><size>0</size></objectCharacteristics>"
+                "<storage><contentLocation><contentLocationType>URI</contentLocationType>"
+                f"<contentLocationValue>{href(n)}</contentLocationValue></contentLocation></storage></object>\n"
+                for n in range(size)
+            ),
+            ("</premis>",),
+        ),
+    )
+    yield '<amdSec><digiprovMD ID="dp"><mdRef LOCTYPE="URL" xlink:href="premis.xml" MDTYPE="PREMIS"/>'
+    yield "</digiprovMD></amdSec>"
+
+
+@maker
+def objects_and_statements_of_one_file(folder: Path, size: int) -> None:
+    before = objects(folder, size, href=lambda _: "a/a", name="f{}".format, digest=lambda _: _EMPTY)
+    mets(folder, (listed(f"f{n}", "a/a") for n in range(size)), before=before)
+
+
+@maker
+def objects_and_lines_of_one_file(folder: Path, size: int) -> None:
+    before = objects(folder, size, href=lambda _: "a/a", name="f{}".format, digest="{:032x}".format)
+    write(folder / "manifest-md5.txt", (f"{n:032x}  a/a\n" for n in range(size, 2 * size)))
+    mets(folder, (listed("f0", "a/a"),), before=before)
+
+
+@maker
+def objects_and_files_of_one_id(folder: Path, size: int) -> None:
+    before = objects(folder, size, href="z/a{}".format, name=lambda _: "same", digest="{:032x}".format)
+    mets(folder, (listed("same", f"c/a{n}") for n in range(size)), before=before)
+
+
+@maker
+def objects_and_files_of_one_digest(folder: Path, size: int) -> None:
+    before = objects(folder, size, href="z/a{}".format, name="q{}".format, digest=lambda _: _EMPTY)
+    mets(folder, (listed(f"f{n}", f"c/a{n}") for n in range(size)), before=before)
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_four_times_as_much_of_both_takes_about_four_times_as_many_steps(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+    real = tempdb.create
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    def create(*arguments: object, **names: object) -> sqlite3.Connection:
+        database = real(*arguments, **names)  # type: ignore[arg-type]
+        database.set_progress_handler(count, EACH)
+        return database
+
+    monkeypatch.setattr(tempdb, "create", create)
+    counts = []
+    for size in (SIZE, FOUR * SIZE):
+        make(tmp_path / str(size), size)
+        steps = 0
+        assert list(checking.check(tmp_path / str(size), jobs=1))
+        counts.append(steps)
+    assert counts[1] <= STEEP * max(counts[0], 100), counts
