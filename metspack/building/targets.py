@@ -6,10 +6,10 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import groupby
 from pathlib import Path
 
 from metspack.building import segments
+from metspack.building.children import PlacedSegments
 from metspack.building.options import BuildOptions
 from metspack.building.segments import TaskPlaced
 from metspack.containers.ipwriter import Packing
@@ -21,7 +21,7 @@ from metspack.files.mirrors import StorePath, check_no_store
 from metspack.files.staging import Staging
 from metspack.files.storetarget import StoreTarget, files_below
 from metspack.mets import ids, is_mets_name
-from metspack.mets.dialects.interface import ChildMets, Dialect, ParentContent, SegmentSpot, SiardFile
+from metspack.mets.dialects.interface import ChildMets, Dialect, ParentContent, SegmentSpot
 from metspack.model import LinkMode
 from metspack.planning.assignment import Course
 from metspack.values import dataclass
@@ -164,59 +164,41 @@ class ParentTree:
     def _folder(self, number: int) -> str:
         return f"{self.name}_parent_{number}"
 
-    def is_of_top(self, task: TaskPlaced) -> bool:
-        """Whether the parent at the top names the segments of a task itself."""
-        return not self.number(task.number)
-
     def write_further(
-        self,
-        dialect: Dialect,
-        package: Path,
-        work: Path,
-        spots: Sequence[SegmentSpot],
-        placed: Sequence[TaskPlaced],
-    ) -> tuple[list[ChildMets], dict[str, Hashers]]:
-        """Write the further parents; returns their METS as the parent names them, and their files' digests.
+        self, dialect: Dialect, package: Path, work: Path, placed: PlacedSegments
+    ) -> tuple[ParentContent, dict[str, Hashers]]:
+        """Write the further parents; returns what the one at the top names, and the digests of their files.
 
         Raises ``TargetError``.
         """
         further: list[ChildMets] = []
         files: dict[str, Hashers] = {}
-        for number, tasks in groupby(placed, lambda task: self.number(task.number)):
+        own_children, own_split = placed.children(), list[int]()
+        for number, children, split in placed.by_parent(self.limit):
             if not number:
+                own_children, own_split = children, split
                 continue
             folder = self._folder(number)
-            own = parent_content(work, spots, list(tasks), objid=ids.child_objid(folder), name=self.name)
+            own = _content(work, children, split, objid=ids.child_objid(folder), name=self.name)
             writing.make_directories(package / folder)
             written = dialect.write_further_parent(package, folder, self.objid, own)
             further.append(_described(dialect, folder, own.objid, written))
             files |= written
-        return further, files
+        named = own_children.followed(further)
+        return _content(work, named, own_split, objid=self.objid, name=self.name), files
 
 
-def parent_content(
-    work: Path,
-    spots: Sequence[SegmentSpot],
-    placed: Sequence[TaskPlaced],
-    *,
-    objid: str,
-    name: str,
-    siard: SiardFile | None = None,
-    history: tuple[str, ...] = (),
-    further: Sequence[ChildMets] = (),
+def _content(
+    work: Path, children: Sequence[ChildMets], split: Sequence[int], *, objid: str, name: str
 ) -> ParentContent:
-    """Return the content of a parent: the segments of some tasks, as ``spots`` has them, and ``further``."""
-    numbers = {number for task in placed for number in task.numbers}
-    split = [task.number for task in placed if task.is_split]
-    own = segments.in_order((spot for spot in spots if spot.number in numbers), placed)
+    """Return the content of a parent with such children; ``split`` are their tasks that have split LOBs."""
     return ParentContent(
         objid=objid,
         name=name,
-        siard=siard,
-        children=[*own, *further],
+        siard=None,
+        children=children,
         split=lambda: segments.split_lobs(work, split),
         parts=lambda: segments.split_parts(work, split),
-        history=history,
     )
 
 
