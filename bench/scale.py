@@ -22,9 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from metspack import cluster
-from metspack.building.children import PlacedSegments, SegmentSpots
 from metspack.building.segments import TaskPlaced, named_child
-from metspack.building.targets import PARENT_LIMIT, ParentTree
+from metspack.building.targets import PARENT_LIMIT, ParentTree, PlacedSegments, SegmentSpots
 from metspack.cluster import ClusterExecutor, RemoteWork
 from metspack.layouts import lobseg
 from metspack.mets.dialects.interface import Software

@@ -18,7 +18,7 @@ from typing import Any
 
 from metspack.building import OF_SOURCE, CheckOutcome, build, check_outcome, manifests
 from metspack.building.build import BuildOptions, Built
-from metspack.building.children import PlacedSegments
+from metspack.building.targets import PlacedSegments
 from metspack.checking.codes import Code
 from metspack.digests import Hashers, Seal
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError

@@ -14,12 +14,12 @@ from typing import Any
 from metspack import processes
 from metspack.building import attempts, check_made, manifests, segments, targets
 from metspack.building import options as building_options
-from metspack.building.children import PlacedSegments, SegmentSpots
 from metspack.building.options import BuildOptions, Built
 from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
+from metspack.building.targets import PlacedSegments, SegmentSpots
 from metspack.cluster import Cluster
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer

@@ -22,9 +22,8 @@ from typing import Any
 
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
-from metspack.checking.eark.document import Outline
+from metspack.checking.eark.document import Outline, text_of, value_of
 from metspack.checking.eark.profiles import Opening
-from metspack.checking.mets import texts
 from metspack.checking.options import Looking
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
@@ -454,13 +453,14 @@ class Agreement(tempdb.Scratch):
     def _take(self, segment: AgreedSegment, columns: Iterable[AgreedColumns]) -> None:
         folder, do = segment.folder, self._database.executemany
         kept = [(os.fsdecode(path), size) for path, size in segment.kept]
+        opening = segment.opening.root, segment.opening.header
         row = (
             *(folder, self.files, segment.mets, segment.data, segment.pack, segment.size),
-            *map(texts.text_of, (segment.own, segment.opening, segment.facts)),
-            *(_NUL.join(segment.folders), segment.files, segment.total, texts.text_of(kept)),
+            *map(text_of, (segment.own, opening, segment.facts)),
+            *(_NUL.join(segment.folders), segment.files, segment.total, text_of(kept)),
             *(
-                texts.text_of(segment.stems),
-                segment.outline and texts.text_of(segment.outline),
+                text_of(segment.stems),
+                segment.outline and text_of(segment.outline),
                 segment.are_placed,
             ),
         )
@@ -515,16 +515,16 @@ class Agreement(tempdb.Scratch):
             data=data,
             pack=pack,
             size=size,
-            own=texts.value_of(own),
-            opening=texts.value_of(opening),
-            facts=texts.value_of(facts),
+            own=value_of(own),
+            opening=Opening(*value_of(opening)),
+            facts=value_of(facts),
             folders=tuple(folders.split(_NUL)) if folders else (),
             files=files,
             total=total,
-            kept=tuple((os.fsencode(path), each) for path, each in texts.value_of(kept)),
-            stems=frozenset(texts.value_of(stems)),
+            kept=tuple((os.fsencode(path), each) for path, each in value_of(kept)),
+            stems=frozenset(value_of(stems)),
             stretches=tuple(map(_stretch, self._rows(_STRETCHES, (row[-1],)))),
-            outline=outline and texts.value_of(outline),
+            outline=outline and value_of(outline),
             are_placed=bool(row[13]),
         )
         return self._last

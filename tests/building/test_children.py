@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metspack.building.children import PlacedChildren, PlacedSegments, SegmentSpots
 from metspack.building.segments import TaskPlaced, named_child
-from metspack.building.targets import ParentTree
+from metspack.building.targets import ParentTree, PlacedChildren, PlacedSegments, SegmentSpots
 from metspack.containers.ipwriter import Packing
 from metspack.layouts import lobseg
 from metspack.mets.dialects.interface import ChildMets, Software

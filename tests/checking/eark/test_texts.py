@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metspack.checking.eark.document import Outline, StatedFileGroup, TypedFile
-from metspack.checking.eark.profiles import Opening
-from metspack.checking.mets.texts import text_of, value_of
+from metspack.checking.eark.document import Outline, StatedFileGroup, TypedFile, text_of, value_of
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Agent, File, Identified, MetsHeader, Root, StatedObject, StructMap
 
@@ -61,7 +59,7 @@ OUTLINE = Outline(
         (Identified(id="a", element="fileGrp", line=1),),
         (StatedObject(ids=("a",), digests=(("MD5", "0"), ("SHA-256", "1")), size="", line=1),),
         OUTLINE,
-        Opening(root={"PROFILE": "p"}, header={}),
+        ({"PROFILE": "p"}, {}),
         frozenset({"s0.t1.c2.r", ""}),
         [],
         None,
