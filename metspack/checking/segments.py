@@ -72,18 +72,17 @@ ORDER BY start
 
 _PUT_SEGMENT = "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SEGMENT = """
-SELECT mets, data, pack, size, own, opening, facts, folders, files, total, kept, stems, outline, are_placed,
-folder FROM segment
+SELECT mets, data, pack, size, own, opening, facts, folders, files, total, kept, stems, outline, are_placed
+FROM segment
 """
 _OF_STRETCH = ("algorithm", "start", "stop", "lines", "first", "last", "mets", "digest")
 _STRETCH = attrgetter(*_OF_STRETCH)
-_STRETCHES = "SELECT algorithm, start, stop, lines, first, last, mets, digest FROM stretch WHERE folder = ?"
 _STRETCHES_IN_ORDER = """
 SELECT s.mets, t.algorithm, t.start, t.stop, t.lines, t.first, t.last, t.mets, t.digest
-FROM stretch t JOIN segment s ON s.folder = t.folder WHERE t.algorithm = ? ORDER BY t.start, t.rowid
+FROM stretch t CROSS JOIN segment s ON s.folder = t.folder WHERE t.algorithm = ? ORDER BY t.start, t.rowid
 """
 _NEXT_RELEASED = """
-SELECT r.id, c.folder, c.start FROM released r JOIN columns c ON c.rowid = r.columns
+SELECT r.id, c.folder, c.start FROM released r CROSS JOIN columns c ON c.rowid = r.columns
 WHERE r.id > ? ORDER BY r.id
 """
 
@@ -523,7 +522,7 @@ class Agreement(tempdb.Scratch):
             total=total,
             kept=tuple((os.fsencode(path), each) for path, each in value_of(kept)),
             stems=frozenset(value_of(stems)),
-            stretches=tuple(map(_stretch, self._rows(_STRETCHES, (row[-1],)))),
+            stretches=(),  # they are asked for by manifest
             outline=outline and value_of(outline),
             are_placed=bool(row[13]),
         )
