@@ -3,6 +3,9 @@
 ``python -m bench.scale FOLDER LOBS [FILES]`` plans so many LOBs into segments of FILES (1,000) files, cuts
 the plan into tasks, and writes the METS of the parents; it prints seconds and memory of each stage as JSON.
 Nothing is left in the folder.
+
+``python -m bench.scale tasks [NUMBER...]`` has one worker of a Dask scheduler do so many tasks (1,000 and
+10,000) that come to nothing, as builds and checks give them out; it prints the same of each number.
 """
 
 from __future__ import annotations
@@ -14,19 +17,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from metspack.building.segments import TaskPlaced
-from metspack.building.targets import PARENT_LIMIT, ParentTree, parent_content
+from metspack import cluster
+from metspack.building.segments import TaskPlaced, named_child
+from metspack.building.targets import PARENT_LIMIT, ParentTree, PlacedSegments, SegmentSpots
+from metspack.cluster import ClusterExecutor, RemoteWork
 from metspack.layouts import lobseg
-from metspack.mets.dialects.interface import ChildMets, SegmentSpot, Software
+from metspack.mets.dialects.interface import Software
 from metspack.mets.dialects.recommendation.dialect import Recommendation
 from metspack.model import LONGEST, Limits, LobRun, RunShared
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Course, SegmentGroups
 from metspack.planning.division import Division
 from metspack.planning.sharedlobs import Sharing
+from metspack.processes import Moved
 
 _SIZE, _NAME = 1_000, "Archive"
 _DIGEST = "0123456789abcdef" * 2
@@ -55,9 +62,8 @@ def planned(lobs: int, files: int, work: Path) -> Course:
     """Plan the LOBs, slice by slice; a slice is removed once it is written, which no build does."""
     done = iter(range(lobs))
 
-    def grown(course: Course) -> None:
+    def grown(_course: Course) -> None:
         slices.path(work, next(done)).unlink()
-        course.digests.setdefault(len(course.segments) - 1, "")
 
     with Sharing(shares=True) as sharing:
         return assignment.assign(
@@ -82,32 +88,47 @@ def described(course: Course, package: Path) -> int:
         profile="http://SIARD2.0.xml",
         href_style="relative",
     )
-    spots, placed = [], []
-    for number, (container, index) in enumerate(course.keys):
-        folder = lobseg.LAYOUT.segment_folder(_NAME, container, index)
-        objid = f"ID_{folder}_mets"
-        spots.append(SegmentSpot(number=number, ip=folder, content=folder, index=index, objid=objid))
-        child = ChildMets(
-            objid=objid,
-            folder=folder,
-            content=folder,
+    spots = SegmentSpots(dialect=dialect, layout=lobseg.LAYOUT, keys=course.keys, name=_NAME, parent="PARENT")
+    placed = PlacedSegments(spots, None)
+    for number in range(len(course.keys)):
+        child = named_child(
+            spots.of(number),
+            dialect,
+            None,
             size=_SIZE,
-            checksum=_DIGEST,
-            path=folder,
-            mets=f"{folder}/mets.xml",
-            files=course.segments[number].files,
-            bytes=course.segments[number].bytes,
+            files=1,
+            bytes_=_SIZE,
             digests={"MD5": _DIGEST, "SHA-256": 2 * _DIGEST},
         )
-        placed.append(
+        placed.take(
             TaskPlaced(numbers=(number,), children=(child,), is_split=False, has_digests=False, notes={})
         )
     tree = ParentTree(objid="PARENT", name=_NAME, limit=PARENT_LIMIT)
-    further, files = tree.write_further(dialect, package, package, spots, placed)
-    own = [each for each in placed if tree.is_of_top(each)]
-    content = parent_content(package, spots, own, objid="PARENT", name=_NAME, further=further)
+    content, files = tree.write_further(dialect, package, package, placed)
     files |= dialect.write_parent(package, content)
     return sum(each.size for each in files.values())
+
+
+def nothing(_task: int, _moved: Moved) -> int:
+    """Be a task that comes to nothing."""
+    return 0
+
+
+def scheduled(tasks: int) -> dict[str, Any]:
+    """Have a worker do so many tasks; returns the time of each, and the memory of this process in MB.
+
+    The scheduler is a part of it.
+    """
+    with cluster.opened("local:1") as helpers:
+        if helpers is None:
+            raise AssertionError("a cluster was named")
+        executor = ClusterExecutor(helpers, partial(helpers.pool, RemoteWork(), ()))
+        with executor.workers(2) as workers:
+            before, start = peak(), time.perf_counter()
+            done = sum(1 for _ in workers.results(nothing, range(tasks), lambda _: None))
+            seconds = time.perf_counter() - start
+    each = round(1_000 * seconds / max(done, 1), 2)
+    return {"tasks": done, "ms each": each, "MB": {"before": before, "done": peak()}}
 
 
 def peak() -> int:
@@ -129,7 +150,7 @@ def measured(folder: Path, lobs: int, files: int = 1_000) -> dict[str, Any]:
         size = described(course, work)
         return {
             "lobs": course.lobs,
-            "segments": len(course.segments),
+            "segments": course.segments,
             "tasks": tasks,
             "planning": round(planning, 2),
             "cutting": round(cutting, 2),
@@ -142,4 +163,8 @@ def measured(folder: Path, lobs: int, files: int = 1_000) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measured(Path(sys.argv[1]), *map(int, sys.argv[2:]))))
+    if sys.argv[1] == "tasks":
+        for wanted in map(int, sys.argv[2:] or ("1000", "10000")):
+            print(json.dumps(scheduled(wanted)), flush=True)
+    else:
+        print(json.dumps(measured(Path(sys.argv[1]), *map(int, sys.argv[2:]))))

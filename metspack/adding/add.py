@@ -19,7 +19,7 @@ from typing import Any
 from metspack.adding.leftovers import Leftovers
 from metspack.building import OF_SOURCE, CheckOutcome, build, check_outcome, manifests
 from metspack.building.build import BuildOptions, Built
-from metspack.building.segments import TaskPlaced
+from metspack.building.targets import PlacedSegments
 from metspack.checking.codes import Code
 from metspack.digests import Hashers, Seal
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
@@ -30,7 +30,7 @@ from metspack.files.transaction import Believed, Transaction, recover
 from metspack.layouts.names import is_archive
 from metspack.layouts.readers import Readership
 from metspack.mets import dialects, ids, reader
-from metspack.mets.dialects.interface import Dialect, ExistingPackage, SegmentSpot, Software, Statement
+from metspack.mets.dialects.interface import Dialect, ExistingPackage, Software, Statement
 from metspack.mets.links import By, Mptr
 from metspack.model import Finding
 from metspack.planning.assignment import Course
@@ -253,6 +253,7 @@ def _job(source: Path, options: BuildOptions, representation: str | None) -> str
 
 def _made(built: Built) -> dict[str, Any]:
     made_of = None if built.made_of is None else built.made_of.document()
+    built = replace(built, children=list(built.children))
     return asdict(built) | {"target": str(built.target), "made_of": made_of}
 
 
@@ -371,17 +372,16 @@ class _AddWork(build.BuildWork):
         self,
         staging: Partial,
         siard: Hashers | None,
-        spots: list[SegmentSpot],
-        placed: list[TaskPlaced],
+        placed: PlacedSegments,
     ) -> tuple[str, ...]:
         """Write the parent's documents and manifests anew, with the addition in them; returns warnings."""
-        content = self.content(staging, siard, spots, placed)
+        content, _ = self.content(staging, staging.package, siard, placed)
         if siard is None or content.siard is None:
             raise AssertionError("an archive was asked for")
         root, package = self.found.root, staging.package
         addition = self.dialect.write_addition(self.found, package, content)
         files = addition.files | {content.siard.path: siard}
-        segmented = [(f"{spot.ip}/", spot.number) for spot in spots]
+        segmented = [(f"{spot.ip}/", spot.number) for spot in placed.spots()]
         top = self.top()
         self.sealed = manifests.write_grown(package, staging.work, segmented, files, top, root=root)
         return addition.warnings

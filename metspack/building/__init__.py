@@ -60,7 +60,10 @@ def check_outcome(
     level = checking.Level.FULL if whole else checking.Level.STRUCTURE
     progress.stage("Checking the new package", checking.weight(package, whole=whole))
     found = CheckOutcome()
-    for each in checking.check(package, level, progress=progress.advance, budgets=budgets, jobs=jobs):
+    run = checking.check(
+        package, level, progress=progress.advance, budgets=budgets, jobs=jobs, keeps_links=False
+    )
+    for each in run:
         if each.code in OF_SOURCE and each.place in known:
             continue
         if each.severity is Severity.ERROR:

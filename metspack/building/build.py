@@ -19,6 +19,7 @@ from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
+from metspack.building.targets import PlacedSegments, SegmentSpots
 from metspack.cluster import Cluster
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
@@ -31,7 +32,7 @@ from metspack.layouts import Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import filetable, ids
-from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SegmentWords, SiardFile
+from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
 from metspack.model import LinkMode, PlannedSegment
 from metspack.planning import assignment, planfile, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
@@ -210,25 +211,24 @@ class BuildWork:
                 self._remarked = list(remarks())
                 self._save_plan(course)
             else:
-                spots = [self.spot(course, number) for number in course.ordered()]
+                spots = map(self.spots(course).of, range(len(course.keys)))
                 kept = (spot.ip if self.packing is None else self.packing.file(spot.ip) for spot in spots)
                 root = self._make_parent_root(staging)
                 self._earlier.prepare(kept, root, self.dialect.archive_path(self.objid, self.name))
             self._compare(staging)
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
-        spots = [self.spot(course, number) for number in course.ordered()]
-        checked = self.describe(staging, siard, spots, placed)
+        checked = self.describe(staging, siard, placed)
         remarked = segments.warnings(
             self.source,
             course,
-            placed,
+            placed.notes,
             self.sharing,
             version=self.version,
             is_added=self.options.add_digests,
         )
-        containers = len({container for container, _ in course.keys})
-        segmented = (len(course.segments), containers, course.lobs, course.bytes)
+        containers = len(course.keys.names)
+        segmented = (course.segments, containers, course.lobs, course.bytes)
         missed = building_options.readers_missing(
             self.options, self.style, self.version, self.layout, self._traits(course)
         )
@@ -236,7 +236,7 @@ class BuildWork:
             target=staging.target,
             objid=self.objid,
             name=self.name,
-            segments=len(course.segments),
+            segments=course.segments,
             files=course.lobs,
             bytes=course.bytes,
             layout=self.layout.name,
@@ -256,7 +256,7 @@ class BuildWork:
             linked=links.lobs if self._is_linking else None,
             trusted=trusted,
             made_of=self.made_of,
-            children=segments.in_order(spots, placed),
+            children=placed.children(),
             sealed=self.sealed,
         )
 
@@ -325,7 +325,7 @@ class BuildWork:
         """
         if not self._is_linking:
             return Links()
-        found = planned_links(staging.work, range(len(course.segments)), staging.device())
+        found = planned_links(staging.work, range(course.segments), staging.device())
         if course.lobs and not found.lobs:
             raise ConfigError(
                 "no LOB can be hard-linked: none is a whole file outside an archive, and not larger than a "
@@ -366,7 +366,7 @@ class BuildWork:
 
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the number of files and folders that are made at most, and the bytes in them."""
-        footprint, ips = self.dialect.footprint, len(course.segments) + 1
+        footprint, ips = self.dialect.footprint, course.segments + 1
         archive = 0 if self.archive is None else max(0, self.archive.size - course.compressed)
         copies = 2 if self._parent_folder() else 1  # the parent is packed from a folder
         files = course.files + _FOLDERS * len(course.columns) + footprint.files_per_ip * ips
@@ -378,16 +378,15 @@ class BuildWork:
         self,
         staging: Partial,
         siard: Hashers | None,
-        spots: list[SegmentSpot],
-        placed: list[TaskPlaced],
+        placed: PlacedSegments,
     ) -> tuple[str, ...]:
         """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
-        files = self._pack_parent(staging, self._write_parent(staging, siard, spots, placed))
+        files = self._pack_parent(staging, self._write_parent(staging, siard, placed))
         # What the paths of each segment in the manifests begin with, and its number.
-        fragments = [
+        fragments = (
             (f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number)
-            for spot in spots
-        ]
+            for spot in placed.spots()
+        )
         self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.top())
         try:
             return check_made(
@@ -441,7 +440,7 @@ class BuildWork:
 
     def _write_all(
         self, staging: Partial, course: Course, departures: Departures
-    ) -> tuple[Hashers | None, list[TaskPlaced]]:
+    ) -> tuple[Hashers | None, PlacedSegments]:
         """Place all LOBs, describe their segments, and write the archive.
 
         That is done while other processes place LOBs, unless cells are to get digests of them. Then, and
@@ -462,9 +461,12 @@ class BuildWork:
                     self.archive, staging, course, departures, corrected={}, meanwhile=placing.look
                 )
         described = segments.describe_segments(placing.results(), partial(self._task, staging, course))
-        placed = list(self.sending.sent(described, staging.package, partial(self.spot, course), self.packing))
+        spots = self.spots(course)
+        placed = PlacedSegments(spots, self.packing)
+        for each in self.sending.sent(described, staging.package, spots.of, self.packing):
+            placed.take(each)
         self._workers.close()
-        corrected = segments.corrected(placed)
+        corrected = placed.corrected()
         is_corrected = self._earlier.archive is not None and self._earlier.archive["is_corrected"]
         if self.archive is not None and (written is None or (corrected and not is_corrected)):
             if os.path.lexists(target := self._archive_target(staging)):
@@ -552,17 +554,18 @@ class BuildWork:
 
     def spot(self, course: Course, number: int) -> SegmentSpot:
         """Return the folder of a segment in the package, and its OBJID."""
-        container, index = course.keys[number]
-        words = SegmentWords(
-            number=number,
-            index=index,
-            parent=self.objid,
+        return self.spots(course).of(number)
+
+    def spots(self, course: Course) -> SegmentSpots:
+        """Return the folders and OBJIDs of all segments."""
+        return SegmentSpots(
+            dialect=self.dialect,
+            layout=self.layout,
+            keys=course.keys,
             name=self.name,
-            word=self.layout.segment_id(self.name, container, index),
-            folder=self.layout.segment_folder(self.name, container, index),
+            parent=self.objid,
             is_added=bool(self.prefix),
         )
-        return self.dialect.spot(words)
 
     def _write_archive(
         self,
@@ -624,8 +627,7 @@ class BuildWork:
         self,
         staging: Partial,
         siard: Hashers | None,
-        spots: list[SegmentSpot],
-        placed: list[TaskPlaced],
+        placed: PlacedSegments,
     ) -> dict[str, Hashers]:
         """Write the parent's documents; returns the files beside the segments."""
         checksum = self.options.algorithm
@@ -633,15 +635,14 @@ class BuildWork:
         files = manifests.write_sidecars(
             root,
             staging.work,
-            spots,
+            placed.spots,
             mets=self.dialect.mets,
             mapping=self.options.mapping_uri,
             manifest=self.options.lob_manifest,
             checksum=checksum,
         )
         others = [manifests.placed(*each, checksum) for each in files.items()]
-        further, described = self.tree.write_further(self.dialect, root, staging.work, spots, placed)
-        content = self.content(staging, siard, spots, list(filter(self.tree.is_of_top, placed)), further)
+        content, described = self.content(staging, root, siard, placed)
         files |= described
         if content.siard is not None and siard is not None:
             files[content.siard.path] = siard
@@ -649,14 +650,13 @@ class BuildWork:
         return files | self.dialect.write_parent(root, content)
 
     def content(
-        self,
-        staging: Partial,
-        siard: Hashers | None,
-        spots: list[SegmentSpot],
-        placed: list[TaskPlaced],
-        further: Sequence[ChildMets] = (),
-    ) -> ParentContent:
-        """Return the content of the parent METS: the archive that was written, segments, further parents."""
+        self, staging: Partial, root: Path, siard: Hashers | None, placed: PlacedSegments
+    ) -> tuple[ParentContent, dict[str, Hashers]]:
+        """Return the content of the parent METS: the archive that was written, segments, further parents.
+
+        These are written below ``root`` before; the digests of their files are returned as well.
+        """
+        content, files = self.tree.write_further(self.dialect, root, staging.work, placed)
         described: SiardFile | None = None
         history: tuple[str, ...] = ()
         if siard is not None:
@@ -667,8 +667,7 @@ class BuildWork:
                 history = building_options.history(self.archive, self.made_of, written, names)
             checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
-        facts: dict[str, Any] = {"objid": self.objid, "name": self.name, "history": history}
-        return targets.parent_content(staging.work, spots, placed, siard=described, further=further, **facts)
+        return replace(content, siard=described, history=history), files
 
     def _parent_folder(self) -> str:
         """Return the folder that the parent is packed from, "" when it is not."""

@@ -8,8 +8,10 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from fractions import Fraction
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO
 
@@ -54,11 +56,11 @@ def write(
     their numbers, in any order; no folder lies in another. ``top`` is the parent's METS, or the file that it
     is packed in. Returns the package's seal. Raises ``TargetError``.
     """
-    entries = _sorted(segments, files)
-    written = [
-        _write_manifest(package / manifest, _content(entries, work, algorithm, _in_blocks))
-        for algorithm, manifest in NAMES.items()
-    ]
+    with closing(_Entries(segments, files)) as entries:
+        written = [
+            _write_manifest(package / manifest, _content(entries, work, algorithm, _in_blocks))
+            for algorithm, manifest in NAMES.items()
+        ]
     return _seal(package, written, files, top)
 
 
@@ -88,25 +90,37 @@ def write_grown(
 
     A file of ``files`` may be in them already. Raises ``TargetError``, and OSError when one is not there.
     """
-    entries = _sorted(segments, files)
     written = []
-    for algorithm, manifest in NAMES.items():
-        with reading.buffered(root, (manifest,)) as before:
-            old = (line for line in before if _path(line).decode() not in files)
-            lines = heapq.merge(old, _content(entries, work, algorithm, iter), key=_path)
-            written.append(_write_manifest(package / manifest, lines))
+    with closing(_Entries(segments, files)) as entries:
+        for algorithm, manifest in NAMES.items():
+            with reading.buffered(root, (manifest,)) as before:
+                old = (line for line in before if _path(line).decode() not in files)
+                lines = heapq.merge(old, _content(entries, work, algorithm, iter), key=_path)
+                written.append(_write_manifest(package / manifest, lines))
     return _seal(package, written, files, top)
 
 
-def _sorted(
-    segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers]
-) -> list[tuple[str, Hashers | int]]:
-    entries: list[tuple[str, Hashers | int]] = [*segments, *files.items()]
-    return sorted(entries, key=lambda entry: entry[0].encode())
+class _Entries(tempdb.Scratch):
+    """Segments and files in the order of their paths, which they are yielded in as often as asked."""
+
+    __slots__ = ("_files",)
+
+    def __init__(self, segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers]) -> None:
+        super().__init__(
+            "CREATE TABLE segment (path BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID", "BEGIN"
+        )
+        self._files = sorted(((path.encode(), each) for path, each in files.items()), key=itemgetter(0))
+        rows = ((path.encode(), number) for path, number in segments)
+        with tempdb.explained("the order of the manifests"):
+            self._database.executemany("INSERT INTO segment VALUES (?, ?)", rows)
+
+    def __iter__(self) -> Iterator[tuple[bytes, Hashers | int]]:
+        rows = tempdb.rows(self._database, "SELECT path, number FROM segment ORDER BY path")
+        return heapq.merge(self._files, rows, key=itemgetter(0))
 
 
 def _content(
-    entries: Iterable[tuple[str, Hashers | int]],
+    entries: Iterable[tuple[bytes, Hashers | int]],
     work: Path,
     algorithm: str,
     read: Callable[[BinaryIO], Iterable[bytes]],
@@ -114,7 +128,7 @@ def _content(
     """Yield a manifest, that of each segment as ``read`` yields its file."""
     for path, hashers in entries:
         if not isinstance(hashers, int):
-            yield placing.manifest_line(hashers.digest(algorithm).value, path)
+            yield placing.manifest_line(hashers.digest(algorithm).value, path.decode())
             continue
         with reading.buffered(placing.fragment(work, hashers, algorithm)) as fragment:
             yield from read(fragment)
@@ -161,7 +175,7 @@ def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, 
 def write_sidecars(
     package: Path,
     work: Path,
-    segments: Sequence[SegmentSpot],
+    segments: Callable[[], Iterable[SegmentSpot]],
     *,
     mets: str,
     mapping: str | None,
@@ -170,7 +184,7 @@ def write_sidecars(
 ) -> dict[str, Hashers]:
     """Write the files that are asked for; returns the digests of each by its name.
 
-    ``segments`` are in the package's order; ``mets`` is the name of their METS, not a LOB. ``mapping``
+    ``segments`` gives them in the package's order; ``mets`` is the name of their METS, not a LOB. ``mapping``
     is the URI that all segment folders are kept under. The digests of the manifest are MD5 or, where METS
     has them, SHA-256.
     """
@@ -178,11 +192,11 @@ def write_sidecars(
     files: dict[str, Hashers] = {}
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
-        lines = (f"{spot.content}/ {target}\n".encode() for spot in segments)
+        lines = (f"{spot.content}/ {target}\n".encode() for spot in segments())
         files[mappingtxt.NAME] = _write_file(package / mappingtxt.NAME, lines, algorithms)
     if manifest:
         algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
-        lines = (line for spot in segments for line in _lob_lines(work, spot, mets, algorithm))
+        lines = (line for spot in segments() for line in _lob_lines(work, spot, mets, algorithm))
         files[MANIFEST] = _write_file(package / MANIFEST, lines, algorithms)
     return files
 
@@ -505,7 +519,7 @@ class Trust:
         """
         totals = TrustedTotals()
         spot = _SpotCheck(course.lobs, self.share, course.fingerprint)
-        for number in range(len(course.segments)):
+        for number in range(course.segments):
             with writing.NewFile(known_path(work, number)) as file:
                 for each in slices.runs(slices.path(work, number)):
                     known = self._known(each, totals, spot)

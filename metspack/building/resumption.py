@@ -95,7 +95,7 @@ class EarlierRun:
         found = [
             each
             for (number, stretch), each in self._done.items()
-            if stretch == slices.WHOLE and number < len(course.segments)
+            if stretch == slices.WHOLE and number < course.segments
         ]
         files = sum(each.child.files for each in found if each.child is not None)
         return files, sum(each.bytes for each in found)
@@ -136,7 +136,7 @@ class EarlierRun:
         writing.sync_directory(self._staging.work)
         self._staging.journal.record(
             event=journal.PLANNED,
-            segments=len(course.segments),
+            segments=course.segments,
             lobs=course.lobs,
             bytes=course.bytes,
             course=course.document(),
@@ -151,7 +151,7 @@ class EarlierRun:
         """
         course = Course.restored(planned["course"])
         source.recall(planned["found"])
-        for number in range(len(course.segments)):
+        for number in range(course.segments):
             place = slices.path(self._staging.work, number)
             try:
                 with reading.opening(place) as descriptor:

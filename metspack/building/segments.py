@@ -131,7 +131,9 @@ class SegmentDone:
         """Return what ``document`` gave."""
         start, stop = document["stretch"]
         digests, wholes, parts = document["sizes"]
+        child = document["child"] or {"size": 0, "files": 0, "bytes": 0}
         counts = document["number"], document["bytes"], digests, wholes, parts, *document["notes"].values()
+        counts += child["size"], child["files"], child["bytes"]
         if not all(type(each) is int and 0 <= each < 1 << 63 for each in counts):
             raise ValueError(f"{counts} are no numbers of bytes and files")
         return journal.read_as(
@@ -205,11 +207,6 @@ NOTES = digests_path, wholes_path, parts_path
 def digest_for_cells(checksum: str) -> str:
     """Return the algorithm of digests added to cells: METS's if SIARD has it (2.2 T_6.2-1), else SHA-256."""
     return checksum if checksum in {"MD5", "SHA-1", "SHA-256"} else "SHA-256"
-
-
-def corrected(placed: Iterable[TaskPlaced]) -> dict[int, int]:
-    """Return the tasks that wrote digests which cells are to get, by the numbers of their segments."""
-    return {number: task.number for task in placed if task.has_digests for number in task.numbers}
 
 
 def split_lobs(work: Path, tasks: Iterable[int]) -> Iterator[SplitLob]:
@@ -579,33 +576,50 @@ def _write_documents(
 def _child(
     placements: Placements, files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask
 ) -> ChildMets:
-    name = f"{spot.ip}/{task.dialect.mets}"
-    mets = files[name]
-    packed = "" if task.packing is None else task.packing.file(spot.ip)
+    mets = files[f"{spot.ip}/{task.dialect.mets}"]
+    algorithms = (*MANIFEST_ALGORITHMS, task.dialect.checksum_type)
+    return named_child(
+        spot,
+        task.dialect,
+        task.packing,
+        size=mets.size,
+        files=placements.count,
+        bytes_=placements.size,
+        digests={each: mets.digest(each).value for each in algorithms},
+    )
+
+
+def named_child(
+    spot: SegmentSpot,
+    dialect: Dialect,
+    packing: Packing | None,
+    *,
+    size: int,
+    files: int,
+    bytes_: int,
+    digests: Mapping[str, str],
+) -> ChildMets:
+    """Return a segment as its parent names it: size and ``digests`` are those of its METS."""
+    name = f"{spot.ip}/{dialect.mets}"
+    packed = "" if packing is None else packing.file(spot.ip)
     return ChildMets(
         objid=spot.objid,
         folder=spot.ip,
         content=spot.content,
-        size=mets.size,
-        checksum=mets.digest(task.dialect.checksum_type).value,
+        size=size,
+        checksum=digests[dialect.checksum_type],
         path=packed or spot.ip,
         mets=f"{packed}/{name}" if packed else name,
-        files=placements.count,
-        bytes=placements.size,
-        digests={each: mets.digest(each).value for each in MANIFEST_ALGORITHMS},
+        files=files,
+        bytes=bytes_,
+        digests={each: digests[each] for each in MANIFEST_ALGORITHMS},
     )
-
-
-def in_order(spots: Iterable[SegmentSpot], placed: Iterable[TaskPlaced]) -> list[ChildMets]:
-    """Return the children in the order of their spots."""
-    children = {number: child for task in placed for number, child in task.by_number()}
-    return [children[spot.number] for spot in spots]
 
 
 def warnings(
     source: Source,
     course: Course,
-    placed: Sequence[TaskPlaced],
+    notes: Mapping[str, int],
     sharing: Sharing,
     *,
     version: str | None,
@@ -613,8 +627,8 @@ def warnings(
 ) -> Iterator[str]:
     """Yield warnings about the LOBs.
 
-    ``version`` is that of SIARD in which the archive was written, None without one; ``is_added`` is whether
-    cells without a digest got one.
+    ``notes`` are those of all tasks; ``version`` is that of SIARD in which the archive was written, None
+    without one; ``is_added`` is whether cells without a digest got one.
     """
     archive = source if isinstance(source, Archive) else None
     if course.undigested and archive is not None and not is_added:
@@ -622,9 +636,6 @@ def warnings(
             f"{counted(course.undigested, 'LOB')} without a digest in the cell: verified by the CRC-32 of "
             "the zip entry where there is one and, where the cell has one, the length"
         )
-    notes: Counter[str] = Counter()
-    for task in placed:
-        notes.update(task.notes)
     for what, number in sorted(notes.items()):
         yield f"{what}: {number:,}"
     yield from sharing.words()

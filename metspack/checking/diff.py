@@ -271,7 +271,7 @@ class Comparison(tempdb.Scratch):
 
         level = Level.STRUCTURE if by_bytes else Level.LINKS
         looking = Looking(level=level, budgets=self._budgets, is_for_listing=True)
-        for each in Checking(path, looking, roots=roots, observer=keep):
+        for each in Checking(path, looking, roots=roots, observer=keep, keeps_links=False):
             if each.code == Code.CHILD_COPIES.id:
                 raise ConfigError(
                     f"{path}: {each.message}: it is not clear which of them to compare",

@@ -62,7 +62,7 @@ def findings(
     """
     tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
-    agreed = None if places.agreement is None else places.agreement.segments.get(start)
+    agreed = None if places.agreement is None else places.agreement.at(start)
     if agreed is not None:
         taking.take_agreed(agreed)
     elif isinstance(tree, FolderTree):
@@ -103,17 +103,16 @@ def _walk(
     taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None, agreement: Agreement | None
 ) -> None:
     """Take what lies in the folders on disk that the catalogue has, and in those below; some of it beside."""
-    agreed = {} if agreement is None else {each.data: each for each in agreement.segments.values()}
-    below = {folder for each in agreed.values() for folder in each.folders}
     while (path := taking.next_folder()) is not None:
-        if path in below:
+        if agreement is not None and agreement.is_inside(path):
             continue
-        if (segment := agreed.get(path)) is not None:
+        if agreement is not None and (segment := agreement.of_data(path)) is not None:
             taking.take_agreed(segment)
             continue
         for lot in walking.lots(*place, path, sizes=taking.whole):
             taking.take(lot)
-        if not agreed and taking.count > _LONG and processes.useful(jobs, files=taking.count, size=0) > 1:
+        is_long = agreement is None and taking.count > _LONG
+        if is_long and processes.useful(jobs, files=taking.count, size=0) > 1:
             ahead = taking.folders_ahead()
             if 0 < len(ahead) <= _MOST_AHEAD:
                 taking.catalogue.begin(_WalkProcess(taking, place, ahead))

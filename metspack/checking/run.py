@@ -116,7 +116,7 @@ class CheckSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A package whose check has ended: its links, its catalogue (open for as long), where its bytes lie.
+    """A package whose check has ended: its catalogue (open for as long), and where its bytes lie.
 
     ``is_complete`` is False when the check was interrupted, ``is_one`` when there are other packages, and the
     paths of its findings begin with its own path.
@@ -125,7 +125,6 @@ class Checked:
     package: PackageToCheck
     catalogue: Catalogue
     places: CheckedTree
-    links: Graph
     is_complete: bool
     is_one: bool = True
 
@@ -133,6 +132,11 @@ class Checked:
     def prefix(self) -> str:
         """The beginning of the paths of its findings, without the last ``/``."""
         return "" if self.is_one else self.package.shown
+
+    @property
+    def links(self) -> Graph:
+        """Its links, made anew of the catalogue at every call."""
+        return graph(self.catalogue, self.package.shown)
 
     def as_given(self, path: str) -> str:
         """Return a path of the package as the findings have it."""
@@ -152,7 +156,8 @@ class Observer(Protocol):
 class Checking(Iterator[Finding]):
     """A check under way: an iterator of findings; ``summary`` is of what was done so far.
 
-    ``graphs`` are the links of each package that was checked, in that order, each shown to the ``observer``.
+    ``graphs`` are the links of each package that was checked, in that order; none unless ``keeps_links``, as
+    they grow with the METS documents. Each package is shown to the ``observer``.
     Raises ``SourceError`` when there is nothing at a path to check, ``TargetError`` when the temporary
     directory has no room; what is wrong with a package itself is only ever a finding. Of several packages,
     each finding's path begins with the package's own. What was read goes into the ``ledger``, if any;
@@ -169,9 +174,11 @@ class Checking(Iterator[Finding]):
         *,
         ledger: Remembering | None = None,
         credit: Credit = lambda _workers: None,
+        keeps_links: bool = True,
     ) -> None:
         self._ledger = ledger
         self._credit = credit
+        self._keeps_links = keeps_links
         self._executor = HERE
         self._paths = (path,) if isinstance(path, Path) else tuple(path)
         self._looking = looking
@@ -423,11 +430,11 @@ class Checking(Iterator[Finding]):
             package=each,
             catalogue=catalogue,
             places=places,
-            links=graph(catalogue, each.shown),
             is_complete=is_complete,
             is_one=self._is_one,
         )
-        self.graphs.append(checked.links.renamed(checked.as_given))
+        if self._keeps_links:
+            self.graphs.append(checked.links.renamed(checked.as_given))
         if self._observer is not None:
             self._observer(checked)
 
@@ -642,6 +649,7 @@ def check(
     jobs: int | None = 1,
     profile: Profile = Profile.AUTO,
     observer: Observer | None = None,
+    keeps_links: bool = True,
 ) -> Checking:
     """Return the findings about one package or several, yielded as they are found.
 
@@ -649,8 +657,8 @@ def check(
     where their parent has them are looked for by OBJID in ``roots`` and in the packages themselves, in
     folders and in zip and tar files. ``progress`` gets the number of bytes just hashed; ``sample``,
     ``grammar``, ``strict``, ``jobs`` and ``profile`` are as ``Looking`` has them. Nothing is written but a
-    temporary database. Each package that was checked is shown to the ``observer``. Raises ``ConfigError`` as
-    ``Looking`` does.
+    temporary database. Each package that was checked is shown to the ``observer``; the result has its links
+    if it ``keeps_links``. Raises ``ConfigError`` as ``Looking`` does.
     """
     looking = Looking(
         level=level,
@@ -661,4 +669,4 @@ def check(
         jobs=jobs,
         profile=profile,
     )
-    return Checking(path, looking, progress, roots, observer)
+    return Checking(path, looking, progress, roots, observer, keeps_links=keeps_links)

@@ -11,23 +11,24 @@ It saves time and nothing else. To remove it, leave out ``checking.run``'s attem
 from __future__ import annotations
 
 import os
-import sys
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain, groupby, islice, takewhile, zip_longest
+from itertools import accumulate, chain, groupby, islice, takewhile
+from math import inf
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
-from metspack.checking.eark.document import Outline
+from metspack.checking.eark.document import Outline, text_of, value_of
 from metspack.checking.eark.profiles import Opening
 from metspack.checking.options import Looking
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
 from metspack.files.reading import Asked, FileRun
-from metspack.mets.reader import Fact, Root
+from metspack.mets.reader import Fact
 from metspack.model import Budgets, Finding
 from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
@@ -39,9 +40,25 @@ FEW = 1 << 16
 _LINE_OF_USUAL_LENGTH = 100
 _PACKED = 100  # bytes of a packed segment for each byte of the manifest that it would have
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
-_KEPT = "what is known of a segment's files"
+_PACKS_AT_ONCE = 1_000
+_KEPT = "what is known of segments and their files"
+_NUL, _BEHIND_SLASH = b"\0", b"0"
 
 _SCHEMA = """
+CREATE TABLE look (id INTEGER PRIMARY KEY, mets BLOB, data BLOB, pack BLOB);
+CREATE TABLE segment (
+    folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, pack BLOB, size INTEGER, own TEXT, opening TEXT,
+    facts TEXT, folders BLOB, files INTEGER, total INTEGER, kept TEXT, stems TEXT, outline TEXT,
+    are_placed INTEGER);
+CREATE INDEX segment_data ON segment (data);
+CREATE INDEX segment_pack ON segment (pack) WHERE pack <> X'';
+CREATE TABLE inner (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE stem (stem TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE stretch (
+    folder BLOB, algorithm TEXT, start INTEGER, stop INTEGER, lines INTEGER, first BLOB, last BLOB,
+    mets INTEGER, digest TEXT);
+CREATE INDEX stretch_start ON stretch (algorithm, start);
+CREATE TABLE released (id INTEGER PRIMARY KEY, columns INTEGER UNIQUE);
 CREATE TABLE columns (
     folder BLOB, start INTEGER, ids TEXT, names BLOB, sizes BLOB, algorithms TEXT, digests BLOB);
 CREATE INDEX columns_of_folder ON columns (folder, start);
@@ -51,6 +68,22 @@ CREATE TABLE length (folder BLOB, number INTEGER, length INTEGER, PRIMARY KEY (f
 _COLUMNS = """
 SELECT algorithms, digests, start, ids, names, sizes FROM columns WHERE folder = ? AND start >= ?
 ORDER BY start
+"""
+
+_PUT_SEGMENT = "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_SEGMENT = """
+SELECT mets, data, pack, size, own, opening, facts, folders, files, total, kept, stems, outline, are_placed
+FROM segment
+"""
+_OF_STRETCH = ("algorithm", "start", "stop", "lines", "first", "last", "mets", "digest")
+_STRETCH = attrgetter(*_OF_STRETCH)
+_STRETCHES_IN_ORDER = """
+SELECT s.mets, t.algorithm, t.start, t.stop, t.lines, t.first, t.last, t.mets, t.digest
+FROM stretch t CROSS JOIN segment s ON s.folder = t.folder WHERE t.algorithm = ? ORDER BY t.start, t.rowid
+"""
+_NEXT_RELEASED = """
+SELECT r.id, c.folder, c.start FROM released r CROSS JOIN columns c ON c.rowid = r.columns
+WHERE r.id > ? ORDER BY r.id
 """
 
 # What an archive says in its tables and its metadata.xml, and that there is none: no file is asked for that.
@@ -238,21 +271,21 @@ Look = Callable[[SegmentLook, Callable[[int], None]], LookedAt | None]
 class Agreement(tempdb.Scratch):
     """The segments of a package in which all agrees, by their folders; a context manager.
 
-    Their columns are kept on disk. ``is_whole`` once no segment was odd; ``verified`` files have the bytes
-    that are stated.
+    They are kept on disk, with the columns of their files; ``files`` counts these. ``is_whole`` once no
+    segment was odd; ``verified`` files have the bytes that are stated.
     """
 
     def __init__(self, looking: Looking, executor: Executor = HERE) -> None:
         super().__init__("BEGIN", schema=_SCHEMA)
-        self.segments: dict[bytes, AgreedSegment] = {}
         self.is_whole = False
-        self.verified = 0
+        self.files = self.verified = 0
+        self._total = 0
+        self._last: AgreedSegment | None = None
         self._looking = looking
         self._root = Path()
-        self._facts: tuple[Fact, ...] = ()
         self._executor = executor
         self._workers = executor.workers(1)
-        self._released = _Released(self._batches)
+        self._released = _Released(self._rows, self._batches)
         self._reading: Underway[StatedBatch, int] | None = None
 
     @property
@@ -282,39 +315,54 @@ class Agreement(tempdb.Scratch):
         sizes = {algorithm: status[0] for algorithm, status in found if status is not None}
         if not sizes:
             return
-        looks = [
-            SegmentLook(
-                root=package.absolute(),
-                mets=mets,
-                data=data,
-                manifests=tuple(sizes),
-                budgets=looking.budgets,
-                pack=pack,
-            )
-            for mets, data, pack in places(package)
-            if not (pack and self.reads_bytes)
-        ]
-        packs = reading.statuses(package, (), (os.fsdecode(each.pack) for each in looks if each.pack))
-        size = max(sizes.values()) + sum(each[0] for each in packs if each is not None) // _PACKED
+        count, size = self._keep_looks(package, places), max(sizes.values())
+        size += self._size_of_packs(package) // _PACKED
         if size < FEW:
             return
         self._root = package.absolute()
         self._start(files=size // _LINE_OF_USUAL_LENGTH, size=0)
         # Not in this process, even if there is one look alone: what is held for it goes with its process.
         is_apart = self._workers.jobs > 1
-        if len(looks) < self._workers.jobs:
-            looks = [half for each in looks for half in each.shared()]
-        begun = self._workers.begin(look, looks, progress, is_growing=is_apart)
-        for each, result in zip(looks, begun.results(), strict=True):
+        manifests, are_halves = tuple(sizes), count < self._workers.jobs
+        tasks = self._looks(manifests, are_halves=are_halves)
+        begun = self._workers.begin(look, tasks, progress, is_growing=is_apart)
+        again = self._looks(manifests, are_halves=are_halves)
+        for each, result in zip(again, begun.results(), strict=True):
             if result is None:
                 return
             if each.of_folder:
                 self._take(*result)
-        self.is_whole = bool(self.segments)
+        self.is_whole = count > 0
+
+    def _keep_looks(self, package: Path, places: Places) -> int:
+        """Keep the places of the segments to be looked at; returns their number."""
+        found = (each for each in places(package) if not (each[2] and self.reads_bytes))
+        with tempdb.explained(_KEPT):
+            self._database.executemany("INSERT INTO look (mets, data, pack) VALUES (?, ?, ?)", found)
+        return int(self._database.execute("SELECT count(*) FROM look").fetchone()[0])
+
+    def _size_of_packs(self, package: Path) -> int:
+        packs = (os.fsdecode(pack) for (pack,) in self._rows("SELECT pack FROM look WHERE pack <> X''"))
+        size = 0
+        while names := list(islice(packs, _PACKS_AT_ONCE)):
+            size += sum(each[0] for each in reading.statuses(package, (), names) if each is not None)
+        return size
+
+    def _looks(self, manifests: tuple[str, ...], *, are_halves: bool) -> Iterator[SegmentLook]:
+        for mets, data, pack in self._rows("SELECT mets, data, pack FROM look ORDER BY id"):
+            look = SegmentLook(
+                root=self._root,
+                mets=mets,
+                data=data,
+                manifests=manifests,
+                budgets=self._looking.budgets,
+                pack=pack,
+            )
+            yield from look.shared() if are_halves else (look,)
 
     def take_package(self, package: AgreedSegment) -> None:
         """Take a package of one METS as one segment, in whose files nothing is to be looked for."""
-        self.segments = {package.folder: package}
+        self._take(package, ())
         self.is_whole = True
 
     def keep_length(self, folder: bytes, number: int, length: int) -> None:
@@ -329,7 +377,7 @@ class Agreement(tempdb.Scratch):
         """
         if not self.reads_bytes:
             return
-        self._start(files=self.files, size=sum(each.total for each in self.segments.values()))
+        self._start(files=self.files, size=self._total)
         if self._workers.jobs > 1:
             self._reading = self._workers.begin(read_stated, self._released, progress, is_growing=True)
             if not self._looking.level.opens_archives:
@@ -339,7 +387,8 @@ class Agreement(tempdb.Scratch):
     def release(self, folder: bytes, start: int) -> None:
         """Let files be read that begin at a number: all is known that cells say of them."""
         if self._reading is not None:
-            self._released.add(folder, start)
+            with tempdb.explained(_KEPT):
+                self._released.add("SELECT rowid FROM columns WHERE folder = ? AND start = ?", folder, start)
             self._reading.look()
 
     def are_right(self, progress: Callable[[int], None]) -> bool:
@@ -369,18 +418,21 @@ class Agreement(tempdb.Scratch):
         return True
 
     def _release_all(self) -> None:
-        for folder, start in self._database.execute("SELECT folder, start FROM columns ORDER BY rowid"):
-            self._released.add(folder, start)
+        with tempdb.explained(_KEPT):
+            self._released.add("SELECT rowid FROM columns ORDER BY rowid")
 
     def verified_files(self) -> Iterator[tuple[bytes, int]]:
         """Yield path and size of each file that is as stated."""
         files = (
             (folder + b"/" + name, size)
-            for folder, start in self._released.order
+            for _, folder, start in self._rows(_NEXT_RELEASED, (0,))
             for columns in islice(self.columns(folder, start), 1)
-            for name, size in zip(columns.names.split(b"\0"), columns.sizes, strict=True)
+            for name, size in zip(columns.names.split(_NUL), columns.sizes, strict=True)
         )
         return islice(files, self.verified)
+
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        return tempdb.rows(self._database, sql, values)
 
     def _start(self, *, files: int, size: int) -> None:
         """Have as many processes as so much work is worth, if there are fewer."""
@@ -398,50 +450,120 @@ class Agreement(tempdb.Scratch):
             yield from _batched(self._root, folder, columns, lengths, holes)
 
     def _take(self, segment: AgreedSegment, columns: Iterable[AgreedColumns]) -> None:
-        # Segments say nearly the same of themselves: what each of many says is to be held once.
-        own = (
-            replace(each, attributes=_held_once(each.attributes)) if isinstance(each, Root) else each
-            for each in segment.facts
+        folder, do = segment.folder, self._database.executemany
+        kept = [(os.fsdecode(path), size) for path, size in segment.kept]
+        opening = segment.opening.root, segment.opening.header
+        row = (
+            *(folder, self.files, segment.mets, segment.data, segment.pack, segment.size),
+            *map(text_of, (segment.own, opening, segment.facts)),
+            *(_NUL.join(segment.folders), segment.files, segment.total, text_of(kept)),
+            *(
+                text_of(segment.stems),
+                segment.outline and text_of(segment.outline),
+                segment.are_placed,
+            ),
         )
-        facts = zip_longest(self._facts, own)
-        self._facts = tuple(known if known == each else each for known, each in facts)[: len(segment.facts)]
-        opening = Opening(root=_held_once(segment.opening.root), header=_held_once(segment.opening.header))
-        self.segments[segment.folder] = replace(segment, facts=self._facts, opening=opening)
+        stretches = ((folder, *_STRETCH(each)) for each in segment.stretches)
         rows = (
             (
-                *(segment.folder, each.start, each.ids, each.names, each.sizes.tobytes()),
+                *(folder, each.start, each.ids, each.names, each.sizes.tobytes()),
                 *(" ".join(each.digests), b"".join(each.digests.values())),
             )
             for each in columns
         )
         with tempdb.explained(_KEPT):
-            self._database.executemany("INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-    @property
-    def files(self) -> int:
-        """The number of files."""
-        return sum(each.files for each in self.segments.values())
+            do(_PUT_SEGMENT, (row,))
+            do("INSERT OR IGNORE INTO inner VALUES (?)", zip(segment.folders))
+            do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
+            do("INSERT INTO stretch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", stretches)
+            do("INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self.files += segment.files
+        self._total += segment.total
 
     def holding(self, path: bytes) -> AgreedSegment | None:
         """Return the segment that a path leads into, None for any other."""
-        if (whole := self.segments.get(b"")) is not None:
-            return whole
-        at = path.find(b"/")
+        last = self._last  # paths mostly come segment by segment
+        if last is not None and (not last.folder or path.startswith(last.folder + b"/")):
+            return last
+        at = 0
         while at >= 0:
-            if (found := self.segments.get(path[:at])) is not None:
+            if (found := self.at(path[:at])) is not None:
                 return found
             at = path.find(b"/", at + 1)
         return None
 
-    def stretches(self, algorithm: str) -> list[tuple[AgreedSegment, ManifestStretch]]:
-        """Return the stretches of a manifest in their order."""
-        found = [
-            (each, stretch)
-            for each in self.segments.values()
-            for stretch in each.stretches
-            if stretch.algorithm == algorithm
-        ]
-        return sorted(found, key=lambda pair: pair[1].start)
+    def at(self, folder: bytes) -> AgreedSegment | None:
+        """Return the segment with a folder, None without one."""
+        return self._one("folder = ?", folder)
+
+    def of_data(self, data: bytes) -> AgreedSegment | None:
+        """Return the segment with the data in a folder, None without one."""
+        return self._one("data = ?", data)
+
+    def in_pack(self, pack: bytes) -> AgreedSegment | None:
+        """Return the segment in a zip file, None without one."""
+        return self._one("pack <> X'' AND pack = ?", pack)
+
+    def _one(self, condition: str, value: bytes) -> AgreedSegment | None:
+        row = self._database.execute(f"{_SEGMENT} WHERE {condition}", (value,)).fetchone()
+        if row is None:
+            return None
+        mets, data, pack, size, own, opening, facts, folders, files, total, kept, stems, outline = row[:13]
+        self._last = AgreedSegment(
+            mets=mets,
+            data=data,
+            pack=pack,
+            size=size,
+            own=value_of(own),
+            opening=Opening(*value_of(opening)),
+            facts=value_of(facts),
+            folders=tuple(folders.split(_NUL)) if folders else (),
+            files=files,
+            total=total,
+            kept=tuple((os.fsencode(path), each) for path, each in value_of(kept)),
+            stems=frozenset(value_of(stems)),
+            stretches=(),  # they are asked for by manifest
+            outline=outline and value_of(outline),
+            are_placed=bool(row[13]),
+        )
+        return self._last
+
+    def is_inside(self, folder: bytes) -> bool:
+        """Whether a folder lies in that of a segment's data."""
+        return self._has("inner WHERE path = ?", folder)
+
+    def is_above(self, folder: bytes) -> bool:
+        """Whether a folder, which ends with its slash, has segments below it."""
+        return self._has("segment WHERE folder >= ? AND folder < ?", folder, folder[:-1] + _BEHIND_SLASH)
+
+    def has_stem(self, first: str, behind: str) -> bool:
+        """Whether any ID, without its last digits, is from the first on and before the one behind."""
+        return self._has("stem WHERE stem >= ? AND stem < ?", first, behind)
+
+    def are_representations(self) -> bool:
+        """Whether all segments are of representations."""
+        return not self._has("segment WHERE outline IS NULL")
+
+    def _has(self, what: str, *values: object) -> bool:
+        return self._database.execute(f"SELECT 1 FROM {what} LIMIT 1", values).fetchone() is not None  # noqa: S608 -- constants
+
+    def first_of(self, folder: bytes) -> int:
+        """Return how many files are in the segments before the one with a folder."""
+        return int(
+            self._database.execute("SELECT first FROM segment WHERE folder = ?", (folder,)).fetchone()[0]
+        )
+
+    def data_folders(self) -> Iterator[tuple[bytes, Sequence[bytes], bool]]:
+        """Yield of each segment the folder of its data, those in it, and whether its files are placed."""
+        for data, inner, are_placed in self._rows(
+            "SELECT data, folders, are_placed FROM segment ORDER BY rowid"
+        ):
+            yield data, inner.split(_NUL) if inner else (), bool(are_placed)
+
+    def stretches(self, algorithm: str) -> Iterator[tuple[bytes, ManifestStretch]]:
+        """Yield the stretches of a manifest in their order, each with the METS of its segment."""
+        for mets, *stretch in self._rows(_STRETCHES_IN_ORDER, (algorithm,)):
+            yield mets, _stretch(stretch)
 
     def columns(self, folder: bytes, first: int = 0) -> Iterator[AgreedColumns]:
         """Yield the files of a segment in their order, some at a time, from a number of a file on.
@@ -460,8 +582,8 @@ class Agreement(tempdb.Scratch):
             raise Unsettled
 
 
-def _held_once(attributes: Mapping[str, str]) -> dict[str, str]:
-    return {sys.intern(name): sys.intern(value) for name, value in attributes.items()}
+def _stretch(row: Iterable[Any]) -> ManifestStretch:
+    return ManifestStretch(**dict(zip(_OF_STRETCH, row, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -478,30 +600,35 @@ class StatedBatch:
 
 
 class _Released(Iterator[StatedBatch]):
-    """The files that may be read, in the ``order`` in which they were added; goes on when there are more."""
+    """The files that may be read, in the order in which they were added; goes on when there are more."""
 
-    def __init__(self, batches: Callable[[bytes, int], Iterator[StatedBatch]]) -> None:
-        self.order: dict[tuple[bytes, int], None] = {}
+    def __init__(
+        self,
+        rows: Callable[[str, Sequence[object]], Iterator[tuple[Any, ...]]],
+        batches: Callable[[bytes, int], Iterator[StatedBatch]],
+    ) -> None:
+        self._rows = rows
         self._batches = batches
-        self._waiting: deque[tuple[bytes, int]] = deque()
+        self._last: float = 0
         self._next: Iterator[StatedBatch] = iter(())
 
-    def add(self, folder: bytes, start: int) -> None:
-        """Add files of a segment by the number of the first, unless they were added before."""
-        if (folder, start) not in self.order:
-            self.order[folder, start] = None
-            self._waiting.append((folder, start))
+    def add(self, columns: str, *values: object) -> None:
+        """Add files by a query for their columns, unless they were added before."""
+        for _ in self._rows(f"INSERT OR IGNORE INTO released (columns) {columns}", values):
+            pass
 
     def clear(self) -> None:
         """Drop those that were not given out."""
-        self._waiting.clear()
+        self._last = inf
         self._next = iter(())
 
     def __next__(self) -> StatedBatch:
         while (found := next(self._next, None)) is None:
-            if not self._waiting:
+            row = next(self._rows(f"{_NEXT_RELEASED} LIMIT 1", (self._last,)), None)
+            if row is None:
                 raise StopIteration
-            self._next = self._batches(*self._waiting.popleft())
+            self._last = row[0]
+            self._next = self._batches(*row[1:])
         return found
 
 
@@ -509,7 +636,7 @@ def _batched(
     root: Path, folder: bytes, columns: AgreedColumns, lengths: Mapping[int, int], holes: int
 ) -> Iterator[StatedBatch]:
     """Yield some files of a segment, as many at a time as are read together."""
-    names = [os.fsdecode(name) for name in columns.names.split(b"\0")]
+    names = [os.fsdecode(name) for name in columns.names.split(_NUL)]
     start = 0
     while start < len(names):
         ends = takewhile(_BYTES_AT_ONCE.__ge__, accumulate(columns.sizes[start : start + _FILES_AT_ONCE]))

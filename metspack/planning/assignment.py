@@ -6,12 +6,13 @@ What is kept in memory is per segment and per column, never per LOB.
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, field
-from itertools import islice
+from dataclasses import field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from metspack import processes
 from metspack.errors import ConfigError
@@ -25,7 +26,7 @@ from metspack.model import (
     ZipExtent,
     number_of,
 )
-from metspack.planning import planfile, slices
+from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
@@ -37,6 +38,7 @@ from metspack.sources.repacking import Departures
 from metspack.values import dataclass
 
 _AT_ONCE = 1_000
+_OCTETS = 32
 _FEW = 8  # tasks for each process: so many end nearly at the same time
 
 Column = tuple[int, int, int]
@@ -55,30 +57,99 @@ def column_of(place: LobPlace) -> Column:
 
 
 @dataclass(slots=True)
-class _ColumnRun:
-    """Consecutive cells of a column whose LOBs begin in one segment."""
+class _ColumnRuns:
+    """Runs of consecutive cells of a column whose LOBs begin in one segment: this one's number, and cells."""
 
-    segment: int
-    cells: int
+    segments: array[int] = field(default_factory=partial(array, "q"))
+    cells: array[int] = field(default_factory=partial(array, "q"))
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self.segments, self.cells, strict=True)
+
+    def note(self, segment: int, cells: int) -> None:
+        if self.segments and self.segments[-1] == segment:
+            self.cells[-1] += cells
+        else:
+            self.segments.append(segment)
+            self.cells.append(cells)
+
+
+@dataclass(slots=True)
+class SegmentKeys:
+    """The container of each segment, and its index there, as columns."""
+
+    names: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+    containers: array[int] = field(default_factory=partial(array, "l"))
+    indexes: array[int] = field(default_factory=partial(array, "q"))
+
+    @classmethod
+    def of(cls, keys: Iterable[tuple[str, int]]) -> Self:
+        """Return the columns of keys; raises ``TypeError`` and ``ValueError`` for what is none."""
+        columns = cls()
+        for container, index in keys:
+            columns.append(container, index)
+        return columns
+
+    def append(self, container: str, index: int) -> None:
+        """Add the key of the next segment."""
+        self.indexes.append(index)
+        number = self.numbers.setdefault(container, len(self.names))
+        if number == len(self.names):
+            self.names.append(container)
+        self.containers.append(number)
+
+    def __len__(self) -> int:
+        return len(self.indexes)
+
+    def __getitem__(self, number: int) -> tuple[str, int]:
+        return self.names[self.containers[number]], self.indexes[number]
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return self.since(0)
+
+    def since(self, first: int) -> Iterator[tuple[str, int]]:
+        """Yield the keys from a segment on."""
+        for number in range(first, len(self)):
+            yield self.names[self.containers[number]], self.indexes[number]
+
+    def ordered(self) -> array[int]:
+        """Return the numbers of the segments by container, these in the order of their first segments."""
+        return array("q", sorted(range(len(self)), key=lambda n: (self.containers[n], self.indexes[n])))
+
+
+@dataclass(slots=True)
+class SliceDigests:
+    """The SHA-256 of slices by the numbers of their segments, in hexadecimal digits, as one column."""
+
+    octets: bytearray = field(default_factory=bytearray)
+
+    def __setitem__(self, number: int, digest: str) -> None:
+        value = bytes.fromhex(digest)
+        self.octets.extend(bytes(max(0, (number + 1) * _OCTETS - len(self.octets))))
+        self.octets[number * _OCTETS : (number + 1) * _OCTETS] = value
+
+    def __getitem__(self, number: int) -> str:
+        return self.octets[number * _OCTETS : (number + 1) * _OCTETS].hex()
 
 
 @dataclass(slots=True, kw_only=True)
 class Course:
     """An assignment of LOBs to segments: the segments in order, the columns that move, and totals.
 
-    Segments are numbered in the order of their first LOBs. ``keys`` are their containers and indexes;
-    ``joined`` the numbers of those that begin with a further part of a LOB; ``cuts`` are where their slices
-    may be cut, for those that may. ``columns`` are those whose LOBs move; ``runs`` the segments of their
-    LOBs, in the order of the cells. ``fingerprint`` is "" until all is planned. ``digests`` are the SHA-256
-    of the slices of closed segments.
+    Segments are numbered in the order of their first LOBs; ``segments`` counts those that are closed.
+    ``keys`` are their containers and indexes; ``joined`` the numbers of those that begin with a further part
+    of a LOB; ``cuts`` are where their slices may be cut, for those that may. ``columns`` are those whose LOBs
+    move; ``runs`` the segments of their LOBs, in the order of the cells. ``fingerprint`` is "" until all is
+    planned. ``digests`` are the SHA-256 of the slices of closed segments.
     """
 
-    segments: list[PlannedSegment] = field(default_factory=list)
-    keys: list[tuple[str, int]] = field(default_factory=list)
+    segments: int = 0
+    keys: SegmentKeys = field(default_factory=SegmentKeys)
     joined: set[int] = field(default_factory=set)
     cuts: dict[int, list[int]] = field(default_factory=dict)
     columns: set[Column] = field(default_factory=set)
-    runs: dict[Column, list[_ColumnRun]] = field(default_factory=dict)
+    runs: dict[Column, _ColumnRuns] = field(default_factory=dict)
     files: int = 0
     lobs: int = 0
     split: int = 0
@@ -86,52 +157,53 @@ class Course:
     compressed: int = 0
     undigested: int = 0
     fingerprint: str = ""
-    digests: dict[int, str] = field(default_factory=dict)
+    digests: SliceDigests = field(default_factory=SliceDigests)
 
     def document(self) -> dict[str, Any]:
         """Return the object for JSON that ``restored`` reads."""
         return {
             **{name: getattr(self, name) for name in _PLAIN},
-            "segments": [planfile.described(each) for each in self.segments],
+            "keys": [self.keys.names, self.keys.containers.tolist(), self.keys.indexes.tolist()],
             "joined": sorted(self.joined),
             "cuts": list(self.cuts.items()),
             "columns": sorted(self.columns),
-            "runs": [[column, [astuple(each) for each in runs]] for column, runs in self.runs.items()],
-            "digests": list(self.digests.items()),
+            "runs": [
+                [column, runs.segments.tolist(), runs.cells.tolist()] for column, runs in self.runs.items()
+            ],
+            "digests": self.digests.octets.hex(),
         }
 
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> Course:
         """Return the course that ``document`` gave."""
+        if type(document["keys"]) is not list:
+            raise TypeError(f"keys is {document['keys']!r:.80}")
+        names, containers, indexes = document["keys"]
         course = cls(
-            segments=list(map(planfile.segment_of, document["segments"])),
+            keys=SegmentKeys.of((names[at], each) for at, each in zip(containers, indexes, strict=True)),
             joined=set(document["joined"]),
             cuts=dict(document["cuts"]),
             columns={(one, two, three) for one, two, three in document["columns"]},
             runs={
-                (one, two, three): [_ColumnRun(*each) for each in runs]
-                for (one, two, three), runs in document["runs"]
+                (one, two, three): _ColumnRuns(array("q", numbers), array("q", cells))
+                for (one, two, three), numbers, cells in document["runs"]
             },
-            digests=dict(document["digests"]),
+            digests=SliceDigests(bytearray.fromhex(document["digests"])),
         )
         for name in _PLAIN:
             if type(document[name]) is not type(getattr(course, name)):
                 raise TypeError(f"{name} is {document[name]!r:.80}")
             setattr(course, name, document[name])
-        course.keys = [(container, index) for container, index in document["keys"]]
         return course
 
-    def ordered(self) -> list[int]:
+    def ordered(self) -> Sequence[int]:
         """Return the numbers of the segments container by container, as the parent names them."""
-        first: dict[str, int] = {}
-        for number, (container, _index) in enumerate(self.keys):
-            first.setdefault(container, number)
-        return sorted(range(len(self.keys)), key=lambda n: (first[self.keys[n][0]], self.keys[n][1]))
+        return self.keys.ordered()
 
     def jobs(self, wanted: int | None) -> int:
         """Return the number of processes that place the LOBs: at most one for each segment or stretch."""
         useful = processes.useful(wanted, files=self.files, size=self.bytes)
-        return min(useful, max(1, len(self.segments) + sum(map(len, self.cuts.values()))))
+        return min(useful, max(1, self.segments + sum(map(len, self.cuts.values()))))
 
     def note(self, lob: LobRef, number: int) -> None:
         """Count the next LOB, whose first byte lies in the segment with this number."""
@@ -148,15 +220,11 @@ class Course:
         self.undigested += 0 if run.shared.digest is not None else len(run)
 
     def _note_cells(self, place: LobPlace, cells: int, number: int) -> None:
-        runs = self.runs.setdefault(column_of(place), [])
-        if runs and runs[-1].segment == number:
-            runs[-1].cells += cells
-        else:
-            runs.append(_ColumnRun(number, cells))
+        self.runs.setdefault(column_of(place), _ColumnRuns()).note(number, cells)
         self.lobs += cells
 
 
-_PLAIN = ("keys", "files", "lobs", "split", "bytes", "compressed", "undigested", "fingerprint")
+_PLAIN = ("segments", "files", "lobs", "split", "bytes", "compressed", "undigested", "fingerprint")
 
 
 def assign(
@@ -233,7 +301,7 @@ class SegmentGroups(Iterator[tuple[list[int], SliceStretch]]):
 
     def _group(self) -> list[int]:
         course = self._course
-        for number, (container, _index) in enumerate(islice(course.keys, self._read, None), self._read):
+        for number, (container, _index) in enumerate(course.keys.since(self._read), self._read):
             if number in course.joined:
                 self._open[container].append(number)
             else:
@@ -295,7 +363,7 @@ class _CourseWriter:
         """Return the number of a segment and its slice, which is begun unless it is open."""
         if key not in self._open:
             number = len(self.course.keys)
-            self.course.keys.append(key)
+            self.course.keys.append(*key)
             if goes_on:
                 self.course.joined.add(number)
             self._open[key] = number, slices.Slice(slices.path(self._work, number))
@@ -307,7 +375,7 @@ class _CourseWriter:
         if file.cuts:
             self.course.cuts[number] = file.cuts
         self.course.digests[number] = file.digest
-        self.course.segments.append(segment)
+        self.course.segments += 1
 
     def finish(self) -> Course:
         self.course.fingerprint = self._fingerprint.hexdigest()
@@ -321,18 +389,17 @@ class _CourseWriter:
 class SegmentsOfColumn:
     """Segments in which the LOBs of a column begin, one for each of its cells in their order."""
 
-    def __init__(self, runs: Iterable[_ColumnRun]) -> None:
+    def __init__(self, runs: Iterable[tuple[int, int]]) -> None:
         self._runs = iter(runs)
-        self._run = _ColumnRun(-1, 0)
+        self._segment, self._cells = -1, 0
 
     def take(self, most: int) -> tuple[int, int]:
         """Return the segment of the column's next LOBs, and how many of them begin in it, up to ``most``."""
-        while not self._run.cells:
-            following = next(self._runs)
-            self._run = _ColumnRun(following.segment, following.cells)
-        taken = min(most, self._run.cells)
-        self._run.cells -= taken
-        return self._run.segment, taken
+        while not self._cells:
+            self._segment, self._cells = next(self._runs)
+        taken = min(most, self._cells)
+        self._cells -= taken
+        return self._segment, taken
 
 
 # --- Columns whose LOBs are small enough to stay inside the archive (``--min-size``) ---

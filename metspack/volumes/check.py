@@ -287,7 +287,7 @@ class VolumesCheck(Iterator[Finding]):
             jobs=self._jobs,
         )
         with processes.keeping():
-            for finding in Checking(medium.package, looking, self._progress.advance):
+            for finding in Checking(medium.package, looking, self._progress.advance, keeps_links=False):
                 own = view.within(finding)
                 if not view.is_elsewhere(own):
                     yield _with_folder(own, str(medium.package))

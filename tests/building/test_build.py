@@ -24,7 +24,7 @@ from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.errors import PlanError, SourceError
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import Software
-from metspack.model import ClosedBy, Limits, LinkMode, PlannedSegment, Severity
+from metspack.model import Limits, LinkMode, Severity
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.division import Split
@@ -37,7 +37,6 @@ from tests.laws import law
 from tests.trees import names, tree
 
 SOFTWARE = Software(name="metspack", version="metspack 0")
-SEGMENT = PlannedSegment(index=0, first="", last="", files=1, bytes=1, closed_by=ClosedBy.END)
 
 
 def options(files: int | None, size: int | None, jobs: int = 1) -> BuildOptions:
@@ -68,7 +67,7 @@ def test_no_more_processes_than_are_of_use(
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
     files, size = amounts
-    course = Course(segments=[SEGMENT] * segments, files=files, bytes=size)
+    course = Course(segments=segments, files=files, bytes=size)
     assert course.jobs(wanted) == expected
     course.cuts[0] = [1, 2, 3, 4]
     assert course.jobs(wanted) == (expected if expected < segments else min(wanted or 6, segments + 4))

@@ -237,6 +237,13 @@ def test_the_nearest_match_is_told(package: Path) -> None:
     assert "nearest is" in found["F001"].message
 
 
+def test_links_are_kept_unless_nobody_wants_them(package: Path) -> None:
+    for keeps_links in (True, False):
+        run = check(package, Level.LINKS, keeps_links=keeps_links)
+        assert list(run) == []
+        assert [len(graph.edges) for graph in run.graphs] == ([2] if keeps_links else [])
+
+
 def test_swapped_children_are_told_by_their_ids(package: Path) -> None:
     zero, one, held = (package / f"Northwind_lobseg_{each}" for each in ("0", "1", "x"))
     zero.rename(held)

@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import processes
-from metspack.model import ClosedBy, LobPlace, PlannedSegment
-from metspack.planning.assignment import Course, SegmentGroups, SegmentsOfColumn, column_of, first_place
+from metspack.model import LobPlace
+from metspack.planning.assignment import (
+    Course,
+    SegmentGroups,
+    SegmentKeys,
+    SegmentsOfColumn,
+    SliceDigests,
+    column_of,
+    first_place,
+)
 from metspack.planning.slices import WHOLE
 from tests.laws import law
 
@@ -56,7 +64,7 @@ def test_groups_are_the_same_whenever_they_are_asked_for(
     asked = iter(steps)
     until = next(asked, 0)
     for number, (container, goes_on) in enumerate(begun):
-        course.keys.append((container, number))
+        course.keys.append(container, number)
         if goes_on and container in latest:
             course.joined.add(number)
         else:
@@ -75,7 +83,7 @@ def test_groups_are_the_same_whenever_they_are_asked_for(
 
 
 def test_large_segments_and_few_are_shared_by_processes() -> None:
-    course = Course(keys=[("a", number) for number in range(20)], cuts={0: [7] * 3, 2: [5] * 8})
+    course = Course(keys=SegmentKeys.of(("a", number) for number in range(20)), cuts={0: [7] * 3, 2: [5] * 8})
     assert [group for group, _ in SegmentGroups(course, 2)] == [
         [0],
         [1],
@@ -88,14 +96,8 @@ def test_large_segments_and_few_are_shared_by_processes() -> None:
     assert len(list(SegmentGroups(course, 1))) == 20
 
 
-def planned(container: str, index: int) -> PlannedSegment:
-    lob = f"s0.t1.c{index + 1}.r{index + 1}"
-    return PlannedSegment(
-        container=container, index=index, first=lob, last=lob, files=1, bytes=1, closed_by=ClosedBy.END
-    )
-
-
 PLAIN = {
+    "segments": 3,
     "files": 7,
     "lobs": 5,
     "split": 1,
@@ -108,13 +110,15 @@ PLAIN = {
 
 def whole_course() -> Course:
     """Return a course of which nothing is as it is at first."""
+    digests = SliceDigests()
+    digests[2] = "2" * 64
+    digests[0] = "0" * 64
     course = Course(
-        segments=[planned("a", 0), planned("b", 0), planned("a", 1)],
-        keys=[("a", 0), ("b", 0), ("a", 1)],
+        keys=SegmentKeys.of([("a", 0), ("b", 0), ("a", 1)]),
         joined={2, 1},
         cuts={0: [3, 4], 2: [5]},
         columns={(0, 1, 2), (0, 0, 3)},
-        digests={0: "0" * 64, 2: "2" * 64},
+        digests=digests,
         **PLAIN,  # type: ignore[arg-type]
     )
     for row, number in enumerate((0, 0, 1, 0)):
@@ -128,10 +132,12 @@ def test_a_course_is_restored_from_its_document() -> None:
     document = json.loads(json.dumps(course.document()))
     assert document["joined"] == [1, 2]
     assert document["columns"] == [[0, 0, 3], [0, 1, 2]]
-    assert document["runs"] == [[[0, 1, 2], [[0, 5], [1, 4], [0, 5]]]]
+    assert document["runs"] == [[[0, 1, 2], [0, 1, 0], [5, 4, 5]]]
     # Numbers are keys here, which JSON would make texts of: they are listed instead.
     assert document["cuts"] == [[0, [3, 4]], [2, [5]]]
-    assert document["digests"] == [[0, "0" * 64], [2, "2" * 64]]
+    assert document["keys"] == [["a", "b"], [0, 1, 0], [0, 0, 1]]
+    assert document["digests"] == f"{'0' * 128}{'2' * 64}"
+    assert Course.restored(document).digests[2] == "2" * 64
     assert Course.restored(document) == course
     assert {*document} == {each.name for each in fields(Course)}
 
@@ -145,7 +151,7 @@ def test_a_course_with_a_value_of_another_type_is_refused(name: str) -> None:
 
 def test_the_parent_names_segments_container_by_container() -> None:
     keys = [("b", 0), ("a", 0), ("b", 2), ("c", 0), ("a", 1), ("b", 1)]
-    course = Course(keys=keys)
+    course = Course(keys=SegmentKeys.of(keys))
     assert [keys[number] for number in course.ordered()] == [
         *[("b", 0), ("b", 1), ("b", 2)],
         *[("a", 0), ("a", 1), ("c", 0)],
@@ -185,7 +191,7 @@ def test_no_more_processes_than_segments_and_stretches(
         return 8
 
     monkeypatch.setattr(processes, "useful", useful)
-    course = Course(segments=[planned("a", each) for each in range(segments)], cuts=cuts, files=3, bytes=4)
+    course = Course(segments=segments, cuts=cuts, files=3, bytes=4)
     assert course.jobs(12) == expected
     assert asked == [(12, 3, 4)]
 

@@ -93,7 +93,7 @@ class StatedCells:
 class _Loaded:
     """Some files of an agreed segment by their names, and which of all its files cells have named."""
 
-    def __init__(self, folder: bytes, columns: AgreedColumns, named: bytearray) -> None:
+    def __init__(self, folder: bytes, columns: AgreedColumns, named: memoryview) -> None:
         names = columns.names.split(b"\0")
         self.folder = folder
         self.prefix = folder + b"/"
@@ -144,11 +144,11 @@ class AgreedFiles:
         self._passed = 0
         self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
         self._shared: dict[bytes, bytes | None] = {}
-        for each in agreement.segments.values():
-            for folder in (each.data + b"/", *(each + b"/" for each in each.folders)):
+        for data, inner, _ in agreement.data_folders():
+            for folder in (data + b"/", *(each + b"/" for each in inner)):
                 if (key := _together(folder)) is not None:
                     self._shared[key] = None if key in self._shared else folder
-        self._named = {each.folder: bytearray(each.files) for each in agreement.segments.values()}
+        self._named = bytearray(agreement.files)
 
     def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
         """Return the bytes of files; None when one of them is not a file of a segment."""
@@ -227,19 +227,18 @@ class AgreedFiles:
 
     def check_all_named(self) -> None:
         """Raise ``Unsettled`` unless every file was named."""
-        if not all(map(all, self._named.values())):
+        if not all(self._named):
             raise Unsettled
 
     def may_hold(self, folder: bytes) -> bool:
         """Whether a folder, which ends with its slash, holds a segment or is in one."""
         inside = self._agreement.holding(folder)
         is_there = inside is not None and folder[:-1] in {inside.folder, *inside.folders}
-        return is_there or any(each.startswith(folder) for each in self._agreement.segments)
+        return is_there or self._agreement.is_above(folder)
 
     def has_ids(self, first: str, behind: str) -> bool:
         """Whether any file's ID is from the first on and before the one behind."""
-        stems = (stem for each in self._agreement.segments.values() for stem in each.stems)
-        return any(first <= stem < behind for stem in stems)
+        return self._agreement.has_stem(first, behind)
 
     def _numbers(self, paths: Sequence[bytes]) -> list[tuple[_Loaded, list[int]]] | None:
         """Return the numbers of files in their segments, None when one of them is in none."""
@@ -281,9 +280,11 @@ class AgreedFiles:
         Raises ``Unsettled`` where they come in so odd an order that it takes too long.
         """
         folder = segment.folder
+        at = self._agreement.first_of(folder)
+        named = memoryview(self._named)[at : at + segment.files]
         before = takewhile(lambda each: each.start < first, self._agreement.columns(folder))
         for columns in chain(self._agreement.columns(folder, first), before):
-            loaded = _Loaded(folder, columns, self._named[folder])
+            loaded = _Loaded(folder, columns, named)
             if loaded.numbers_of((path,)):
                 if len(self._loaded) >= _KEPT:
                     self._loaded.pop(next(iter(self._loaded)))

@@ -290,7 +290,7 @@ class StandardsCheck:
         if not standards:
             return
         agreement = self._places.agreement
-        if agreement is not None and any(each.outline is None for each in agreement.segments.values()):
+        if agreement is not None and not agreement.are_representations():
             raise Unsettled  # all files are held against them but those of representations
         faults = Faults(standards, self._opening(path).version)
         outline = self._survey(path, faults, is_package=True)
@@ -469,9 +469,9 @@ class _DatabaseCheck:
     def _judge_lobs(self, each: Representation, archive: bytes, held: str, faults: Faults, line: int) -> None:
         same = b"/" + folders.FOLDER + each.name.encode("utf-8", "surrogateescape") + b"/"
         agreement = self._places.agreement
-        for segment in () if agreement is None else agreement.segments.values():
-            is_sound = segment.are_placed or held != siard.VERSIONS[-1]
-            if not is_sound or same not in b"/" + segment.data + b"/":
+        for data, _, are_placed in () if agreement is None else agreement.data_folders():
+            is_sound = are_placed or held != siard.VERSIONS[-1]
+            if not is_sound or same not in b"/" + data + b"/":
                 raise Unsettled  # of which cell it is told
         for (path,) in self._catalogue.rows(_OUTSIDE, archive):
             if same not in b"/" + path:

@@ -33,7 +33,7 @@ from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
-from metspack.checking.segments import AgreedSegment, ManifestStretch, Unsettled
+from metspack.checking.segments import ManifestStretch, Unsettled
 from metspack.containers.ipreader import Content
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal, algorithm_name
 from metspack.errors import MetspackError
@@ -196,7 +196,7 @@ class _Manifest:
         yield from self._ended()
 
     def findings_between(
-        self, place: Below, agreed: Iterable[tuple[AgreedSegment, ManifestStretch]]
+        self, place: Below, agreed: Iterable[tuple[bytes, ManifestStretch]]
     ) -> Iterator[Finding]:
         """Yield the findings on the lines between those of agreed segments, of which only the METS's is kept.
 
@@ -204,13 +204,13 @@ class _Manifest:
         """
         with reading.opening(place.root, place.segments) as descriptor:
             at = 0
-            for segment, stretch in agreed:
+            for mets, stretch in agreed:
                 yield from self._take(reading.blocks(reading.chunks(descriptor, at, stretch.start)))
                 if stretch.start < at or stretch.first <= self._last:
                     raise Unsettled
                 if stretch.digest:
                     line = self._line + stretch.mets
-                    self._batch.add(_PUT_LINE, self._number, segment.mets, stretch.digest, line)
+                    self._batch.add(_PUT_LINE, self._number, mets, stretch.digest, line)
                 self._line += stretch.lines
                 self._last, self._digest = stretch.last, ""
                 at = stretch.stop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
 from itertools import takewhile
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from metspack.checking.catalogue import Row, fault, folder_of, shown
 from metspack.checking.codes import Code
-from metspack.checking.segments import AgreedSegment, Agreement
+from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits, likeness, nearest
 from metspack.containers.ipreader import OpenPacks, PackedError, unpacked_name
 from metspack.errors import MetspackError
@@ -84,7 +84,7 @@ class Roots:
         budgets: Budgets,
         *,
         own: int,
-        agreed: Iterable[AgreedSegment] = (),
+        agreed: Agreement | None = None,
         given: Mapping[tuple[int, bytes], str] | None = None,
     ) -> None:
         self._roots = tuple(roots)
@@ -92,7 +92,7 @@ class Roots:
         self._budgets = budgets
         self.own = own
         self._packs = packs
-        self._agreed = {each.pack: each for each in agreed if each.pack}
+        self._agreed = agreed
         self._database: sqlite3.Connection | None = None
         self._claims: dict[str, str] = {}
         self._edits = KnownEdits()
@@ -168,7 +168,7 @@ class Roots:
                 raise lot.fault
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
-        if root == 0 and (known := self._agreed.get(path)) is not None:
+        if root == 0 and self._agreed is not None and (known := self._agreed.in_pack(path)) is not None:
             yield from self._document(root, path, known.mets)
             return
         try:
@@ -197,7 +197,8 @@ class Roots:
         self._put(sql, root, pack, path, objid and objid.strip(), key)
 
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
-        if root == 0 and pack is not None and (known := self._agreed.get(pack)) is not None:
+        agreed = self._agreed if root == 0 else None
+        if agreed is not None and pack and (known := agreed.in_pack(pack)) is not None:
             yield from known.facts
             return
         tree = self._tree(root, pack, b"")
@@ -407,7 +408,8 @@ def _links(found: FoundPackage) -> int:
 @contextmanager
 def roots_of_one(root: Path, budgets: Budgets, agreement: Agreement) -> Iterator[Roots]:
     """Give the index of one package, for a look that may be followed by another, which has its own."""
-    with closing(OpenPacks(budgets, is_read_again)) as packs:
-        segments = agreement.segments.values()
-        with closing(Roots((root,), packs, budgets, own=1, agreed=segments)) as own:
-            yield own
+    with (
+        closing(OpenPacks(budgets, is_read_again)) as packs,
+        closing(Roots((root,), packs, budgets, own=1, agreed=agreement)) as own,
+    ):
+        yield own

@@ -7,13 +7,14 @@ this project, or those of a folder.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -269,6 +270,10 @@ _AHEAD = 8
 _REFERENCE_WITH_HASH = regex(r"'#([^' ]+)' is not a valid value of the \w+ type 'xs:IDREFS?'")
 _SAID = 1_000
 
+# A parser of lxml and its context hold each other, and Python does not count what they hold in libxml2.
+_TOGETHER = 200  # documents whose parsers are let go together
+_BEGUN = count(1)
+
 _PREFIXES = {
     f"{{{reader.METS}}}": "",
     f"{{{reader.XLINK}}}": "xlink:",
@@ -292,6 +297,8 @@ class Validation:
         self._grammar = grammar
         self._name = name
         self._shown = shown
+        if next(_BEGUN) % _TOGETHER == 0:
+            gc.collect(0)
         self._validator = safexml.Validator(grammar.schema)
         self._since_tag = 0
         self._settled = False

@@ -422,7 +422,14 @@ def _run_check(
             lambda: checking.weight(packages, whole=looking.level.hashes) if is_weighed else None,
         )
         run = checking.Checking(
-            packages, looking, late.advance, roots, observer, ledger=ledger, credit=credit_of(progress)
+            packages,
+            looking,
+            late.advance,
+            roots,
+            observer,
+            ledger=ledger,
+            credit=credit_of(progress),
+            keeps_links=False,
         )
         return run, _take_findings(run, kept)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -39,6 +39,8 @@ from metspack.mets.packages import SOURCE
 from metspack.mets.writer import GrowingDocument
 from metspack.sources.pronom import Registry
 from metspack.values import dataclass
+
+_CHILDREN_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +144,9 @@ class Recommendation(Dialect):
         self, package: Path, folder: str, parent: str, content: ParentContent
     ) -> dict[str, Hashers]:
         """Write the METS of a further parent, which names its children and the parent above it."""
-        facts = self.parent_facts(content)
+        facts = self.parent_facts(content, folder)
         facts["parent"]["above"] = parent
         facts["parent"]["above_id"] = ids.element_id(content.objid, f"{parent} parent")
-        for child, each in zip(facts["children"], content.children, strict=True):
-            child["href"] = self._href(folder, f"{each.folder}/{PLAIN_METS}", above="../")
         return self._write(package, f"{folder}/{PLAIN_METS}", "further.xml.j2", facts)
 
     @classmethod
@@ -195,9 +195,18 @@ class Recommendation(Dialect):
         other = f"the parent's METS is of TYPE {kind}, but {content.name}.siard is SIARD {self.version}"
         return Addition(files=files, warnings=(other,))
 
-    def parent_facts(self, content: ParentContent) -> dict[str, Any]:
-        """Return what the parent's METS says of itself, of an archive in one file, and of the children."""
+    def parent_facts(self, content: ParentContent, folder: str = "") -> dict[str, Any]:
+        """Return what the parent's METS says of itself, of an archive in one file, and of the children.
+
+        ``children`` yields them anew at every call, many at a time. The METS lies in a folder of the root.
+        """
         objid, siard = content.objid, content.siard
+
+        def children() -> Iterator[list[dict[str, object]]]:
+            found = (self._child(objid, child, folder) for child in content.children)
+            while some := list(islice(found, _CHILDREN_AT_ONCE)):
+                yield some
+
         return {
             "parent": {
                 "objid": objid,
@@ -208,7 +217,8 @@ class Recommendation(Dialect):
                 **self._said(),
             },
             "siard": None if siard is None else self._siard(objid, content.name, siard),
-            "children": [self._child(objid, child) for child in content.children],
+            "has_children": len(content.children) > 0,
+            "children": children,
             "split": content.split(),
             "is_split": next(content.split(), None) is not None,
             "split_parts": groupby(content.parts(), attrgetter("lob")),
@@ -255,12 +265,12 @@ class Recommendation(Dialect):
             "checksum_type": self.checksum_type,
         }
 
-    def _child(self, objid: str, child: ChildMets) -> dict[str, object]:
+    def _child(self, objid: str, child: ChildMets, folder: str) -> dict[str, object]:
         return {
             "objid": child.objid,
             "size": child.size,
             "checksum": child.checksum,
-            "href": self._href("", f"{child.folder}/{PLAIN_METS}"),
+            "href": self._href(folder, f"{child.folder}/{PLAIN_METS}", above="../" if folder else ""),
             "pointer_id": ids.element_id(objid, child.objid),
         }
 
@@ -310,10 +320,11 @@ def watched(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
 def _add_files(mets: GrowingDocument, facts: dict[str, Any]) -> None:
     files = _GROUPS["ID_SIARD_FILES"]
     mets.append(_GROUPS["ID_SIARD_DDL"], _part("siard_file", facts["parent"], facts["siard"]))
-    if facts["children"]:
+    if facts["has_children"]:
         is_first = not mets.has(_CHILDREN)
         macro = "child_group" if is_first else "child_files"
-        mets.append(files if is_first else _CHILDREN, _part(macro, facts["parent"], facts["children"]))
+        children = list(chain.from_iterable(facts["children"]()))
+        mets.append(files if is_first else _CHILDREN, _part(macro, facts["parent"], children))
     if facts["is_split"]:
         group = _GROUPS["ID_SPLIT_LOBS"]
         is_first = not mets.has(group)
@@ -323,11 +334,12 @@ def _add_files(mets: GrowingDocument, facts: dict[str, Any]) -> None:
 
 def _add_divs(mets: GrowingDocument, facts: dict[str, Any]) -> None:
     mets.insert_after(_DIVS["SIARD central file"], _part("siard_div", facts["parent"], facts["siard"]))
-    if facts["children"]:
+    if facts["has_children"]:
         children = _DIVS["child IPs"]
         is_first = not mets.has(children)
         macro = "children_div" if is_first else "child_divs"
-        mets.append(_ROOT if is_first else children, _part(macro, facts["children"]))
+        named = list(chain.from_iterable(facts["children"]()))
+        mets.append(_ROOT if is_first else children, _part(macro, named))
     if facts["is_split"]:
         is_first = not mets.has(_SPLIT_MAP)
         macro = "split_map" if is_first else "split_divs"

@@ -1,0 +1,164 @@
+"""Segments that were placed: as their parents name them, in memory that hardly grows with their number."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metspack.building.segments import TaskPlaced, named_child
+from metspack.building.targets import ParentTree, PlacedChildren, PlacedSegments, SegmentSpots
+from metspack.containers.ipwriter import Packing
+from metspack.layouts import lobseg
+from metspack.mets.dialects.interface import ChildMets, Software
+from metspack.mets.dialects.recommendation.dialect import Recommendation
+from metspack.planning.assignment import SegmentKeys
+
+MANY = 4_000
+SHA512 = "SHA-512"
+
+
+def dialect(checksum_type: str = "MD5") -> Recommendation:
+    return Recommendation(
+        version=None,
+        created="2016-02-23T00:00:00Z",
+        checksum_type=checksum_type,
+        software=Software(name="metspack", version="metspack 0"),
+        agents=(),
+        profile="p",
+        href_style="relative",
+    )
+
+
+def spots_of(keys: list[tuple[str, int]], checksum_type: str = "MD5") -> SegmentSpots:
+    return SegmentSpots(
+        dialect=dialect(checksum_type),
+        layout=lobseg.LAYOUT,
+        keys=SegmentKeys.of(keys),
+        name="N",
+        parent="P",
+    )
+
+
+def child(spots: SegmentSpots, number: int, packing: Packing | None = None) -> ChildMets:
+    digests = {"MD5": f"{number:032x}", "SHA-256": f"{number:064x}", SHA512: f"{number:0128x}"}
+    return named_child(
+        spots.of(number),
+        spots.dialect,
+        packing,
+        size=number + 1,
+        files=number + 2,
+        bytes_=number + 3,
+        digests=digests,
+    )
+
+
+def task(spots: SegmentSpots, *numbers: int, is_split: bool = False, has_digests: bool = False) -> TaskPlaced:
+    return TaskPlaced(
+        numbers=numbers,
+        children=tuple(child(spots, each) for each in numbers),
+        is_split=is_split,
+        has_digests=has_digests,
+        notes={"odd": len(numbers)},
+    )
+
+
+@pytest.mark.parametrize("checksum_type", ["MD5", "SHA-256", SHA512])
+def test_children_are_as_they_were_placed_in_the_order_of_the_parent(checksum_type: str) -> None:
+    spots = spots_of([("b", 0), ("a", 0), ("b", 1)], checksum_type)
+    placed = PlacedSegments(spots, None)
+    placed.take(task(spots, 1))
+    placed.take(task(spots, 0, 2, is_split=True, has_digests=True))
+    expected = [child(spots, each) for each in (0, 2, 1)]
+    children = placed.children()
+    assert [each.number for each in placed.spots()] == [0, 2, 1]
+    assert (len(children), list(children), children[-1]) == (3, expected, expected[-1])
+    assert children == expected
+    assert children[1:] == expected[1:]
+    assert repr(children) == repr(expected)
+    with pytest.raises(IndexError):
+        children[3]
+    assert placed.notes == {"odd": 3}
+    assert placed.corrected() == {0: 0, 2: 0}
+    ((above, own, split),) = placed.by_parent(None)
+    assert (above, list(own), split) == (0, expected, [0])
+
+
+def test_each_parent_has_the_children_of_its_tasks() -> None:
+    spots = spots_of([("a", each) for each in range(7)])
+    placed = PlacedSegments(spots, None)
+    for numbers in ((0,), (1, 2), (3,), (4,), (5, 6)):
+        placed.take(task(spots, *numbers, is_split=len(numbers) > 1))
+    found = [
+        (above, [each.size - 1 for each in own], split) for above, own, split in placed.by_parent(limit=2)
+    ]
+    assert found == [(0, [0, 1, 2], [1]), (1, [3], []), (2, [4, 5, 6], [5])]
+    further = [child(spots, 6)]
+    assert placed.children().followed(further) == [*placed.children(), *further]
+    assert placed.children().followed(further)[-1] == further[0]
+
+
+def test_a_package_without_segments_has_a_parent_all_the_same() -> None:
+    placed = PlacedSegments(spots_of([]), None)
+    for limit in (None, 3):
+        ((above, own, split),) = placed.by_parent(limit)
+        assert (above, list(own), split) == (0, [], [])
+
+
+def test_a_packed_child_is_named_by_its_file() -> None:
+    spots = spots_of([("", 0)])
+    packing = Packing(form="zip", created="2016-02-23T00:00:00Z")
+    placed = PlacedSegments(spots, packing)
+    placed.take(
+        TaskPlaced(
+            numbers=(0,),
+            children=(child(spots, 0, packing),),
+            is_split=False,
+            has_digests=False,
+            notes={},
+        )
+    )
+    assert placed.children() == [child(spots, 0, packing)]
+    assert placed.children()[0].path == "N_lobseg_0.zip"
+
+
+def taken(most: bool, work: Callable[[], object]) -> tuple[object, int]:
+    """Return what some work gives, and the bytes that it holds then, or held at most."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        result = work()
+        now, peak = tracemalloc.get_traced_memory()
+        return result, (peak if most else now) - before
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_hardly_grows_with_the_number_of_segments(tmp_path: Path) -> None:
+    """Of each segment a few numbers and digests are held; the parent's METS is written as a stream."""
+
+    def place() -> PlacedSegments:
+        spots = spots_of([("", each) for each in range(MANY)])
+        placed = PlacedSegments(spots, None)
+        for each in range(MANY):
+            placed.take(task(spots, each))
+        return placed
+
+    placed, size = taken(most=False, work=place)
+    assert isinstance(placed, PlacedSegments)
+    assert size < 250 * MANY
+
+    def write() -> object:
+        tree = ParentTree(objid="P", name="N", limit=None)
+        content, _ = tree.write_further(dialect(), tmp_path, tmp_path, placed)
+        assert isinstance(content.children, PlacedChildren)
+        return dialect().write_parent(tmp_path, content)
+
+    write()  # templates are compiled once
+    (tmp_path / "mets.xml").unlink()
+    _, size = taken(most=True, work=write)
+    assert size < 500 * MANY
+    text = (tmp_path / "mets.xml").read_text(encoding="utf-8")
+    assert text.count("<mets:mptr ") == text.count("</mets:file>") == MANY
