@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import gc
-import itertools
 import os
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import coverage
 import pytest
 from hypothesis import settings
 
@@ -52,19 +47,7 @@ gc.disable()
 _LONG = {"test_wheel.py", "test_transcripts.py", "test_archive_forms.py"}
 
 
-# Where coverage is measured, a test takes two to four times as long. Further cases of a test, and further
-# examples of a law, run the lines that the first ones ran: they are tried as all are, and not measured.
-_CASES = 4
-_EXAMPLES = 25
-_FURTHER = pytest.StashKey[bool]()
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    cases: Counter[str] = Counter()
-    for item in items:
-        test = item.nodeid.partition("[")[0]
-        item.stash[_FURTHER] = cases[test] >= _CASES
-        cases[test] += 1
     # A test of half a minute that begins last is waited for by all processes but its own.
     items.sort(key=lambda item: item.path.name not in _LONG)
 
@@ -90,40 +73,10 @@ def pytest_runtest_teardown() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_protocol() -> Iterator[None]:
     suite_watch.resume()
-    with _measured(item):
-        yield
+    yield
     suite_watch.pause()
-
-
-@contextmanager
-def _measured(item: pytest.Item) -> Iterator[None]:
-    """Measure the coverage of a test's first cases, and of a law's first examples, where it is measured."""
-    measuring = coverage.Coverage.current()
-    law_of = getattr(getattr(item, "obj", None), "hypothesis", None)
-    if measuring is None:
-        yield
-    elif item.stash[_FURTHER]:
-        measuring.stop()
-        yield
-        measuring.start()
-    elif law_of is None:
-        yield
-    else:
-        inner, numbers = law_of.inner_test, itertools.count(1)
-
-        @functools.wraps(inner)
-        def counted(*arguments: object, **named: object) -> object:
-            if next(numbers) == _EXAMPLES:
-                measuring.stop()
-            return inner(*arguments, **named)
-
-        law_of.inner_test = counted
-        yield
-        law_of.inner_test = inner
-        if next(numbers) > _EXAMPLES:
-            measuring.start()
 
 
 @pytest.fixture(autouse=True)

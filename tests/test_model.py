@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from metspack import model
+from metspack.checking.codes import Code
 from metspack.model import Finding, Limits, LobCell, LobPlace, LobRef, Severity, ZipExtent
 
 VALUES = [each for each in vars(model).values() if dataclasses.is_dataclass(each) and isinstance(each, type)]
@@ -60,3 +61,28 @@ def test_the_model_imports_nothing_of_metspack_but_its_dataclass() -> None:
     named = [each.module or "" for each in ast.walk(module) if isinstance(each, ast.ImportFrom)]
     named += [name.name for each in ast.walk(module) if isinstance(each, ast.Import) for name in each.names]
     assert [name for name in named if name.startswith("metspack")] == ["metspack.values"]
+
+
+def test_the_worse_severity_is_the_greater() -> None:
+    assert Severity.INFO < Severity.WARNING < Severity.ERROR
+    assert max(Severity) is Severity.ERROR
+    assert Severity.ERROR.__lt__("error") is NotImplemented
+
+
+def test_a_finding_has_the_explanation_of_its_code() -> None:
+    found = Code.SPECIAL.at("content/record1.bin")
+    assert (found.title, found.clause, found.remedy) == (
+        found.explanation.title,
+        found.explanation.clause,
+        found.explanation.remedy,
+    )
+    assert all((found.title, found.clause, found.remedy))
+    assert found.explanation.to_json() == {
+        "code": found.code,
+        "title": found.title,
+        "severity": "error",
+        "meaning": found.explanation.meaning,
+        "clause": found.clause,
+        "remedy": found.remedy,
+        "example": None,
+    }

@@ -103,6 +103,14 @@ def test_another_prefix_is_nothing_to_tell() -> None:
     assert list(faults(text.encode(), "2.2")) == []
 
 
+@pytest.mark.parametrize(
+    ("stated", "said"), [("", "no namespace"), (' xmlns="urn:x"', "the namespace 'urn:x'")]
+)
+def test_an_element_of_another_namespace_is_told(stated: str, said: str) -> None:
+    text = re.sub(r' xmlns="[^"]*"', stated, forge.metadata("0" * 32).decode(), count=1)
+    assert f"<siardArchive> is in {said}" in [each.reason for each in faults(text.encode(), "2.2")]
+
+
 def test_what_2_1_has_may_stand_in_2_0() -> None:
     old, new = (
         "<type>INTEGER</type>",
