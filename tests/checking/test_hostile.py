@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from metspack.checking import grouping
 from metspack.checking.codes import Rule
 from metspack.checking.files import fixity
 from metspack.errors import SourceError
-from metspack.files import reading, tempdb
+from metspack.files import reading
 from metspack.inspecting.inspection import inspected
 from metspack.mets import fastreader, reader
 from metspack.model import Budgets, Finding, LobRef, LobRun
@@ -30,29 +29,8 @@ from metspack.sources.archive import Archive
 SIZE = 400
 FOUR = 4
 STEEP = 6.0
-EACH = 1_000
-"""Steps of SQLite's machine between two counts."""
 
 METS = [each for each in INPUTS if each.size == 1_000_000 and each.commands[0].startswith("check")]
-
-
-@pytest.fixture
-def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of steps, by the thousand, that temporary databases have taken since it was set to 0."""
-    counted = [0]
-    real = tempdb.create
-
-    def count() -> int:
-        counted[0] += 1
-        return 0
-
-    def create(*arguments: object, **names: object) -> sqlite3.Connection:
-        database = real(*arguments, **names)  # type: ignore[arg-type]
-        database.set_progress_handler(count, EACH)
-        return database
-
-    monkeypatch.setattr(tempdb, "create", create)
-    return counted
 
 
 def findings(folder: Path) -> int:
