@@ -129,7 +129,7 @@ def small_contents(medium: Medium, run: LobRun) -> Iterator[bytes | memoryview |
                 block = memoryview(medium.pread(_stretch(offsets[number:], lengths[number:]), base))
             except OSError:
                 block = memoryview(b"")
-        yield _small(medium, block[at : at + length], *row)
+        yield _small(medium, block[at : at + length], row)
 
 
 def small_content(medium: Medium, extent: ZipExtent) -> bytes | memoryview | None:
@@ -139,8 +139,8 @@ def small_content(medium: Medium, extent: ZipExtent) -> bytes | memoryview | Non
         head = memoryview(medium.pread(length, extent.offset))
     except OSError:
         return None
-    own = extent.limit, extent.compressed, extent.crc, extent.method, extent.flags
-    return _small(medium, head, extent.size, extent.name, extent.offset, *own)
+    where, how = (extent.offset, extent.limit, extent.compressed), (extent.method, extent.flags)
+    return _small(medium, head, (extent.size, extent.name, *where, extent.crc, *how))
 
 
 def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
@@ -154,17 +154,20 @@ def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
     return stretch
 
 
-def _small(medium: Medium, head: memoryview, *row: Any) -> bytes | memoryview | None:
-    """Return the bytes of an entry from what begins with it; ``row`` is its size and its extent's columns."""
-    start = _start(head, *row)
+_Row = tuple[Any, ...]  # the size of an entry, and the columns of its extent in a run
+
+
+def _small(medium: Medium, head: memoryview, row: _Row) -> bytes | memoryview | None:
+    """Return the bytes of an entry from what begins with it."""
+    start = _start(head, row)
     if start is None:  # as when lengths stand behind the data
-        start = _checked_start(medium, head, *row)
-    return None if start is None else _proven(head[start:], *row)
+        start = _checked_start(medium, head, row)
+    return None if start is None else _proven(head[start:], row)
 
 
-def _start(head: memoryview, size: int, *extent: Any) -> int | None:
+def _start(head: memoryview, row: _Row) -> int | None:
     """Return where data begins behind a local header that says plainly what the central directory says."""
-    name, offset, limit, compressed, crc, method, flags = extent
+    size, name, offset, limit, compressed, crc, method, flags = row
     if len(head) < _LOCAL_SIZE:
         return None
     signature, _, own, kind, _, _, own_crc, own_compressed, own_size, named, extra = _unpacked(head)
@@ -184,9 +187,9 @@ def _start(head: memoryview, size: int, *extent: Any) -> int | None:
     return None
 
 
-def _checked_start(medium: Medium, head: memoryview, size: int, *extent: Any) -> int | None:
+def _checked_start(medium: Medium, head: memoryview, row: _Row) -> int | None:
     """Return where data begins, by all that its local header and descriptor may say; None if they lie."""
-    name, offset, limit, compressed, crc, method, flags = extent
+    size, name, offset, limit, compressed, crc, method, flags = row
     where = {"name": name, "offset": offset, "limit": limit, "method": method, "flags": flags}
     try:
         if len(head) >= LOCAL.size:
@@ -198,9 +201,9 @@ def _checked_start(medium: Medium, head: memoryview, size: int, *extent: Any) ->
     return None
 
 
-def _proven(data: memoryview, size: int, *extent: Any) -> bytes | memoryview | None:
+def _proven(data: memoryview, row: _Row) -> bytes | memoryview | None:
     """Return the bytes of an entry from what begins with its data, None unless they are as promised."""
-    _, _, _, compressed, crc, method, _ = extent
+    size, _, _, _, compressed, crc, method, _ = row
     raw = data[:compressed]
     out: bytes | memoryview = raw
     if len(raw) < compressed or method not in {STORED, DEFLATED}:
@@ -467,19 +470,15 @@ class ZipContainer(Closable):
         ends with a slash, its own entry and those below it are all that there are.
         """
         window = _Window(self.medium, self._directory.stop, str(self.path))
-        given: tuple[object, ...] = (self._directory.start,)
         # "0" is the character after "/": the range holds every name that begins with the folder's.
-        sql, given = (_IN_FOLDER, (*given, folder, f"{folder[:-1]}0")) if folder else (_ALL, given)
+        sql, given = (_NAMES_IN_FOLDER, (folder, f"{folder[:-1]}0")) if folder else (_NAMES, ())
         with closing(self._index.execute(sql, given)) as found:
             while some := found.fetchmany(_AT_ONCE):
-                names = {row[1] for row in some} if chosen is None else set(chosen([row[1] for row in some]))
-                for row in some if names else ():
-                    if row[1] in names:
-                        yield CentralRecord(
-                            extent=_extent(row, row[8]),
-                            raw=window.record(row[7]),
-                            is_directory=row[1].endswith("/"),
-                        )
+                places = dict(some)
+                offsets = places.values() if chosen is None else [places[each] for each in chosen([*places])]
+                for row in self._index.execute(_AT_OFFSETS, (self._directory.start, json.dumps([*offsets]))):
+                    found_at, raw = _extent(row, row[8]), window.record(row[7])
+                    yield CentralRecord(extent=found_at, raw=raw, is_directory=row[1].endswith("/"))
 
     def hollow(self) -> tuple[int, str]:
         """Return how many entries are hollow (``is_hollow``), and the first of their names."""
@@ -525,8 +524,9 @@ _LIMIT = (
     "(SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset ORDER BY next.offset LIMIT 1)"
 )
 _LIMITED = f"SELECT {_COLUMNS}, ifnull({_LIMIT}, ?) FROM entry"  # noqa: S608 - constants
-_ALL = f"{_LIMITED} ORDER BY offset"
-_IN_FOLDER = f"{_LIMITED} WHERE name >= ? AND name < ? ORDER BY offset"
+_AT_OFFSETS = f"{_LIMITED} WHERE offset IN (SELECT value FROM json_each(?)) ORDER BY offset"  # noqa: S608
+_NAMES = "SELECT name, offset FROM entry ORDER BY offset"
+_NAMES_IN_FOLDER = "SELECT name, offset FROM entry WHERE name >= ? AND name < ? ORDER BY offset"
 _BY_NAME = f"SELECT {_COLUMNS}, {_LIMIT} FROM entry WHERE name = ?"  # noqa: S608 - constants
 _FROM_NAME = (
     "SELECT size, name, offset, compressed, crc, method, flags FROM entry "

@@ -131,7 +131,8 @@ class _Loaded:
         if (found := self._digests.get(algorithm)) is None:
             return None
         text, width = found.hex(), 2 * OCTETS[algorithm]
-        return [text[(each - self.start) * width :][:width] for each in numbers]
+        starts = [(each - self.start) * width for each in numbers]
+        return [text[start : start + width] for start in starts]
 
 
 class AgreedFiles:
