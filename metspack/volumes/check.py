@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,7 +23,7 @@ from metspack.reporting.model import record
 from metspack.sizes import counted
 from metspack.uris import shown
 from metspack.values import dataclass
-from metspack.volumes.contents import PackageContents, SegmentPlaces, read_contents, read_repeated
+from metspack.volumes.contents import SEALED, PackageContents, SegmentPlaces, read_contents, read_repeated
 from metspack.volumes.ledger import VolumeLedger
 from metspack.volumes.volumelist import ListDamaged, VolumeList, find_list, read_list
 
@@ -298,21 +299,27 @@ class VolumesCheck(Iterator[Finding]):
             return
         listed, root, missing = medium.listed, medium.package, list[str]()
         here = list[tuple[str, str]]()
-        for each in listed.everywhere:
+        for each in islice(listed.everywhere, SEALED):
             try:
                 here.append((each.path, read_repeated(root, each.path).sha256))
             except SourceError:
                 missing.append(each.path)
         sealed = Seal.of(here)
         if sealed.value != listed.seal.value:
-            yield _of_seal(str(root / listed.everywhere[-1].path), sealed, listed.seal, missing)
+            yield _of_seal(str(root / listed.everywhere[SEALED - 1].path), sealed, listed.seal, missing)
             return
         try:
             found = read_contents(root, self._budgets, Silent(), weighed=False, known=listed.everywhere)
         except (MetspackError, OSError):
             return  # the check tells what is wrong with them
-        if _held(found) != _listed(listed):
+        reason = ""
+        if _held(found) != _listed(listed) or found.everywhere != listed.everywhere:
             reason = "does not have the files and segments that METS and manifests name"
+        for each in islice(listed.everywhere, SEALED, None):
+            with suppress(SourceError):
+                if read_repeated(root, each.path) != each:
+                    reason = reason or f"names another {each.path} than the one that lies here"
+        if reason:
             yield Code.VOLUME_LIST_DAMAGED.at(str(medium.path), reason=reason)
 
 
@@ -376,7 +383,7 @@ class _VolumeView:
         self._volumes = {each.path: number for number, held in enumerate(listed.volumes, 1) for each in held}
         self._places = SegmentPlaces(self._volumes)
         self._everywhere = {each.path for each in listed.everywhere}
-        self.top = listed.everywhere[-1].path if listed.everywhere else ""
+        self.top = next((each.path for each in islice(listed.everywhere, SEALED - 1, None)), "")
         self.misplaced = {
             path: number
             for path, number in self._volumes.items()
@@ -414,6 +421,7 @@ class _VolumeView:
         if folder := facts.get("folder"):
             paths.add(folder)
         if paths <= self._everywhere:
+            facts.pop("nearest", "")  # a guess
             named = {self._places.find(value) for value in facts.values()} - {None}
             return {each for each in named if each} or set(self.here)
         found = set[str]()

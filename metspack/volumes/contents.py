@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from itertools import groupby, islice, zip_longest
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from metspack.checking.opening import PackageToCheck, opened
-from metspack.containers.ipreader import OpenPacks, unpacked_name
+from metspack.containers.ipreader import Content, OpenPacks, unpacked_name
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking
@@ -28,6 +29,9 @@ from metspack.values import dataclass, regex
 
 MANIFEST_NAMES = tuple(MANIFESTS[each] for each in MANIFEST_ALGORITHMS)
 """The names of both manifests."""
+
+SEALED = len(MANIFEST_NAMES) + 1
+"""The files of the seal: both manifests, and METS of the parent or the file that it is packed in."""
 
 _CHECK = "metspack check tells what is wrong with the package; put that right first."
 _LONGEST = 1 << 16  # bytes of a line: no path is as long
@@ -72,7 +76,8 @@ class RepeatedFile:
 class PackageContents:
     """A package in one folder: what lies on every volume, what the parent has besides, and its segments.
 
-    The segments are in the order of the parent's METS.
+    On every volume lie the files of the seal and, behind them, METS of further parents. The segments are in
+    the order of the parents' METS.
     """
 
     root: Path
@@ -82,10 +87,10 @@ class PackageContents:
     parent: HeldFiles
     segments: tuple[HeldFiles, ...]
 
-    @property
-    def seal(self) -> Seal:
-        """The package's seal."""
-        return Seal.of((each.path, each.sha256) for each in self.everywhere)
+
+def seal_of(everywhere: Iterable[RepeatedFile]) -> Seal:
+    """Return the package's seal: over the first of what lies on every volume, up to METS of the parent."""
+    return Seal.of((each.path, each.sha256) for each in islice(everywhere, SEALED))
 
 
 class SegmentPlaces:
@@ -141,16 +146,18 @@ def read_contents(
         found = _opened(package, packs, budgets)
         objid = found.identity(budgets).objid
         top = found.mets or "" if found.top is None else os.fsdecode(found.top.pack)
-        segments = _segments(found, top, budgets)
+        segments, further = _named(found, top, budgets)
     root = found.root.resolve()
-    everywhere = known or tuple(read_repeated(root, path) for path in (*MANIFEST_NAMES, top))
+    repeated = dict.fromkeys((*MANIFEST_NAMES, top, *further))
+    read = {each.path: each for each in known}
+    everywhere = tuple(read.get(path) or read_repeated(root, path) for path in repeated)
     places = SegmentPlaces(segments)
     held = dict.fromkeys(("", *segments), (0, 0))
     packed: dict[str, str] = {}
     count = 0
     for path, size in _weights(root, weighed=weighed):
         count += 1
-        if path == top:
+        if path in repeated:
             continue
         segment = places.find(path) or ""
         if segment and _unpacked(path) == segment:
@@ -199,30 +206,50 @@ def _opened(package: Path, packs: OpenPacks, budgets: Budgets) -> PackageToCheck
     return one
 
 
-def _segments(package: PackageToCheck, top: str, budgets: Budgets) -> list[str]:
-    """Return the folders of the children that METS of the parent names, in its order."""
+def _named(package: PackageToCheck, top: str, budgets: Budgets) -> tuple[list[str], list[str]]:
+    """Return the folders of the children that METS of the parents name, in their order, and further METS.
+
+    These are of parents that the parent names (``--parent-limit``); their children come behind its own.
+    """
     mets = package.mets or ""
-    folder = tuple(mets.split("/")[:-1])
     tree, name = (package.tree, mets) if package.top is None else (package.top.tree, mets.rpartition("/")[2])
-    found: dict[str, None] = {}
     with tree.content(os.fsencode(name)) as content:
-        for fact in reader.read(content.blocks(), budgets):
-            if not isinstance(fact, Mptr | reader.File) or not fact.href:
-                continue
-            if isinstance(fact, Mptr) and (fact.named_by is not By.LOCATION or fact.is_upward):
-                continue
-            names, _ = located(folder, fact.href)
-            path = "/".join(names or ())
-            if not is_mets_name(path) or path in {mets, top} or is_of_representation(os.fsencode(path)):
-                continue
-            found.setdefault(path.rpartition("/")[0])
+        found = _children(content, mets, {mets, top}, budgets)
+    segments = dict[str, None]()
+    further = dict[str, str]()
+    waiting = deque([found])
+    while waiting:
+        for folder, path in waiting.popleft().items():
+            if FURTHER_PARENT.fullmatch(folder) is None:
+                segments.setdefault(folder)
+            elif folder not in further:
+                further[folder] = path
+                try:
+                    with package.tree.content(os.fsencode(path)) as content:
+                        waiting.append(_children(content, path, {mets, top, path}, budgets))
+                except OSError as error:
+                    raise SourceError(
+                        f"{package.root / path} cannot be read: {error.strerror or error}", hint=_CHECK
+                    ) from error
+    return list(segments), list(further.values())
+
+
+def _children(content: Content, mets: str, above: Collection[str], budgets: Budgets) -> dict[str, str]:
+    """Return the METS that a parent's METS names by their folders, in its order, but those ``above`` it."""
+    folder = tuple(mets.split("/")[:-1])
+    found: dict[str, str] = {}
+    for fact in reader.read(content.blocks(), budgets):
+        if not isinstance(fact, Mptr | reader.File) or not fact.href:
+            continue
+        if isinstance(fact, Mptr) and (fact.named_by is not By.LOCATION or fact.is_upward):
+            continue
+        names, _ = located(folder, fact.href)
+        path = "/".join(names or ())
+        if not is_mets_name(path) or path in above or is_of_representation(os.fsencode(path)):
+            continue
+        found.setdefault(path.rpartition("/")[0], path)
     found.pop("", None)
-    if (further := next(filter(FURTHER_PARENT.fullmatch, found), None)) is not None:
-        raise ConfigError(
-            f"{package.root} has further parents ({further}), and volumes carry packages of one parent only",
-            hint="Build it with a larger --parent-limit, or keep it in one place.",
-        )
-    return list(found)
+    return found
 
 
 def read_repeated(root: Path, path: str) -> RepeatedFile:

@@ -14,7 +14,7 @@ from metspack.files import journal, reading
 from metspack.sizes import counted
 from metspack.uris import shown
 from metspack.values import dataclass, regex
-from metspack.volumes.contents import HeldFiles, PackageContents, RepeatedFile
+from metspack.volumes.contents import HeldFiles, PackageContents, RepeatedFile, seal_of
 
 FORM = 1
 """The form of the list, which another version may change."""
@@ -48,7 +48,7 @@ class VolumeList:
     @property
     def seal(self) -> Seal:
         """The package's seal."""
-        return Seal.of((each.path, each.sha256) for each in self.everywhere)
+        return seal_of(self.everywhere)
 
     @property
     def count(self) -> int:

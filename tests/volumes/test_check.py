@@ -22,6 +22,7 @@ from metspack.errors import ConfigError, Interrupted, SourceError, TargetError
 from metspack.files.writing import RunJournal
 from metspack.model import Finding, Severity
 from metspack.volumes.check import VolumesCheck, VolumesSummary
+from metspack.volumes.contents import SEALED
 from metspack.volumes.ledger import VolumeLedger
 from metspack.volumes.volumelist import VolumeList
 from metspack.volumes.write import write_volumes
@@ -127,7 +128,8 @@ def test_each_damaged_file_of_the_parent_is_found(form: str, media: Media, tmp_p
         volume = Path(shutil.copytree(folder / listed.folder_name(number), tmp_path / f"v{number}"))
         root = volume / listed.name
         own = {each.path for each in segments}
-        repeated = {each.path for each in listed.everywhere}
+        repeated = [each.path for each in listed.everywhere]
+        sealed = repeated[:SEALED]
         for path in [each for each in root.rglob("*") if each.is_file()]:
             below = path.relative_to(root).as_posix()
             if any(below == each or below.startswith(f"{each}/") for each in own):
@@ -138,7 +140,7 @@ def test_each_damaged_file_of_the_parent_is_found(form: str, media: Media, tmp_p
             assert summary.errors, below
             assert not summary.is_parent_verified
             assert set(summary.faulty) == (own if below in repeated else set()), below
-            assert ("F046" in codes(found)) == (below in repeated)
+            assert ("F046" in codes(found)) == (below in sealed)
             path.write_bytes(data)
         assert checked([volume])[0] == []
 
@@ -209,6 +211,27 @@ def test_a_list_that_was_made_shorter_is_found(volumes: tuple[VolumeList, list[P
     assert "S030" in codes(found)
     assert not summary.is_complete
     assert summary.verified == 0
+
+
+@pytest.mark.parametrize("how", ["lacks one", "has one more", "has another digest"])
+def test_a_list_with_other_further_parents_makes_nothing_verified(
+    how: str, media: Media, tmp_path: Path
+) -> None:
+    listed, folder = media("further parents")
+    volume = Path(shutil.copytree(folder / listed.folder_name(2), tmp_path / "volume"))
+    *others, last = listed.everywhere
+    forged = {
+        "lacks one": others,
+        "has one more": [*others, last, replace(last, path="Small_parent_9/mets.xml")],
+        "has another digest": [*others, replace(last, sha256="0" * 64)],
+    }[how]
+    path = volume / listed.file_name(2)
+    path.write_bytes(replace(listed, everywhere=tuple(forged)).document())
+    found, summary = checked([volume])
+    assert "S030" in codes(found)
+    assert summary.verified == 0
+    path.write_bytes(listed.document())
+    assert checked([volume])[0] == []
 
 
 def test_a_segment_on_another_volume_is_told_and_verified(volumes: tuple[VolumeList, list[Path]]) -> None:

@@ -55,6 +55,26 @@ def test_volumes_put_together_are_the_package(form: str, package: Packages, tmp_
     assert len(os.listdir(together)) == 1 + len(made.volumes)
 
 
+def test_further_parents_lie_on_every_volume_and_their_children_follow(
+    package: Packages, tmp_path: Path
+) -> None:
+    made = written(package("further parents"), tmp_path / "media")
+    paths = ["manifest-md5.txt", "manifest-sha256.txt", "mets.xml"]
+    paths += ["Small_parent_1/mets.xml", "Small_parent_2/mets.xml"]
+    assert [each.path for each in made.listed.everywhere] == paths
+    segments = [each.path for held in made.listed.volumes for each in held]
+    assert segments == [f"Small_lobseg_{number}" for number in range(5)]
+    for each in made.volumes:
+        assert all((each.path / "further-parents" / path).is_file() for path in paths)
+
+
+def test_a_further_parent_that_is_lost_is_told(package: Packages, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(package("further parents"), tmp_path / "out"))
+    (out / "Small_parent_1" / "mets.xml").unlink()
+    with pytest.raises(SourceError, match=r"Small_parent_1/mets.xml cannot be read: No such file"):
+        written(out, tmp_path / "media", segments=1)
+
+
 def test_the_same_package_gives_the_same_volumes_one_by_one(package: Packages, tmp_path: Path) -> None:
     out = package("csip")
     made = written(out, tmp_path / "all")
