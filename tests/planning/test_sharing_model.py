@@ -1,0 +1,259 @@
+"""``Sharing`` against a table in memory: who shares whose file, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.model import (
+    CellRun,
+    Digest,
+    Extent,
+    FileExtent,
+    LobCell,
+    LobPlace,
+    LobRef,
+    LobRun,
+    RunShared,
+    ZipExtent,
+)
+from metspack.planning import sharedlobs
+from metspack.planning.sharedlobs import Sharing
+from tests.laws import law
+
+NAMES = ("x", "y", "z1", "z10", "\udcff", "é")
+SIZE = 7
+
+
+class Where(NamedTuple):
+    """Where the bytes of LOBs lie: a zip file, a tar file or a folder, below a root or holding."""
+
+    kind: str
+    holding: int
+    path: tuple[str, ...]
+
+    def extent(self, at: int) -> Extent:
+        if self.kind == "zip":
+            numbers = {"limit": 0, "compressed": 1, "crc": 0, "method": 0, "flags": 0}
+            return ZipExtent(name=f"e{at}", offset=at, size=SIZE, archive=self.holding, **numbers)
+        path, offset = (self.path, at) if self.kind == "tar" else ((*self.path, NAMES[at]), None)
+        return FileExtent(
+            root=self.holding, path=path, size=SIZE, modified=0, inode=0, device=0, offset=offset
+        )
+
+    def columns(self, at: Sequence[int]) -> list[list[int] | list[str]]:
+        zeros = [0] * len(at)
+        if self.kind == "zip":
+            return [[f"e{each}" for each in at], list(at), zeros, zeros, zeros, zeros, zeros]
+        return [[NAMES[each] for each in at], zeros, zeros, zeros]
+
+
+Drawn = tuple[Where, str, tuple[bool, str | None, str], int | list[int]]
+
+WHERE = st.sampled_from(
+    [
+        *(Where("zip", 0, ()), Where("zip", 1, ())),
+        *(Where("folder", 0, ("a", "b")), Where("folder", 0, ("a",)), Where("folder", 1, ("a",))),
+        *(Where("tar", 0, ("a", "t.tar")), Where("tar", 0, ("u.tar",)), Where("tar", 1, ("u.tar",))),
+    ]
+)
+SAID = st.tuples(st.booleans(), st.sampled_from([None, "MD5", "SHA-1"]), st.sampled_from(["ab", "cd"]))
+AT = st.integers(0, len(NAMES) - 1)
+FOUND = st.lists(
+    st.tuples(WHERE, st.sampled_from(["c4", "c5"]), SAID, AT | st.lists(AT, min_size=1, max_size=4)),
+    max_size=10,
+)
+
+
+class Cell(NamedTuple):
+    """A cell with the bytes that it names, and what it says of them."""
+
+    id: str
+    bytes: tuple[Where, int]
+    said: tuple[str, bool, str | None, str]
+
+
+class Model:
+    """What there is to know of cells that come one after the other."""
+
+    def __init__(self, *, shares: bool) -> None:
+        self.shares = shares
+        self.named: dict[tuple[Where, int], dict[tuple[str, bool, str | None, str], str]] = {}
+        self.first: dict[str, str] = {}  # of each cell that shares another's
+        self.copies: list[str] = []
+
+    def is_first(self, cell: Cell) -> bool:
+        known = self.named.setdefault(cell.bytes, {})
+        if self.shares and cell.said in known:
+            self.first[cell.id] = known[cell.said]
+            return False
+        if known:
+            self.copies.append(cell.id)
+        known.setdefault(cell.said, cell.id)
+        return True
+
+
+def made(
+    drawn: Sequence[Drawn],
+) -> Iterator[tuple[LobRef | LobRun, list[Cell]]]:
+    """Yield the LOBs that are drawn, alone or together, in the rows one after the other, and their cells."""
+    row = 1
+    for where, column, (is_measured, algorithm, value), at in drawn:
+        several = [at] if isinstance(at, int) else at
+        rows = range(row, row + len(several))
+        row += len(several)
+        said = (column, is_measured, algorithm, value if algorithm else "")
+        cells = [
+            Cell(f"s0.t2.{column}.r{row}", (where, each), said)
+            for row, each in zip(rows, several, strict=True)
+        ]
+        if isinstance(at, list) and where.kind != "tar":
+            run = LobRun(
+                shared=RunShared(
+                    schema=0,
+                    table=2,
+                    cell=column,
+                    extension="bin",
+                    media_type="application/octet-stream",
+                    digest=algorithm,
+                    is_measured=is_measured,
+                    holding=where.holding,
+                    folders=None if where.kind == "zip" else where.path,
+                ),
+                rows=rows,
+                files=["f"] * len(rows),
+                sizes=[SIZE] * len(rows),
+                digests=[value] * len(rows) if algorithm else (),
+                extents=where.columns(several),
+            )
+            yield run, cells
+            continue
+        for (number, each), cell in zip(enumerate(several), cells, strict=True):
+            place = LobPlace(schema=0, table=2, cell=column, row=rows[number])
+            digest = Digest(algorithm=algorithm, value=value) if algorithm else None
+            yield (
+                LobRef(
+                    cell=LobCell(place=place, file="f", length=SIZE if is_measured else None, digest=digest),
+                    size=SIZE,
+                    extension="bin",
+                    media_type="application/octet-stream",
+                    extents=(where.extent(each),),
+                ),
+                [cell],
+            )
+
+
+def cells_of(column: str, rows: Sequence[int]) -> CellRun:
+    return CellRun(
+        schema=0,
+        table=2,
+        cell=column,
+        algorithm=None,
+        rows=rows,
+        files=["f"] * len(rows),
+        lengths=(),
+        digests=(),
+        starts=range(len(rows)),
+    )
+
+
+@pytest.fixture(scope="module", params=[1_000, 2], ids=["at once", "little by little"])
+def _limits(request: pytest.FixtureRequest) -> Iterator[None]:
+    """How much is kept in memory is a matter of time alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_AT_ONCE", "_KEPT", "_HOLDERS"):
+            patch.setattr(sharedlobs, name, request.param)
+        yield
+
+
+@pytest.mark.usefixtures("_limits")
+@law(150)
+@given(FOUND, st.booleans(), st.lists(st.integers(0, 40), max_size=5))
+def test_cells_share_as_in_a_table_of_all_that_were_named(
+    drawn: list[Drawn],
+    shares: bool,
+    some: list[int],
+) -> None:
+    model = Model(shares=shares)
+    cells: list[Cell] = []
+    with TemporaryDirectory() as folder, Sharing(shares=shares) as sharing, Sharing() as later:
+        for found, own in made(drawn):
+            firsts = [
+                lob.place.id
+                for each in sharing.firsts(found, own[0].said[0])
+                for lob in (each.lobs() if isinstance(each, LobRun) else (each,))
+            ]
+            assert firsts == [each.id for each in own if model.is_first(each)]
+            cells += own
+        assert (sharing.count, sharing.copies) == (len(model.first), len(model.copies))
+        assert [sharing.first(each.id) for each in cells] == [model.first.get(each.id) for each in cells]
+
+        words = list(sharing.words())
+        assert len(words) == bool(model.first) + bool(model.copies)
+        if model.first:
+            one, other = next(iter(model.first.items()))
+            many = "1 cell" if len(model.first) == 1 else f"{len(model.first)} cells"
+            assert words[0] == (
+                f"{many} with a LOB that another cell names too: {one} names that of {other}, for example"
+            )
+        if model.copies:
+            many = "1 LOB" if len(model.copies) == 1 else f"{len(model.copies)} LOBs"
+            assert words[-1].startswith(f"{many} placed as a separate file, though another cell names the ")
+            one, _, other = words[-1].partition(": ")[2].partition(", for")[0].partition(" and ")
+            assert one == model.copies[0]
+            by_id = {each.id: each for each in cells}
+            assert by_id[one].bytes == by_id[other].bytes
+            assert cells.index(by_id[other]) < cells.index(by_id[one])
+
+        path = Path(folder) / "shared"
+        later.recall(path, sharing.save(path))
+        assert len(path.read_bytes().splitlines()) <= len(model.first)
+        assert list(later.words()) == words
+        concerned = {*model.first, *model.first.values()}
+        for column in ("c4", "c5"):
+            run = cells_of(column, some)
+            ids = [f"s0.t2.{column}.r{row}" for row in some]
+            for each in (sharing, later):
+                assert each.firsts_of(run) == [model.first.get(cell) for cell in ids]
+                assert each.concerns(run) == (not concerned.isdisjoint(ids))
+        for each in (sharing, later):
+            # Files are told of all cells, by those that come together or with digests, and kept of some.
+            for number, cell in enumerate(cells):
+                if number % 2:
+                    row = int(cell.id.rpartition("r")[2])
+                    each.tell_files(cells_of(cell.said[0], [0, row]), ["none", f"file{number}"])
+                else:
+                    digest = Digest(algorithm="MD5", value=str(number)) if number % 4 else None
+                    each.tell(cell.id, f"file{number}", digest)
+            numbers = {cell.id: number for number, cell in enumerate(cells)}
+            for first in model.first.values():
+                number = numbers[first]
+                digest = Digest(algorithm="MD5", value=str(number)) if number % 4 == 2 else None
+                assert each.told(first) == (f"file{number}", digest)
+
+
+def test_what_is_saved_is_said_in_few_words(tmp_path: Path) -> None:
+    where = Where("zip", 0, ())
+    drawn: list[Drawn] = [
+        *[(where, "c4", (True, None, ""), 1)] * 2,
+        (where, "c4", (False, None, ""), 1),
+        (where, "c4", (True, None, ""), [1, 2]),
+    ]
+    with Sharing() as sharing:
+        for found, _ in made(drawn):
+            list(sharing.firsts(found, ""))
+        assert sharing.save(tmp_path / "shared") == {
+            "count": 2,
+            "copies": 1,
+            "shared": ["s0.t2.c4.r1", "s0.t2.c4.r2"],
+            "copied": ["s0.t2.c4.r1", "s0.t2.c4.r3"],
+        }
+    assert (tmp_path / "shared").read_bytes() == (
+        b'[["s0.t2.c4.r2", "s0.t2.c4.r1"], ["s0.t2.c4.r4", "s0.t2.c4.r1"]]\n'
+    )
