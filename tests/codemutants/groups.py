@@ -70,8 +70,8 @@ GROUPS = (
         name="assignment",
         modules=("planning/assignment", "planning/sharedlobs"),
         tests=(
-            *("tests/planning", "tests/cli/commands/test_plan.py", "tests/building/test_segments.py"),
-            "tests/building/test_draft.py",
+            *(f"tests/planning/test_{name}.py" for name in ("assign", "assignment", "columns_inside")),
+            *(f"tests/planning/test_{name}.py" for name in ("sharedlobs", "sharing_model")),
         ),
     ),
     Group(name="uris", modules=("uris",), tests=("tests/test_uris.py",)),
