@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metspack.errors import TargetError
 from metspack.model import (
     CellRun,
     Digest,
@@ -264,3 +266,38 @@ def test_what_is_saved_is_said_in_few_words(tmp_path: Path) -> None:
     assert (tmp_path / "shared").read_bytes() == (
         b'[["s0.t2.c4.r2", "s0.t2.c4.r1"], ["s0.t2.c4.r4", "s0.t2.c4.r1"]]\n'
     )
+
+
+def _alone(sharing: Sharing, at: Iterable[int]) -> None:
+    where = Where("zip", 0, ())
+    for found, _ in made([(where, "c4", (True, None, ""), each) for each in at]):
+        list(sharing.firsts(found, ""))
+
+
+def _together(sharing: Sharing, at: Iterable[int]) -> None:
+    where = Where("zip", 0, ())
+    for found, _ in made([(where, "c4", (True, None, ""), [each]) for each in at]):
+        list(sharing.firsts(found, ""))
+
+
+def _recalled(sharing: Sharing, folder: Path) -> None:
+    file = folder / "shared"
+    file.write_text(json.dumps([[f"cell{row}", "cell"] for row in range(5_000)]) + "\n", encoding="utf-8")
+    sharing.recall(file, {"count": 5_000, "copies": 0, "shared": ["", ""], "copied": ["", ""]})
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda sharing, _: _alone(sharing, range(5_000)),
+        lambda sharing, _: _alone(sharing, range(5_000, 0, -1)),
+        lambda sharing, _: _together(sharing, range(5_000)),
+        _recalled,
+    ],
+    ids=["ascending", "descending", "together", "recalled"],
+)
+def test_a_disk_that_is_full_is_said(fill: Callable[[Sharing, Path], None], tmp_path: Path) -> None:
+    with Sharing() as sharing:
+        sharing._database.execute("PRAGMA max_page_count = 1")  # as many as there are
+        with pytest.raises(TargetError, match=r"^cannot keep what cells name twice on disk: "):
+            fill(sharing, tmp_path)
