@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -284,6 +285,13 @@ def _recalled(sharing: Sharing, folder: Path) -> None:
     file = folder / "shared"
     file.write_text(json.dumps([[f"cell{row}", "cell"] for row in range(5_000)]) + "\n", encoding="utf-8")
     sharing.recall(file, {"count": 5_000, "copies": 0, "shared": ["", ""], "copied": ["", ""]})
+
+
+def test_what_was_saved_is_closed_again(tmp_path: Path) -> None:
+    with Sharing() as sharing:
+        before = len(os.listdir("/dev/fd"))
+        _recalled(sharing, tmp_path)
+        assert len(os.listdir("/dev/fd")) == before
 
 
 @pytest.mark.parametrize(
