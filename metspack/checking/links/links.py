@@ -359,8 +359,10 @@ class LinkCheck:
             own = (mets.id, child, pointer.div)
             is_odd = not (is_there and is_mets) or not self._has_own_place(*own)
             return beside if is_odd else None
+        if child is None or is_there:
+            return None
         self._guesses += 1
-        if child is None or is_there or self._guesses > _NEAREST_FOR:
+        if self._guesses > _NEAREST_FOR:
             return None
         row = self._catalogue.row(_CALLED_ALIKE, mets.id, shown(child).lower())
         return (str(row[0]), bytes(row[1])) if row is not None and self._is_reached(row[1]) else None
