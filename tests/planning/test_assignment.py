@@ -167,6 +167,14 @@ def test_a_course_with_a_value_of_another_type_is_refused(name: str) -> None:
         Course.restored({**document, name: None})
 
 
+@pytest.mark.parametrize("column", [1, 2])
+def test_keys_of_different_lengths_are_refused(column: int) -> None:
+    document = json.loads(json.dumps(whole_course().document()))
+    document["keys"][column].append(0)
+    with pytest.raises(ValueError, match="zip"):
+        Course.restored(document)
+
+
 def test_the_parent_names_segments_container_by_container() -> None:
     keys = [("b", 0), ("a", 0), ("b", 2), ("c", 0), ("a", 1), ("b", 1)]
     course = Course(keys=SegmentKeys.of(keys))

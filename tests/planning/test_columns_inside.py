@@ -177,6 +177,13 @@ def test_lobs_of_a_folder_all_move(tmp_path: Path) -> None:
         ]
 
 
+def test_lobs_that_come_together_are_counted_one_by_one(northwind: Path) -> None:
+    seen: list[int] = []
+    with Archive(northwind) as archive:
+        lobs = list(moving_lobs(archive, (), Told(), seen.append))
+    assert len(lobs) == len(seen) < sum(seen) == 8
+
+
 def test_each_column_that_stays_is_said(northwind: Path) -> None:
     with Archive(northwind) as archive:
         (said,) = words_on_columns(archive, small_columns(archive, 20_000), 20_000)
