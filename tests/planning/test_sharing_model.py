@@ -248,6 +248,14 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
                 assert each.told(first) == (f"file{number}", digest)
 
 
+def test_nothing_is_shared_from_one_zip_file_or_root_to_another() -> None:
+    with Sharing() as sharing:
+        drawn: list[Drawn] = [(where, "c4", (True, None, ""), 1) for where in (*WHERE, *WHERE)]
+        firsts = [bool(list(sharing.firsts(found, ""))) for found, _ in made(drawn)]
+        assert firsts == [True] * len(WHERE) + [False] * len(WHERE)
+        assert sharing.copies == 0
+
+
 def test_what_is_saved_is_said_in_few_words(tmp_path: Path) -> None:
     where = Where("zip", 0, ())
     drawn: list[Drawn] = [
