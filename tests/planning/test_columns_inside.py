@@ -126,6 +126,9 @@ def test_a_column_with_a_lob_in_several_entries_does_not_stay(tmp_path: Path) ->
     source = siards.packed(tmp_path / "A.siard", {f"{name}.0": b"abc", f"{name}.z": b"def"} | given)
     with Archive(source) as archive:
         assert [len(each.entries) for each in archive.lobs()] == [2, 1]
+        seen: list[int] = []
+        assert [len(each.entries) for each in moving_lobs(archive, (), Told(), seen.append)] == [2, 1]
+        assert seen == [1, 1]
         assert small_columns(archive, 100) == {}
 
 

@@ -256,6 +256,23 @@ def test_nothing_is_shared_from_one_zip_file_or_root_to_another() -> None:
         assert sharing.copies == 0
 
 
+@pytest.mark.parametrize("where", WHERE[:3])
+@pytest.mark.parametrize(
+    "said", [(True, "MD5", "ab"), (False, "SHA-1", "cd"), (True, None, ""), (False, None, "")]
+)
+def test_each_of_lobs_that_came_together_is_shared_by_itself(
+    where: Where, said: tuple[bool, str | None, str]
+) -> None:
+    with Sharing() as sharing:
+        drawn: list[Drawn] = [(where, "c4", said, [1, 2, 3]), *((where, "c4", said, at) for at in (2, 3, 1))]
+        together, *alone = (list(sharing.firsts(found, "")) for found, _ in made(drawn))
+        assert [len(each) for each in together if isinstance(each, LobRun)] == [3]
+        assert alone == [[], [], []]
+        assert [sharing.first(f"s0.t2.c4.r{row}") for row in (4, 5, 6)] == [
+            f"s0.t2.c4.r{row}" for row in (2, 3, 1)
+        ]
+
+
 def test_what_is_saved_is_said_in_few_words(tmp_path: Path) -> None:
     where = Where("zip", 0, ())
     drawn: list[Drawn] = [
