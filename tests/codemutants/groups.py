@@ -61,7 +61,7 @@ GROUPS = (
         modules=("locations/resolver",),
         tests=(
             *("tests/locations/test_resolver.py", "tests/locations/test_packedsegments.py"),
-            "tests/locations/test_together.py",
+            *("tests/locations/test_together.py", "tests/locations/test_advice.py"),
             *("tests/sources/test_archive.py", "tests/inspecting/test_inspection.py"),
             *("-k", "not hostile_paths and not any_number"),
         ),
