@@ -55,3 +55,18 @@ def test_where_granting_does_not_help_a_folder_that_lies_elsewhere_is_to_be_link
 def test_a_file_at_the_root_of_all_cannot_be_linked(tmp_path: Path) -> None:
     written(tmp_path, {"r.bin.0": b"r"})
     assert advice(tmp_path, "file:///r.bin", length=5) == [""]
+
+
+def test_a_folder_that_is_there_without_the_lob_is_none_that_has_it(tmp_path: Path) -> None:
+    written(tmp_path, {"a/other.bin": b"o"})
+    assert advice(tmp_path, "S:/a/r.bin", "file:///a/r.bin") == ["", ""]
+
+
+def test_parts_that_lie_in_the_granted_folder_itself_are_found(tmp_path: Path) -> None:
+    root = written(tmp_path / "a", {"r.bin.0": b"r", "r.bin.z": b"s"})
+    assert advice(root, "S:/a/r.bin", length=2) == [ADVICE.format(f"--map-drive S:={tmp_path}")]
+
+
+def test_a_drive_may_be_the_root_of_all(tmp_path: Path) -> None:
+    written(tmp_path, {"r.bin": b"r"})
+    assert advice(tmp_path, f"S:{tmp_path}/r.bin") == [ADVICE.format("--map-drive S:=/")]
