@@ -391,7 +391,7 @@ class SegmentsOfColumn:
 
     def __init__(self, runs: Iterable[tuple[int, int]]) -> None:
         self._runs = iter(runs)
-        self._segment, self._cells = -1, 0
+        self._segment = self._cells = 0
 
     def take(self, most: int) -> tuple[int, int]:
         """Return the segment of the column's next LOBs, and how many of them begin in it, up to ``most``."""

@@ -81,7 +81,7 @@ def _sorting(place: _Place) -> bytes:
 
 def _said(container: str, length: int | None, algorithm: str | None, value: str | None) -> str:
     """Return what a cell says of the bytes that it names."""
-    return f"{container} {length} {'' if algorithm is None else f'{algorithm} {value}'}"
+    return f"{container} {length} {algorithm} {value}"
 
 
 class Sharing(tempdb.Scratch):

@@ -94,14 +94,22 @@ def changed(name: str, file: str) -> Mutant:
     return Mutant(function=function, was=was, now=now)
 
 
-def run(group: Group, folder: Path, every: int, children: int) -> None:
-    """Try the mutants of a group, but those of which it is known that they are killed."""
+def run(group: Group, folder: Path, every: int, children: int, *, unlisted: bool = False) -> None:
+    """Try the mutants of a group, but those of which it is known that they are killed.
+
+    With ``unlisted`` also but those that survived the last time and are listed.
+    """
     prepare(group, folder)
     with chdir(folder):
         chosen = [name for of in made(group).values() for name in drawn(of, every)]
         make_copy()
-        before = {name: code for file in group.files for name, code in results(file).items()}
-        if left := [each for each in chosen if before.get(each) not in _KILLED]:
+        settled = {
+            name
+            for file in group.files
+            for name, code in results(file).items()
+            if code in _KILLED or (unlisted and code is not None and kind_of(changed(name, file)))
+        }
+        if left := [each for each in chosen if each not in settled]:
             random.Random(_SEED).shuffle(left)  # noqa: S311 -- who ends it has tried some of each module
             names = Path("names").absolute()
             names.write_text("\n".join(left), encoding="utf-8")
@@ -182,6 +190,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="one of so many mutants of each module")
     parser.add_argument("--children", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--work", type=Path, default=CHECKOUT / ".codemutants")
+    parser.add_argument("--unlisted", action="store_true", help="try no survivors again that are listed")
     parser.add_argument("--known", action="store_true", help="try nothing, show what is known in --work")
     parser.add_argument("--write", action="store_true", help="keep the figures, and put them on their page")
     options = parser.parse_args()
@@ -191,7 +200,7 @@ def main() -> int:
     for group in (each for each in GROUPS if each.name in (options.groups or [each.name])):
         folder = options.work.absolute() / group.name
         if not options.known:
-            run(group, folder, options.every, options.children)
+            run(group, folder, options.every, options.children, unlisted=options.unlisted)
         for module, row in known(group, folder):
             unlisted += row.pop("not listed")
             figures[module] = row

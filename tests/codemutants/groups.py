@@ -61,7 +61,7 @@ GROUPS = (
         modules=("locations/resolver",),
         tests=(
             *("tests/locations/test_resolver.py", "tests/locations/test_packedsegments.py"),
-            "tests/locations/test_together.py",
+            *("tests/locations/test_together.py", "tests/locations/test_advice.py"),
             *("tests/sources/test_archive.py", "tests/inspecting/test_inspection.py"),
             *("-k", "not hostile_paths and not any_number"),
         ),
@@ -70,8 +70,8 @@ GROUPS = (
         name="assignment",
         modules=("planning/assignment", "planning/sharedlobs"),
         tests=(
-            *("tests/planning", "tests/cli/commands/test_plan.py", "tests/building/test_segments.py"),
-            "tests/building/test_draft.py",
+            *(f"tests/planning/test_{name}.py" for name in ("assign", "assignment", "columns_inside")),
+            *(f"tests/planning/test_{name}.py" for name in ("sharedlobs", "sharing_model")),
         ),
     ),
     Group(name="uris", modules=("uris",), tests=("tests/test_uris.py",)),

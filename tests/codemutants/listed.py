@@ -41,7 +41,7 @@ class Reason:
         )
 
 
-_SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE)\b[^']*$", re.IGNORECASE)
+_SQL = re.compile(r"(?:\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE)\b[^']*|^\"BEGIN\",)$", re.IGNORECASE)
 
 
 def is_letter_case_of_sql(mutant: Mutant) -> bool:

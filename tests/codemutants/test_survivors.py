@@ -64,6 +64,9 @@ def test_a_mutant_is_listed_as_it_is_printed() -> None:
     ("was", "now", "expected"),
     [
         ('sql = "SELECT id FROM mets WHERE id = ?"', 'sql = "select id from mets where id = ?"', EQUIVALENT),
+        ('"CREATE TABLE again (cell TEXT)",', '"create table again (cell text)",', EQUIVALENT),
+        ('"BEGIN",', '"begin",', EQUIVALENT),
+        ('stage = "BEGIN"', 'stage = "begin"', None),
         ('sql = "SELECT id FROM mets"', 'sql = "XXSELECT id FROM metsXX"', None),
         ("sql = \"SELECT 'file ID'\"", "sql = \"select 'file id'\"", None),
         ('name = "METS"', 'name = "mets"', None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from itertools import product
 
 import pytest
 
@@ -122,6 +123,7 @@ def test_style_and_layout_are_what_a_reader_reads(
 def test_a_given_style_counts_where_the_reader_follows_it() -> None:
     assert style_for("dbptk", SFA, "2.2") is SFA
     assert style_for("roda", DILCIS, "2.1") is DILCIS
+    assert style_for("siard-suite", DBPTK, "2.2") is DBPTK
     assert style_for(None, SFA, "1.0") is SFA
 
 
@@ -140,7 +142,7 @@ def test_a_given_style_counts_where_the_reader_follows_it() -> None:
             "dbptk",
             SFA,
             "2.1",
-            "--for dbptk does not go with --lob-folder-style sfa",
+            "not go with --lob-folder-style sfa: DBPTK 4.5 finds no LOBs located so in SIARD 2.1",
             "Leave --lob-folder-style",
         ),
         ("statement", SFA, "2.2", "the statement does not know LOBs located so", "Leave --lob-folder-style"),
@@ -155,6 +157,21 @@ def test_a_reader_that_would_find_no_lob_is_refused(
         style_for(key, given, version)
     assert message in error.value.message
     assert hint in error.value.hint
+
+
+def test_the_statement_knows_no_folders_beside_that_of_the_archive() -> None:
+    statement = named("statement")
+    for joined, cell, innermost in product((False, True), repeat=3):
+        route = LobRoute(joined=joined, cell=cell, innermost=innermost)
+        assert statement.follows("2.2", route) is not (joined or cell or innermost)
+
+
+def test_a_reader_either_misses_some_or_would_be_helped() -> None:
+    traits = LobTraits(lobs=9, nested=2, split=1, odd=3)
+    for version, style in product(("1.0", "2.0", "2.1", "2.2"), FolderStyle):
+        for each in readership(Writing(version=version, layout="lobseg", style=style), traits).verdicts:
+            assert each.finds is (each.remedy == "")
+            assert each.finds or each.misses == ()
 
 
 def test_lobs_that_the_reader_misses_are_warned_of() -> None:
@@ -182,6 +199,8 @@ def test_roda_requires_its_dialect_its_terms_and_zip() -> None:
         roda.check_terms({"child_links": "location"}, is_packed=True)
     with pytest.raises(ConfigError, match="requires --type SIP, which does not go with --type AIP"):
         roda.check_terms({"package_type": "AIP"}, is_packed=False)
+    with pytest.raises(ConfigError, match="requires --roda-ancestors, which does not go with "):
+        roda.check_terms({"roda_ancestors": False}, is_packed=False)
     for key in FOR.keys() - {"roda"}:
         FOR[key].check_dialect("recommendation")
         FOR[key].check_form("tar")
@@ -197,6 +216,11 @@ def test_readers_are_told_of_an_archive_as_it_is() -> None:
         "LOBs of N.siard found by metspack, SIARD Suite "
         "(except 2 LOBs located in another way and 1 LOB in parts), "
         "DBPTK 4.5 (except 2 LOBs located in another way and 1 LOB in parts)"
+    )
+    inside = ArchiveRoutes(path="N.siard", version="2.2", routes=((stated, 2),))
+    assert readership_on_disk(inside).sentence() == (
+        "LOBs found by metspack; not by SIARD Suite (metspack convert --lob-folder-style sfa), "
+        "DBPTK 4.5 (metspack convert --lob-folder-style dbptk)"
     )
     old = ArchiveRoutes(path="N.siard", version="1.0", routes=((up, 5),), is_apart=True)
     assert readership_on_disk(old).sentence() == (

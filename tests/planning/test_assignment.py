@@ -96,6 +96,24 @@ def test_large_segments_and_few_are_shared_by_processes() -> None:
     assert len(list(SegmentGroups(course, 1))) == 20
 
 
+def test_few_are_fewer_than_eight_for_each_process() -> None:
+    cuts = {0: [7]}
+    for segments, tasks in ((15, 16), (16, 16), (17, 17)):
+        keys = SegmentKeys.of(("a", number) for number in range(segments))
+        course = Course(keys=keys, cuts=cuts, fingerprint="all")
+        assert len(list(SegmentGroups(course, 2))) == tasks
+
+
+@pytest.mark.parametrize(("jobs", "segments"), [(1, 20), (2, 20), (2, 3)])
+def test_what_an_earlier_run_began_in_stretches_goes_on_in_them(jobs: int, segments: int) -> None:
+    """And what it did not begin so stays whole, whatever number of processes there are now."""
+    begun = {0: True, 1: False, 2: None}
+    keys = SegmentKeys.of(("a", number) for number in range(segments))
+    course = Course(keys=keys, cuts={n: [5] * 9 for n in range(3)}, fingerprint="all")
+    found = [group for group, _ in SegmentGroups(course, jobs, begun.get)]
+    assert [found.count([number]) for number in range(3)] == [10, 1, 1 if jobs == 1 else 10]
+
+
 PLAIN = {
     "segments": 3,
     "files": 7,
@@ -147,6 +165,14 @@ def test_a_course_with_a_value_of_another_type_is_refused(name: str) -> None:
     document = json.loads(json.dumps(whole_course().document()))
     with pytest.raises(TypeError, match=rf"^{name} is None$"):
         Course.restored({**document, name: None})
+
+
+@pytest.mark.parametrize("column", [1, 2])
+def test_keys_of_different_lengths_are_refused(column: int) -> None:
+    document = json.loads(json.dumps(whole_course().document()))
+    document["keys"][column].append(0)
+    with pytest.raises(ValueError, match="zip"):
+        Course.restored(document)
 
 
 def test_the_parent_names_segments_container_by_container() -> None:

@@ -134,8 +134,6 @@ class _LinkingMets:
     path: bytes
     parent: int | None
     objid: str | None
-    line: int
-    ok: bool
 
     @property
     def name(self) -> str:
@@ -231,9 +229,8 @@ class LinkCheck:
             self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", number)
             yield from DocumentReader(self._catalogue, self._places, number, path, self._looking).findings()
             self._catalogue.index_entries()
-            found = self._catalogue.row("SELECT objid, line, ok FROM mets WHERE id = ?", number)
-            objid, line, ok = found or (None, 0, 0)
-            mets = _LinkingMets(id=number, path=path, parent=parent, objid=objid, line=line, ok=bool(ok))
+            (objid,) = self._catalogue.row("SELECT objid FROM mets WHERE id = ?", number) or (None,)
+            mets = _LinkingMets(id=number, path=path, parent=parent, objid=objid)
             yield from self._upward.findings(number)
             yield from self._children(mets)
             yield from self._outside(mets.id, path)
@@ -362,8 +359,10 @@ class LinkCheck:
             own = (mets.id, child, pointer.div)
             is_odd = not (is_there and is_mets) or not self._has_own_place(*own)
             return beside if is_odd else None
+        if child is None or is_there:
+            return None
         self._guesses += 1
-        if child is None or is_there or self._guesses > _NEAREST_FOR:
+        if self._guesses > _NEAREST_FOR:
             return None
         row = self._catalogue.row(_CALLED_ALIKE, mets.id, shown(child).lower())
         return (str(row[0]), bytes(row[1])) if row is not None and self._is_reached(row[1]) else None

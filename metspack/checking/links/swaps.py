@@ -233,7 +233,7 @@ def _pairs(ring: _Ring) -> _Pairs:
 
 def _own_folder(child: _Child) -> bytes:
     """Return the folder called by a child's OBJID, beside that in which it lies."""
-    beside = child.folder.rstrip(b"/").rpartition(b"/")
+    beside = child.folder[:-1].rpartition(b"/")
     return beside[0] + beside[1] + os.fsencode(folder_of_objid(child.objid)) + b"/"
 
 
@@ -460,12 +460,12 @@ def _called_map(name: str) -> str:
 # Each entry once, however many fptr and mptr of the division name it: those of fptr first.
 _PUT_BESIDE = """
 INSERT INTO listed_beside (fileid, path) SELECT e.xml_id, e.path FROM (
-    SELECT fileid, min(kind) AS kind, min(number) AS number FROM (
-        SELECT fileid, 0 AS kind, rowid AS number FROM beside WHERE mets = ?1 AND div = ?2
-        UNION ALL SELECT href, 1, id FROM mptr WHERE mets = ?1 AND div = ?2 AND part IS NULL
+    SELECT fileid, min(number) AS number FROM (
+        SELECT fileid, rowid AS number FROM beside WHERE mets = ?1 AND div = ?2
+        UNION ALL SELECT href, id + (1 << 60) FROM mptr WHERE mets = ?1 AND div = ?2 AND part IS NULL
     ) GROUP BY fileid
 ) b CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = b.fileid WHERE e.path IS NOT NULL
-ORDER BY b.kind, b.number, e.id
+ORDER BY b.number, e.id
 """
 _OF_PATH = "SELECT number FROM listed_beside WHERE path = ? ORDER BY number LIMIT 1"
 _MET_SINCE = """

@@ -80,3 +80,16 @@ def test_a_parent_that_is_no_ancestor_has_to_name_its_child(both: Path) -> None:
     path.write_text(path.read_text().replace("RODA structural map", "parent").replace("Ancestors", "parent"))
     for paths in ([both / "kid", both / "plain"], [both / "plain", both / "kid"], [both]):
         assert [each.code for each in links(list(check(paths, Level.LINKS)))] == ["L024"]
+
+
+def test_what_no_mets_names_may_name_an_ancestor_that_is_there(tmp_path: Path) -> None:
+    package = csip.forge(tmp_path / "plain")
+    with_ancestor(package / "kid", "plain")
+    assert [(each.code, each.path) for each in links(list(check(package, Level.LINKS)))] == [
+        ("L040", "kid/METS.xml")
+    ]
+    with_ancestor(package / "other", "nobody")
+    assert [(each.code, each.path) for each in links(list(check(package, Level.LINKS)))] == [
+        ("L040", "kid/METS.xml"),
+        ("L006", "other/METS.xml"),
+    ]

@@ -5,6 +5,7 @@ import shutil
 import tarfile
 import zipfile
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from metspack.checking import Level, check, weight
 from metspack.checking.codes import Code
 from metspack.checking.links.graph import LinkState
+from metspack.checking.links.roots import Roots
+from metspack.containers.ipreader import OpenPacks
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
 from metspack.model import Budgets, Finding
@@ -428,3 +431,19 @@ def test_a_link_that_closes_a_circle_leads_to_the_package_above_in_the_graph(tmp
     (graph,) = run.graphs
     assert [each.path for each in graph.nodes] == ["METS.xml", "one/METS.xml"]
     assert [(each.parent, each.child) for each in graph.edges if each.state is LinkState.BROKEN] == [(2, 1)]
+
+
+def test_what_lies_in_a_root_given_before_is_of_that_root_alone(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    for name in ("inner", "packed", "other"):
+        aip(base / name, f"urn:x:{name}")
+    packed = zipped(base / "packed", base / "packed.zip", inside="packed")
+    given = [base / "inner", packed, base, base / "other"]
+    with closing(OpenPacks(Budgets())) as packs, closing(Roots(given, packs, Budgets(), own=0)) as roots:
+        assert list(roots.search()) == []
+        found = {name: list(roots.named(name)) for name in ("inner", "packed", "other")}
+    assert {name: [each.root for each in several] for name, several in found.items()} == {
+        "inner": [0],
+        "packed": [1],
+        "other": [2],
+    }

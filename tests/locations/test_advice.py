@@ -1,0 +1,72 @@
+"""What would make a LOB found that is named on a drive or by an absolute path: asked of the resolver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metspack.locations.resolver import Resolver
+from tests.locations.test_resolver import cell, field, table, written
+
+ADVICE = "The LOB lies in a granted folder, elsewhere than the archive says: add {}."
+
+
+def advice(root: Path, *files: str, length: int | None = None) -> list[str]:
+    """Return the advice for cells with these files, one after the other."""
+    with Resolver(None, [root], siard_name="x.siard") as resolver:
+        return [resolver.advice(table(field()), cell(file, length=length)) for file in files]
+
+
+def test_what_is_advised_for_a_drive_is_said_of_each_of_its_lobs(tmp_path: Path) -> None:
+    written(tmp_path, {"a/r.bin": b"r"})
+    said = ADVICE.format(f"--map-drive S:={tmp_path}")
+    assert advice(tmp_path, "S:/a/r.bin", "S:/a/s.bin", "S:/a/r.bin") == [said] * 3
+
+
+def test_there_is_no_advice_for_what_lies_nowhere(tmp_path: Path) -> None:
+    assert advice(tmp_path, "S:/a/r.bin", "S:/a/s.bin", "S:/a/t.bin", "r.bin") == [""] * 4
+
+
+def test_a_second_lob_of_a_drive_is_looked_for_and_no_third(tmp_path: Path) -> None:
+    written(tmp_path, {"a/r.bin": b"r"})
+    assert [bool(each) for each in advice(tmp_path, "S:/a/x.bin", "S:/a/r.bin")] == [False, True]
+    assert advice(tmp_path, "S:/a/x.bin", "S:/a/y.bin", "S:/a/r.bin") == [""] * 3
+
+
+def test_four_drives_are_looked_for_and_no_fifth(tmp_path: Path) -> None:
+    written(tmp_path, {"a/r.bin": b"r"})
+    said = advice(tmp_path, *(f"{drive}:/a/r.bin" for drive in "DEFGH"), "D:/a/r.bin")
+    assert said[:4] == [ADVICE.format(f"--map-drive {drive}:={tmp_path}") for drive in "DEFG"]
+    assert said[4:] == ["", said[0]]
+
+
+def test_where_granting_does_not_help_a_folder_that_lies_elsewhere_is_to_be_linked(tmp_path: Path) -> None:
+    """Here because a part is missing; all of the path is below the granted folder, or but its end."""
+    gone = "metspack-gone"
+    for below, here in ((f"{gone}/x", f"whole/{gone}"), ("x", "end")):
+        root = tmp_path / here.partition("/")[0]
+        written(root, {f"{below}/r.bin.0": b"r"})
+        (said,) = advice(root, f"file:///{gone}/x/r.bin", length=5)
+        assert said == (
+            f"The LOB lies in {tmp_path}/{here}, and no option leads there from /{gone}: make /{gone} a "
+            f"symbolic link to it and add --lob-root /{gone}."
+        )
+
+
+def test_a_file_at_the_root_of_all_cannot_be_linked(tmp_path: Path) -> None:
+    written(tmp_path, {"r.bin.0": b"r"})
+    assert advice(tmp_path, "file:///r.bin", length=5) == [""]
+
+
+def test_a_folder_that_is_there_without_the_lob_is_none_that_has_it(tmp_path: Path) -> None:
+    written(tmp_path, {"a/other.bin": b"o"})
+    assert advice(tmp_path, "S:/a/r.bin", "file:///a/r.bin") == ["", ""]
+
+
+def test_parts_that_lie_in_the_granted_folder_itself_are_found(tmp_path: Path) -> None:
+    root = written(tmp_path / "a", {"r.bin.0": b"r", "r.bin.z": b"s"})
+    assert advice(root, "S:/a/r.bin", length=2) == [ADVICE.format(f"--map-drive S:={tmp_path}")]
+
+
+def test_a_drive_may_be_the_root_of_all(tmp_path: Path) -> None:
+    written(tmp_path, {"r.bin": b"r"})
+    assert advice(tmp_path, f"S:{tmp_path}/r.bin") == [ADVICE.format("--map-drive S:=/")]

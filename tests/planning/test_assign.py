@@ -1,0 +1,274 @@
+"""``assign``: what is planned is what lies in the slices, and what is counted of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.errors import PlanError
+from metspack.layouts import LAYOUTS
+from metspack.model import (
+    Digest,
+    Limits,
+    LobCell,
+    LobPlace,
+    LobRef,
+    LobRun,
+    Part,
+    PlannedSegment,
+    RunSlot,
+    Slot,
+    ZipExtent,
+)
+from metspack.planning import assignment, slices
+from metspack.planning.assignment import Course, SegmentsOfColumn, assign, column_of
+from metspack.planning.division import Division, Split, planned
+from metspack.planning.sharedlobs import Sharing
+from tests.laws import law
+from tests.planning.lobruns import run_of
+
+Given = LobRef | LobRun
+
+
+def lob(row: int, size: int, *, cell: str = "c4", extents: int = 1, digest: bool = False) -> LobRef:
+    """Return a LOB in so many entries, each compressed to bytes of its own number."""
+    return LobRef(
+        cell=LobCell(
+            place=LobPlace(schema=0, table=2, cell=cell, row=row),
+            file=f"record{row}.bin",
+            length=size,
+            digest=Digest(algorithm="MD5", value="ab" * 16) if digest else None,
+        ),
+        size=size,
+        extension="bin",
+        media_type="application/octet-stream",
+        extents=tuple(
+            ZipExtent(
+                name=f"{cell}/record{row}.bin.{number}",
+                offset=1_000_000 * int(cell[1:]) + 1_000 * row + number,
+                limit=0,
+                compressed=10 * number + row,
+                size=size,
+                crc=0,
+                method=0,
+                flags=0,
+            )
+            for number in range(extents)
+        ),
+        entries=tuple(f"{cell}/record{row}.bin.{number}" for number in range(extents)),
+    )
+
+
+def run(first: int, sizes: list[int], *, cell: str = "c4", digest: bool = False) -> LobRun:
+    rows = range(first, first + len(sizes))
+    made = run_of(
+        rows,
+        sizes,
+        offsets=[1_000_000 * int(cell[1:]) + 1_000 * row for row in rows],
+        digests=["ab" * 16] * len(sizes) if digest else (),
+        cell=cell,
+    )
+    return replace(made, entries=[f"{cell}/record{row}.bin.0" for row in rows])
+
+
+def single(found: Given) -> Iterator[LobRef]:
+    return found.lobs() if isinstance(found, LobRun) else iter((found,))
+
+
+def assigned(
+    given: Iterable[Given],
+    division: Division,
+    work: Path,
+    *,
+    sharing: Sharing | None = None,
+    departs: Callable[[Iterable[str]], object] = lambda _: None,
+) -> Course:
+    with Sharing() as own:
+        sharing = sharing or own
+        return assign(given, division, work, sharing=sharing, departs=departs, agreed=lambda _: None)
+
+
+CELLS = st.sampled_from(("c4", "c5"))
+SIZES = st.integers(0, 9)
+ONE = st.tuples(CELLS, SIZES, st.integers(1, 2), st.booleans())
+MANY = st.tuples(CELLS, st.lists(SIZES, min_size=1, max_size=6), st.booleans())
+DIVISIONS = st.builds(
+    Division,
+    limits=st.builds(Limits, files=st.none() | st.integers(1, 5), bytes=st.none() | st.integers(3, 20)),
+    layout=st.sampled_from(tuple(LAYOUTS.values())),
+    split=st.sampled_from((Split.FILL, Split.ALONE)),
+)
+
+
+@st.composite
+def given_lobs(draw: st.DrawFn) -> list[Given]:
+    found: list[Given] = []
+    row = 1
+    for each in draw(st.lists(ONE | MANY, max_size=8)):
+        if isinstance(each[1], list):
+            found.append(run(row, each[1], cell=each[0], digest=bool(each[2])))
+            row += len(each[1])
+        else:
+            cell, size, extents, digest = each
+            found.append(lob(row, size, cell=cell, extents=extents, digest=digest))
+            row += 1
+    return found
+
+
+@law(150)
+@given(given_lobs(), DIVISIONS)
+def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
+    given: list[Given], division: Division
+) -> None:
+    expected: dict[tuple[str, int], list[tuple[LobRef, Part | None]]] = {}
+    closed: list[PlannedSegment] = []
+    for event in planned(given, division.limits, split=division.split, layout=division.layout):
+        if isinstance(event, PlannedSegment):
+            closed.append(event)
+            continue
+        slots = event.run.lobs() if isinstance(event, RunSlot) else [event.lob]
+        part = event.part if isinstance(event, Slot) else None
+        # Which entries of the archive they are was told already, and is not written.
+        bare = [(replace(each, entries=()), part) for each in slots]
+        expected.setdefault((event.container, event.segment), []).extend(bare)
+    lobs = [each for found in given for each in single(found)]
+    with TemporaryDirectory() as folder, Sharing() as sharing:
+        work = Path(folder)
+        agreed: list[PlannedSegment | None] = []
+        grown: list[tuple[int, str]] = []
+        left: list[str] = []
+        course = assign(
+            given,
+            division,
+            work,
+            sharing=sharing,
+            departs=left.extend,
+            agreed=agreed.append,
+            grown=lambda so_far: grown.append((so_far.segments, so_far.fingerprint)),
+        )
+        written = [list(slices.entries(slices.path(work, number))) for number in range(len(expected))]
+        bytes_of = [slices.path(work, number).read_bytes() for number in range(len(expected))]
+        assert len(list(work.iterdir())) == len(expected)
+    assert list(course.keys) == list(expected)
+    assert written == list(expected.values())
+    assert [course.digests[number] for number in range(len(expected))] == [
+        hashlib.sha256(each).hexdigest() for each in bytes_of
+    ]
+    assert agreed == [*closed, None]
+    assert grown == [(number + 1, "") for number in range(len(closed))]
+    assert left == [entry for each in lobs for entry in each.entries]
+    first_parts = [entries[0][1] for entries in written]
+    assert course.joined == {n for n, part in enumerate(first_parts) if part is not None and part.number}
+    assert course.cuts == {}
+    assert (course.segments, course.lobs) == (len(expected), len(lobs))
+    assert course.files == sum(map(len, written))
+    assert course.split == sum(part is not None and not part.number for each in written for _, part in each)
+    assert course.bytes == sum(each.size for each in lobs)
+    assert course.compressed == sum(
+        extent.compressed for each in lobs for extent in each.extents if isinstance(extent, ZipExtent)
+    )
+    assert course.undigested == sum(each.cell.digest is None for each in lobs)
+    assert course.columns == {column_of(each.place) for each in lobs}
+    lines = "".join(f"{each.place.id} {each.size} {each.extension}\n" for each in lobs)
+    assert course.fingerprint == hashlib.sha256(lines.encode()).hexdigest()
+    begins = {
+        each.place.id: number for number, entries in reversed(list(enumerate(written))) for each, _ in entries
+    }
+    assert course.runs.keys() == course.columns
+    for column, noted in course.runs.items():
+        segments = SegmentsOfColumn(noted)
+        cells = [each.place.id for each in lobs if column_of(each.place) == column]
+        assert [segments.take(1)[0] for _ in cells] == [begins[each] for each in cells]
+        assert all(one != other for one, other in zip(noted.segments, noted.segments[1:], strict=False))
+    assert Course.restored(json.loads(json.dumps(course.document()))) == course
+
+
+def test_entries_leave_many_at_a_time_and_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignment, "_AT_ONCE", 3)
+    told: list[list[str]] = []
+    double = replace(lob(5, 1), entries=("x", "x"))  # a LOB of one entry twice
+    given: list[Given] = [lob(1, 1), lob(2, 1, extents=2), run(3, [1, 1]), double, lob(6, 1)]
+    assigned(given, Division(limits=Limits()), tmp_path, departs=lambda names: told.append(list(names)))
+    assert told == [
+        ["c4/record1.bin.0", "c4/record2.bin.0", "c4/record2.bin.1"],
+        ["c4/record3.bin.0", "c4/record4.bin.0", "x"],
+        ["c4/record6.bin.0"],
+    ]
+
+
+def test_entries_leave_before_their_lobs_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in a slice is out of the archive: a build that is stopped knows of all that it has placed."""
+    monkeypatch.setattr(assignment, "_AT_ONCE", 1)
+    left: list[str] = []
+
+    class Watching(Sharing):
+        def firsts(self, found: Given, container: str) -> Iterator[Given]:
+            assert left[-1] == list(single(found))[-1].entries[-1]
+            yield from super().firsts(found, container)
+
+    with Watching() as sharing:
+        assigned(
+            [lob(1, 1), run(2, [1, 1])],
+            Division(limits=Limits()),
+            tmp_path,
+            sharing=sharing,
+            departs=left.extend,
+        )
+    assert len(left) == 3
+
+
+@pytest.mark.parametrize(("layout", "lobs"), [("lobseg", 1), ("siard22", 2)])
+def test_cells_share_a_lob_within_a_container(tmp_path: Path, layout: str, lobs: int) -> None:
+    one, other = lob(1, 5, cell="c4"), lob(2, 5, cell="c5")
+    other = replace(other, extents=one.extents)
+    with Sharing() as sharing:
+        division = Division(limits=Limits(), layout=LAYOUTS[layout])
+        course = assigned([one, other], division, tmp_path, sharing=sharing)
+        assert sharing.count == 2 - lobs
+    assert course.lobs == lobs
+    assert course.columns == {(0, 2, 4), (0, 2, 5)}
+    assert len(course.runs) == lobs
+
+
+def test_what_is_open_is_discarded_when_planning_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    division = Division(limits=Limits(files=1, bytes=5), split=Split.NEVER)
+    agreed: list[PlannedSegment | None] = []
+    discarded: list[str] = []
+
+    class Watched(slices.Slice):
+        def discard(self) -> None:
+            discarded.append(self._file.path.name)
+            super().discard()
+
+    monkeypatch.setattr(slices, "Slice", Watched)
+    given = [lob(1, 1), lob(2, 1), lob(3, 6)]
+    with Sharing() as sharing, pytest.raises(PlanError, match=r"s0\.t2\.c4\.r3 has 6 bytes"):
+        assign(given, division, tmp_path, sharing=sharing, departs=list, agreed=agreed.append)
+    assert [each and each.index for each in agreed] == [0]
+    assert discarded == ["slice-1.jsonl"]
+
+
+def test_a_slice_may_be_cut_where_a_stretch_is_long_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "STRETCH_FILES", 2)
+    division = Division(limits=Limits(files=5))
+    course = assigned([lob(row, 1, extents=2) for row in range(1, 8)], division, tmp_path)
+    assert {number: len(cuts) for number, cuts in course.cuts.items()} == {0: 2}
+    stretches = slices.stretches(course.cuts[0])
+    found = [list(slices.runs(slices.path(tmp_path, 0), stretch)) for stretch in stretches]
+    assert [[each[0].place.row for each in some if isinstance(each, tuple)] for some in found] == [
+        [1, 2],
+        [3, 4],
+        [5],
+    ]

@@ -1,0 +1,336 @@
+"""``Sharing`` against a table in memory: who shares whose file, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.errors import TargetError
+from metspack.model import (
+    CellRun,
+    Digest,
+    Extent,
+    FileExtent,
+    LobCell,
+    LobPlace,
+    LobRef,
+    LobRun,
+    RunShared,
+    ZipExtent,
+)
+from metspack.planning import sharedlobs
+from metspack.planning.sharedlobs import Sharing
+from tests.laws import law
+
+NAMES = ("x", "y", "z1", "z10", "\udcff", "é")
+SIZE = 7
+
+
+class Where(NamedTuple):
+    """Where the bytes of LOBs lie: a zip file, a tar file or a folder, below a root or holding."""
+
+    kind: str
+    holding: int
+    path: tuple[str, ...]
+
+    def extent(self, at: int) -> Extent:
+        if self.kind == "zip":
+            numbers = {"limit": 0, "compressed": 1, "crc": 0, "method": 0, "flags": 0}
+            return ZipExtent(name=f"e{at}", offset=at, size=SIZE, archive=self.holding, **numbers)
+        path, offset = (self.path, at) if self.kind == "tar" else ((*self.path, NAMES[at]), None)
+        return FileExtent(
+            root=self.holding, path=path, size=SIZE, modified=0, inode=0, device=0, offset=offset
+        )
+
+    def columns(self, at: Sequence[int]) -> list[list[int] | list[str]]:
+        zeros = [0] * len(at)
+        if self.kind == "zip":
+            return [[f"e{each}" for each in at], list(at), zeros, zeros, zeros, zeros, zeros]
+        return [[NAMES[each] for each in at], zeros, zeros, zeros]
+
+
+Drawn = tuple[Where, str, tuple[bool, str | None, str], int | list[int]]
+
+WHERE = (
+    *(Where("zip", 0, ()), Where("zip", 1, ())),
+    *(Where("folder", 0, ("a", "b")), Where("folder", 0, ("a",)), Where("folder", 1, ("a",))),
+    *(Where("tar", 0, ("a", "t.tar")), Where("tar", 0, ("u.tar",)), Where("tar", 1, ("u.tar",))),
+)
+SAID = st.tuples(st.booleans(), st.sampled_from([None, "MD5", "SHA-1"]), st.sampled_from(["ab", "cd"]))
+AT = st.integers(0, len(NAMES) - 1)
+COLUMNS = st.sampled_from(["c4", "c5"])
+
+
+@st.composite
+def founds(draw: st.DrawFn) -> list[Drawn]:
+    """LOBs alone and together in a few places, of which a few things are said: so that many meet."""
+    where = st.sampled_from(draw(st.lists(st.sampled_from(WHERE), min_size=1, max_size=4)))
+    said = st.sampled_from(draw(st.lists(SAID, min_size=1, max_size=2)))
+    columns = draw(st.sampled_from([st.just("c4"), COLUMNS]))
+    many = st.lists(AT, min_size=1, max_size=4, unique=draw(st.booleans()))
+    one = st.tuples(where, columns, said, AT | many)
+    return draw(st.lists(one, max_size=10))
+
+
+class Cell(NamedTuple):
+    """A cell with the bytes that it names, and what it says of them."""
+
+    id: str
+    bytes: tuple[Where, int]
+    said: tuple[str, bool, str | None, str]
+
+
+class Model:
+    """What there is to know of cells that come one after the other."""
+
+    def __init__(self, *, shares: bool) -> None:
+        self.shares = shares
+        self.named: dict[tuple[Where, int], dict[tuple[str, bool, str | None, str], str]] = {}
+        self.first: dict[str, str] = {}  # of each cell that shares another's
+        self.copies: list[str] = []
+
+    def is_first(self, cell: Cell) -> bool:
+        known = self.named.setdefault(cell.bytes, {})
+        if self.shares and cell.said in known:
+            self.first[cell.id] = known[cell.said]
+            return False
+        if known:
+            self.copies.append(cell.id)
+        known.setdefault(cell.said, cell.id)
+        return True
+
+
+def made(
+    drawn: Sequence[Drawn],
+) -> Iterator[tuple[LobRef | LobRun, list[Cell]]]:
+    """Yield the LOBs that are drawn, alone or together, in the rows one after the other, and their cells."""
+    row = 1
+    for where, column, (is_measured, algorithm, value), at in drawn:
+        several = [at] if isinstance(at, int) else at
+        rows = range(row, row + len(several))
+        row += len(several)
+        said = (column, is_measured, algorithm, value if algorithm else "")
+        cells = [
+            Cell(f"s0.t2.{column}.r{row}", (where, each), said)
+            for row, each in zip(rows, several, strict=True)
+        ]
+        if isinstance(at, list) and where.kind != "tar":
+            run = LobRun(
+                shared=RunShared(
+                    schema=0,
+                    table=2,
+                    cell=column,
+                    extension="bin",
+                    media_type="application/octet-stream",
+                    digest=algorithm,
+                    is_measured=is_measured,
+                    holding=where.holding,
+                    folders=None if where.kind == "zip" else where.path,
+                ),
+                rows=rows,
+                files=["f"] * len(rows),
+                sizes=[SIZE] * len(rows),
+                digests=[value] * len(rows) if algorithm else (),
+                extents=where.columns(several),
+            )
+            yield run, cells
+            continue
+        for (number, each), cell in zip(enumerate(several), cells, strict=True):
+            place = LobPlace(schema=0, table=2, cell=column, row=rows[number])
+            digest = Digest(algorithm=algorithm, value=value) if algorithm else None
+            yield (
+                LobRef(
+                    cell=LobCell(place=place, file="f", length=SIZE if is_measured else None, digest=digest),
+                    size=SIZE,
+                    extension="bin",
+                    media_type="application/octet-stream",
+                    extents=(where.extent(each),),
+                ),
+                [cell],
+            )
+
+
+def cells_of(column: str, rows: Sequence[int]) -> CellRun:
+    return CellRun(
+        schema=0,
+        table=2,
+        cell=column,
+        algorithm=None,
+        rows=rows,
+        files=["f"] * len(rows),
+        lengths=(),
+        digests=(),
+        starts=range(len(rows)),
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _little_by_little() -> Iterator[None]:
+    """How much is kept in memory is a matter of time alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_AT_ONCE", "_KEPT", "_HOLDERS"):
+            patch.setattr(sharedlobs, name, 2)
+        yield
+
+
+@law(150)
+@given(founds(), st.booleans(), st.lists(st.integers(0, 20), max_size=5))
+def test_cells_share_as_in_a_table_of_all_that_were_named(
+    drawn: list[Drawn],
+    shares: bool,
+    some: list[int],
+) -> None:
+    model = Model(shares=shares)
+    cells: list[Cell] = []
+    with TemporaryDirectory() as folder, Sharing(shares=shares) as sharing, Sharing() as later:
+        for found, own in made(drawn):
+            firsts = [
+                lob.place.id
+                for each in sharing.firsts(found, own[0].said[0])
+                for lob in (each.lobs() if isinstance(each, LobRun) else (each,))
+            ]
+            assert firsts == [each.id for each in own if model.is_first(each)]
+            cells += own
+            assert len(sharing._last) <= sharedlobs._HOLDERS
+        assert (sharing.count, sharing.copies) == (len(model.first), len(model.copies))
+        assert [sharing.first(each.id) for each in cells] == [model.first.get(each.id) for each in cells]
+
+        words = list(sharing.words())
+        assert len(words) == bool(model.first) + bool(model.copies)
+        if model.first:
+            one, other = next(iter(model.first.items()))
+            many = "1 cell" if len(model.first) == 1 else f"{len(model.first)} cells"
+            assert words[0] == (
+                f"{many} with a LOB that another cell names too: {one} names that of {other}, for example"
+            )
+        if model.copies:
+            many = "1 LOB" if len(model.copies) == 1 else f"{len(model.copies)} LOBs"
+            assert words[-1].startswith(f"{many} placed as a separate file, though another cell names the ")
+            one, _, other = words[-1].partition(": ")[2].partition(", for")[0].partition(" and ")
+            assert one == model.copies[0]
+            by_id = {each.id: each for each in cells}
+            assert by_id[one].bytes == by_id[other].bytes
+            assert cells.index(by_id[other]) < cells.index(by_id[one])
+
+        path = Path(folder) / "shared"
+        later.recall(path, sharing.save(path))
+        assert len(path.read_bytes().splitlines()) == -(-len(model.first) // 2)
+        assert list(later.words()) == words
+        concerned = {*model.first, *model.first.values()}
+        for column in ("c4", "c5"):
+            run = cells_of(column, some)
+            ids = [f"s0.t2.{column}.r{row}" for row in some]
+            for each in (sharing, later):
+                assert each.firsts_of(run) == [model.first.get(cell) for cell in ids]
+                assert each.concerns(run) == (not concerned.isdisjoint(ids))
+                each.tell_files(run, [])
+        for each in (sharing, later):
+            # Files are told of all cells, by those that come together or with digests, and kept of some.
+            for number, cell in enumerate(cells):
+                if number % 2:
+                    row = int(cell.id.rpartition("r")[2])
+                    each.tell_files(cells_of(cell.said[0], [0, row]), ["none", f"file{number}"])
+                else:
+                    digest = Digest(algorithm="MD5", value=str(number)) if number % 4 else None
+                    each.tell(cell.id, f"file{number}", digest)
+            numbers = {cell.id: number for number, cell in enumerate(cells)}
+            for first in model.first.values():
+                number = numbers[first]
+                digest = Digest(algorithm="MD5", value=str(number)) if number % 4 == 2 else None
+                assert each.told(first) == (f"file{number}", digest)
+
+
+def test_nothing_is_shared_from_one_zip_file_or_root_to_another() -> None:
+    with Sharing() as sharing:
+        drawn: list[Drawn] = [(where, "c4", (True, None, ""), 1) for where in (*WHERE, *WHERE)]
+        firsts = [bool(list(sharing.firsts(found, ""))) for found, _ in made(drawn)]
+        assert firsts == [True] * len(WHERE) + [False] * len(WHERE)
+        assert sharing.copies == 0
+
+
+@pytest.mark.parametrize("where", WHERE[:3])
+@pytest.mark.parametrize(
+    "said", [(True, "MD5", "ab"), (False, "SHA-1", "cd"), (True, None, ""), (False, None, "")]
+)
+def test_each_of_lobs_that_came_together_is_shared_by_itself(
+    where: Where, said: tuple[bool, str | None, str]
+) -> None:
+    with Sharing() as sharing:
+        drawn: list[Drawn] = [(where, "c4", said, [1, 2, 3]), *((where, "c4", said, at) for at in (2, 3, 1))]
+        together, *alone = (list(sharing.firsts(found, "")) for found, _ in made(drawn))
+        assert [len(each) for each in together if isinstance(each, LobRun)] == [3]
+        assert alone == [[], [], []]
+        assert [sharing.first(f"s0.t2.c4.r{row}") for row in (4, 5, 6)] == [
+            f"s0.t2.c4.r{row}" for row in (2, 3, 1)
+        ]
+
+
+def test_what_is_saved_is_said_in_few_words(tmp_path: Path) -> None:
+    where = Where("zip", 0, ())
+    drawn: list[Drawn] = [
+        *[(where, "c4", (True, None, ""), 1)] * 2,
+        (where, "c4", (False, None, ""), 1),
+        (where, "c4", (True, None, ""), [1, 2]),
+    ]
+    with Sharing() as sharing:
+        for found, _ in made(drawn):
+            list(sharing.firsts(found, ""))
+        assert sharing.save(tmp_path / "shared") == {
+            "count": 2,
+            "copies": 1,
+            "shared": ["s0.t2.c4.r1", "s0.t2.c4.r2"],
+            "copied": ["s0.t2.c4.r1", "s0.t2.c4.r3"],
+        }
+    assert (tmp_path / "shared").read_bytes() == (
+        b'[["s0.t2.c4.r2", "s0.t2.c4.r1"], ["s0.t2.c4.r4", "s0.t2.c4.r1"]]\n'
+    )
+
+
+def _alone(sharing: Sharing, at: Iterable[int]) -> None:
+    where = Where("zip", 0, ())
+    for found, _ in made([(where, "c4", (True, None, ""), each) for each in at]):
+        list(sharing.firsts(found, ""))
+
+
+def _together(sharing: Sharing, at: Iterable[int]) -> None:
+    where = Where("zip", 0, ())
+    for found, _ in made([(where, "c4", (True, None, ""), [each]) for each in at]):
+        list(sharing.firsts(found, ""))
+
+
+def _recalled(sharing: Sharing, folder: Path) -> None:
+    file = folder / "shared"
+    file.write_text(json.dumps([[f"cell{row}", "cell"] for row in range(5_000)]) + "\n", encoding="utf-8")
+    sharing.recall(file, {"count": 5_000, "copies": 0, "shared": ["", ""], "copied": ["", ""]})
+
+
+def test_what_was_saved_is_closed_again(tmp_path: Path) -> None:
+    with Sharing() as sharing:
+        before = len(os.listdir("/dev/fd"))
+        _recalled(sharing, tmp_path)
+        assert len(os.listdir("/dev/fd")) == before
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda sharing, _: _alone(sharing, range(5_000)),
+        lambda sharing, _: _alone(sharing, range(5_000, 0, -1)),
+        lambda sharing, _: _together(sharing, range(5_000)),
+        _recalled,
+    ],
+    ids=["ascending", "descending", "together", "recalled"],
+)
+def test_a_disk_that_is_full_is_said(fill: Callable[[Sharing, Path], None], tmp_path: Path) -> None:
+    with Sharing() as sharing:
+        sharing._database.execute("PRAGMA max_page_count = 1")  # as many as there are
+        with pytest.raises(TargetError, match=r"^cannot keep what cells name twice on disk: "):
+            fill(sharing, tmp_path)
