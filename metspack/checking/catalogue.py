@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any, Protocol
 
 from metspack.checking.similarity import nearest
@@ -201,31 +200,12 @@ IN_OUTERMOST = """EXISTS (
 DEEPEST = 256
 """The last names of a path that leads nowhere which are looked for elsewhere: each is one more look."""
 _BATCH = 2_000
-_AT_ONCE = (100, 20, 4, 1)  # rows in one statement
 _NEAR = 500
 Row = tuple[Any, ...]
 _CACHE = 2000  # KiB: more of it makes nothing sooner, as the file is in the memory of the system
 # Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = regex(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
-
-
-class BulkInsert:
-    """An INSERT statement for many rows at once, which takes half the time of single ones.
-
-    ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
-    ``?{0}`` and so on are a row's own values (``own`` in number).
-    """
-
-    def __init__(self, table: str, row: str, *, shared: int, own: int) -> None:
-        numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
-        rows = [row.format(*range(first, first + own)) for first in numbers]
-        self.own = own
-        self.statements = {
-            each: f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows[:each])}"  # noqa: S608 -- constants
-            for each in _AT_ONCE
-        }
-        """For so many rows at once, the most first."""
 
 
 class BackgroundListing(Protocol):
@@ -295,15 +275,9 @@ class Catalogue(tempdb.Scratch):
         """Run a statement for each row."""
         self._database.executemany(sql, rows)
 
-    def insert(self, insertion: BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
+    def insert(self, insertion: tempdb.BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
         """Insert rows, all of which have the ``shared`` values."""
-        values = list(chain.from_iterable(rows))
-        start = 0
-        for number, statement in insertion.statements.items():
-            step = number * insertion.own
-            while start + step <= len(values):
-                self._database.execute(statement, (*shared, *values[start : start + step]))
-                start += step
+        insertion.run(self._database, shared, rows)
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""

@@ -102,6 +102,14 @@ _PUT_ENTRY = """INSERT INTO entry
 _PUT_FILE = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, size, algorithm, digest, path, child, line, alone, media, seq)
     VALUES ({mets}, 'file', ?1, {lob}, 0, ?2, '{algorithm}', ?3, ?4, {child}, ?5, {alone}, ?6, ?7)"""
+_FILES_ALONE = tempdb.BulkInsert(
+    """entry (mets, kind, xml_id, lob, part, size, algorithm, digest, path, child, line, alone, media)""",
+    """(?3, 'file', ?{0}, CASE ?6 WHEN 1 THEN ?{0} END, 0, ?{1}, ?4, ?{2}, ?5 || ?{3}, ?7, ?1 + {row} * ?2,
+    CASE ?6 WHEN 2 THEN ?{0} END, ?8)""",
+    shared=8,
+    own=4,
+    counts=True,
+)
 _PUT_WHOLE = """INSERT INTO whole
     (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, div, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -239,6 +247,13 @@ class MetsTables(reading.Closable):
         is_child = "child" in "\n".join(fact.groups).casefold()
         is_below = document.number > 1
         folder = "".join(f"{each}/" for each in document.folder)
+        self._flush(_PUT_ENTRY)
+        if files.are_alone and "mimetype" not in run.columns:
+            kind = (1 if is_below else 2) if is_lob else 0
+            shared = (files.line, files.step, document.number, files.algorithm, folder, kind, is_child)
+            with tempdb.explained("the index of the package"):
+                _FILES_ALONE.run(self._database, (*shared, fact.mimetype), files.short_rows)
+            return True
         media = run.columns.get("mimetype") or repeat(fact.mimetype)
         # What all have in common is bound once: most of the time of an insertion is that of its values.
         sql = _PUT_FILE.format(
@@ -248,7 +263,6 @@ class MetsTables(reading.Closable):
             algorithm=files.algorithm,
             child=int(is_child),
         )
-        self._flush(_PUT_ENTRY)
         with tempdb.explained("the index of the package"):
             self._database.executemany(
                 sql,
