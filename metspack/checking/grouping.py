@@ -31,8 +31,11 @@ IN_MANIFESTS = """
 SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY m.id, l.line
 """
+_ANY_FOLDER = "SELECT 1 FROM folder WHERE path > ? AND path < ?"
 _AFTER_SLASH = b"0"
 _IN_ORDER = "ORDER BY e.id"
+
+_FIRST_WINDOW, _LAST_WINDOW = 256, 1 << 16  # numbers that are looked at together
 
 Folder = Callable[[bytes], bytes | None]
 """Returns the folder that a file shares its fault with, None when the file is at fault alone."""
@@ -67,12 +70,12 @@ class FindingGroups:
             held = self._held[key] = _FirstOfGroup(finding, folder)
         held.count += 1
 
-    def count(self, folder: bytes | None, code: str, alike: Hashable = None) -> bool:
-        """Count a finding if it would be held back behind another; return whether it need not be made."""
+    def count(self, folder: bytes | None, code: str, alike: Hashable = None, number: int = 1) -> bool:
+        """Count findings if they would be held back behind another; return whether none need be made."""
         held = self._held.get((code, folder, alike))
         if held is None:
             return False
-        held.count += 1
+        held.count += number
         return True
 
     def release(self) -> Iterator[Finding]:
@@ -90,6 +93,57 @@ def _with_more(finding: Finding, folder: str, more: int) -> Finding:
         message=f"{finding.message}; likewise {more:,} more below {folder!r}",
         facts=tuple(sorted((*finding.facts, ("folder", folder), ("more", f"{more:,}")))),
     )
+
+
+class AlikeRows(Iterator[Row]):
+    """Rows about files in the order of their numbers, of which those of one kind can be passed over at once.
+
+    ``number`` and ``path`` are columns of ``source``, FROM with WHERE. ``alike`` is what rows of a kind have
+    in common beside a missing folder: a condition on ``?5``.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, columns: str, source: str, *, number: str, path: str, alike: str
+    ) -> None:
+        self._catalogue = catalogue
+        self._all = f"SELECT {number}, {columns} {source} AND {number} > ? ORDER BY {number}"
+        is_alike = f"{path} > ?3 AND {path} < ?4 AND {alike}"
+        self._window = f"""SELECT count(*), min(CASE WHEN {is_alike} THEN NULL ELSE {number} END)
+            {source} AND {number} > ?1 AND {number} <= ?2"""
+        self._last = 0
+        self._rows = catalogue.rows(self._all, self._last)
+        self._kind: tuple[bytes | None, Hashable] = (None, None)
+        self._of_kind, self._due = 0, _FIRST_WINDOW
+
+    def __next__(self) -> Row:
+        self._last, *row = next(self._rows)
+        return tuple(row)
+
+    def alike(self, folder: bytes | None, kind: Hashable) -> int:
+        """Take the row that came last for one of a kind, all of which are counted; return how many follow.
+
+        Those are passed over, if they are many. ``folder`` is the uppermost one that is missing around it.
+        """
+        if (folder, kind) != self._kind:
+            self._kind, self._of_kind, self._due = (folder, kind), 0, _FIRST_WINDOW
+        self._of_kind += 1
+        if folder is None or self._of_kind < self._due:
+            return 0
+        self._of_kind = 0
+        below = folder + b"/", folder + _AFTER_SLASH
+        if self._catalogue.row(_ANY_FOLDER, *below) is not None:  # not all below it is missing
+            return 0
+        passed = 0
+        while True:
+            stop = self._last + self._due
+            count, other = self._catalogue.row(self._window, self._last, stop, *below, kind) or (0, None)
+            if not count or other is not None:
+                break
+            passed, self._last = passed + count, stop
+            self._due = min(2 * self._due, _LAST_WINDOW)
+        if passed:
+            self._rows = self._catalogue.rows(self._all, self._last)
+        return passed
 
 
 @dataclass(slots=True)

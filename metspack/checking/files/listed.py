@@ -141,11 +141,11 @@ UPDATE gone SET is_further = 1 WHERE entry IN (
         GROUP BY path HAVING count(*) > 1) t CROSS JOIN entry e ON e.path = t.path WHERE e.id <> t.first
 )
 """
-_GONE = """
-SELECT e.mets, e.line, e.xml_id, e.path, (SELECT r.other FROM renamed r WHERE r.path = e.path)
-FROM gone g CROSS JOIN entry e ON e.id = g.entry
-WHERE NOT g.is_further AND e.path NOT IN unfetched ORDER BY g.entry
+_GONE = "e.mets, e.line, e.xml_id, e.path, (SELECT r.other FROM renamed r WHERE r.path = e.path)"
+_FROM_GONE = """
+FROM gone g CROSS JOIN entry e ON e.id = g.entry WHERE NOT g.is_further AND e.path NOT IN unfetched
 """
+_GONE_ALIKE = "e.mets = ?5 AND NOT EXISTS (SELECT 1 FROM renamed r WHERE r.path = e.path)"
 _METS = "SELECT path FROM mets WHERE id = ?"
 _ALGORITHM = "SELECT algorithm FROM renamed WHERE path = ?"
 _ALSO_LISTED = """
@@ -412,7 +412,10 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
     last, mets = 0, b""
-    for number, line, xml_id, path, other in catalogue.rows(_GONE):
+    gone = grouping.AlikeRows(
+        catalogue, _GONE, _FROM_GONE, number="g.entry", path="e.path", alike=_GONE_ALIKE
+    )
+    for number, line, xml_id, path, other in gone:
         if number != last:
             last, (mets,) = number, catalogue.row(_METS, number) or (b"",)
         place = xml_id or ""
@@ -426,6 +429,7 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             continue
         folder = absent(path)
         if together.count(folder, Code.FILE_MISSING.id, mets):
+            together.count(folder, Code.FILE_MISSING.id, mets, gone.alike(folder, number))
             continue
         guesses += 1
         near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""

@@ -60,11 +60,10 @@ _LONGEST = 1 << 16
 _SHOWN = 80
 
 _NOT_THERE = """
-SELECT m.name, l.line, l.path FROM listed l JOIN manifest m ON m.id = l.manifest
+FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
 AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
 AND NOT EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = l.path)
-ORDER BY l.rowid
 """
 _NOT_NAMED = f"""
 SELECT d.path FROM manifest m CROSS JOIN disk d
@@ -363,11 +362,15 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     together = grouping.FindingGroups()
     absent, come = grouping.absent(catalogue), grouping.come(catalogue)
     is_told = grouping.lost_with_mets(catalogue)
-    for name, line, path in catalogue.rows(_NOT_THERE):
+    lost = grouping.AlikeRows(
+        catalogue, "m.name, l.line, l.path", _NOT_THERE, number="l.rowid", path="l.path", alike="m.name = ?5"
+    )
+    for name, line, path in lost:
         folder = absent(path)
         is_of_bag = name.startswith(_BAGS)
         code = Code.BAG_FILE_MISSING if is_of_bag else Code.MANIFEST_FILE_MISSING
         if is_told(folder) or together.count(folder, code.id, name):
+            together.count(folder, code.id, name, lost.alike(folder, name))
             continue
         if is_of_bag:
             manifest = f"{name.removeprefix(_BAGS)} line {line}"
