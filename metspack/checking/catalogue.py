@@ -40,12 +40,8 @@ CREATE TABLE mptr (
     place TEXT, child TEXT
 );
 CREATE TABLE structmap (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
-CREATE INDEX mptr_href ON mptr (mets, href);
-CREATE INDEX mptr_whole ON mptr (mets, href) WHERE part IS NULL;
-CREATE INDEX mptr_map ON mptr (mets, href, map) WHERE part IS NULL;
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
 CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
-CREATE INDEX mptr_div ON mptr (mets, div, named_by);
 CREATE TABLE beside (mets INTEGER, div INTEGER, fileid TEXT, line INTEGER);
 CREATE INDEX beside_div ON beside (mets, div);
 CREATE INDEX beside_file ON beside (mets, fileid, div);
@@ -174,6 +170,13 @@ APART = "SELECT path FROM apart ORDER BY path"
 """The folders, each with its slash, of what was found apart from the package."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """Which of the manifests are those of a bag."""
+_INDEXES_OF_METS = (
+    "CREATE INDEX entry_id ON entry (mets, xml_id)",
+    "CREATE INDEX mptr_href ON mptr (mets, href)",
+    "CREATE INDEX mptr_whole ON mptr (mets, href) WHERE part IS NULL",
+    "CREATE INDEX mptr_map ON mptr (mets, href, map) WHERE part IS NULL",
+    "CREATE INDEX mptr_div ON mptr (mets, div, named_by)",
+)
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     PATHS_INDEX,
@@ -228,6 +231,8 @@ class Catalogue(tempdb.Scratch):
         # One transaction, never ended: what is thrown away in the end need not be committed row by row.
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         self._beside: BackgroundListing | None = None
+        self._are_entries_indexed = False
+        self._depth: tuple[int | None, tuple[int, int | None]] = (None, (0, None))
 
     def begin(self, beside: BackgroundListing) -> None:
         """Register a listing that runs in the background until the catalogue is settled."""
@@ -260,7 +265,10 @@ class Catalogue(tempdb.Scratch):
 
     def row(self, sql: str, *values: object) -> Row | None:
         """Return the first row of a query, None when it has none."""
-        return next(self.rows(sql, *values), None)
+        cursor = self._database.execute(sql, values)
+        row: Row | None = cursor.fetchone()
+        cursor.close()
+        return row
 
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, 0 when it gives none."""
@@ -311,12 +319,11 @@ class Catalogue(tempdb.Scratch):
 
     def _depth_below(self, parent: int | None) -> tuple[int, int | None]:
         """Return how deep a METS lies below the topmost one, and one far above it, for ``is_above``."""
-        row = None if parent is None else self.row(_DEPTHS, parent)
-        if row is None:
-            return 0, None
-        depth, near_depth, far, far_depth = row
-        is_longer = far is not None and depth - near_depth == near_depth - far_depth
-        return depth + 1, far if is_longer else parent
+        if parent != self._depth[0] and (row := self.row(_DEPTHS, parent)) is not None:
+            depth, near_depth, far, far_depth = row
+            is_longer = far is not None and depth - near_depth == near_depth - far_depth
+            self._depth = parent, (depth + 1, far if is_longer else parent)
+        return self._depth[1] if parent == self._depth[0] and parent is not None else (0, None)
 
     def is_above(self, mets: int, other: int) -> bool:
         """Return whether a METS is another one, or above it: in a few steps, however long the chain is."""
@@ -343,8 +350,11 @@ class Catalogue(tempdb.Scratch):
         batch.flush()
 
     def index_entries(self) -> None:
-        """Build the index of files by METS and ID: after the first METS, which may be the only large one."""
-        self._database.execute("CREATE INDEX IF NOT EXISTS entry_id ON entry (mets, xml_id)")
+        """Build the indexes of files by ID, and of mptr: after the first METS, the only large one perhaps."""
+        if not self._are_entries_indexed:
+            for statement in _INDEXES_OF_METS:
+                self._database.execute(statement)
+            self._are_entries_indexed = True
 
     def index(self) -> None:
         """Build the indexes by path; cheaper once everything is in than row by row."""

@@ -477,8 +477,9 @@ class DocumentReader:
         name = mptr.structmap_type, mptr.structmap_label
         if name != self._structmap_name:
             text = f"{mptr.structmap_type}\n{mptr.structmap_label}"
-            self._catalogue.put("INSERT OR IGNORE INTO structmap (name) VALUES (?)", text)
-            self._structmap_id = self._catalogue.number("SELECT id FROM structmap WHERE name = ?", text)
+            found = self._catalogue.number("SELECT id FROM structmap WHERE name = ?", text)
+            put = "INSERT INTO structmap (name) VALUES (?)"
+            self._structmap_id = found or self._catalogue.put(put, text)
             self._structmap_name = name
         return self._structmap_id
 
