@@ -127,10 +127,12 @@ CREATE TABLE folded (name BLOB, path BLOB);
 CREATE TABLE folded_entry (folded BLOB, name BLOB);
 CREATE INDEX folded_entry_name ON folded_entry (folded, name);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
+CREATE INDEX manifest_path ON manifest (path);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
 CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
 CREATE INDEX siard_mets ON siard (mets, filed);
 CREATE INDEX siard_path ON siard (mets, path);
+CREATE INDEX siard_place ON siard (path);
 CREATE TABLE grp (
     id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
     is_other INTEGER, UNIQUE (mets, outer, name)
@@ -150,6 +152,7 @@ CREATE TABLE holding (
     archive BLOB, version TEXT, dbname TEXT, owner TEXT, timespan TEXT, archived TEXT, schemas INTEGER,
     tables INTEGER, rows INTEGER, lobs INTEGER, inline INTEGER
 );
+CREATE INDEX holding_archive ON holding (archive);
 CREATE TABLE wrong (
     path BLOB, code TEXT, place TEXT, source TEXT, algorithm TEXT, expected TEXT, found TEXT, others TEXT,
     likeness TEXT
@@ -187,6 +190,7 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
     "CREATE INDEX IF NOT EXISTS cell_path ON cell (path)",
+    "CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)",
 )
 
 _DEPTHS = """
@@ -364,7 +368,7 @@ class Catalogue(tempdb.Scratch):
 
     def index_ids(self) -> None:
         """Build the index of files by ID alone, which only the check of cells uses."""
-        self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id)")
+        self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id, path)")
 
 
 class Batch:

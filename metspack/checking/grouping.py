@@ -35,6 +35,7 @@ _ANY_FOLDER = "SELECT 1 FROM folder WHERE path > ? AND path < ?"
 _AFTER_SLASH = b"0"
 _IN_ORDER = "ORDER BY e.id"
 
+_VERY_LONG = 1 << 10
 _FIRST_WINDOW, _LAST_WINDOW = 256, 1 << 16  # numbers that are looked at together
 
 Folder = Callable[[bytes], bytes | None]
@@ -442,7 +443,10 @@ def _unpacked(text: str) -> Finding:
 
 def absent(catalogue: Catalogue) -> Folder:
     """Return what gives the uppermost folder on the way to a missing file that is missing itself."""
-    return climbing(lambda folder: catalogue.row(_IS_FOLDER, folder) is None)
+    return climbing(
+        lambda folder: catalogue.row(_IS_FOLDER, folder) is None,
+        lambda: catalogue.number("SELECT max(length(path)) FROM folder"),
+    )
 
 
 def told(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
@@ -524,8 +528,11 @@ def some_of(sources: Sequence[str], most: int) -> str:
     return ", ".join(sources if more <= 1 else (*sources[:most], f"{more:,} more"))
 
 
-def climbing(is_shared: Callable[[bytes], bool]) -> Folder:
-    """Return what climbs from a file's folder as long as the folders share the fault; one answer is kept."""
+def climbing(is_shared: Callable[[bytes], bool], longest: Callable[[], int] | None = None) -> Folder:
+    """Return what climbs from a file's folder as long as the folders share the fault; one answer is kept.
+
+    All folders share it whose paths are longer than ``longest`` tells, which is asked for very long ones.
+    """
     last: tuple[bytes, bytes | None] = (b"", None)
 
     def folder(path: bytes) -> bytes | None:
@@ -533,6 +540,11 @@ def climbing(is_shared: Callable[[bytes], bool]) -> Folder:
         at = parent = path.rpartition(b"/")[0]
         if parent != last[0]:
             highest = None
+            # Nobody climbs through what no folder has: each step would be one through the whole path.
+            if longest is not None and len(at) > _VERY_LONG and len(at) > (most := longest()):
+                end = at.find(b"/", most + 1)
+                highest = at if end < 0 else at[:end]
+                at = folder_of(highest)[:-1]
             while at and is_shared(at):
                 highest = at
                 at = folder_of(at)[:-1]

@@ -417,8 +417,8 @@ _UNLISTED = """
 SELECT count(DISTINCT c.path), min(c.path) FROM cell c
 WHERE NOT c.inside AND c.archive >= ?1 AND c.archive < ?2
 AND NOT instr(substr(c.archive, length(?1) + 1), CAST('/' AS BLOB))
-AND NOT EXISTS (SELECT 1 FROM listed l JOIN manifest m ON m.id = l.manifest
-    WHERE l.path = c.path AND m.name = ?3 AND m.path IS NULL)
+AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = c.path AND l.manifest IN (
+    SELECT id FROM manifest WHERE name = ?3 AND path IS NULL))
 """
 
 
