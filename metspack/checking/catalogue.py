@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any, Protocol
 
 from metspack.checking.similarity import nearest
@@ -41,12 +40,8 @@ CREATE TABLE mptr (
     place TEXT, child TEXT
 );
 CREATE TABLE structmap (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
-CREATE INDEX mptr_href ON mptr (mets, href);
-CREATE INDEX mptr_whole ON mptr (mets, href) WHERE part IS NULL;
-CREATE INDEX mptr_map ON mptr (mets, href, map) WHERE part IS NULL;
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
 CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
-CREATE INDEX mptr_div ON mptr (mets, div, named_by);
 CREATE TABLE beside (mets INTEGER, div INTEGER, fileid TEXT, line INTEGER);
 CREATE INDEX beside_div ON beside (mets, div);
 CREATE INDEX beside_file ON beside (mets, fileid, div);
@@ -132,10 +127,12 @@ CREATE TABLE folded (name BLOB, path BLOB);
 CREATE TABLE folded_entry (folded BLOB, name BLOB);
 CREATE INDEX folded_entry_name ON folded_entry (folded, name);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
+CREATE INDEX manifest_path ON manifest (path);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
 CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
 CREATE INDEX siard_mets ON siard (mets, filed);
 CREATE INDEX siard_path ON siard (mets, path);
+CREATE INDEX siard_place ON siard (path);
 CREATE TABLE grp (
     id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
     is_other INTEGER, UNIQUE (mets, outer, name)
@@ -155,6 +152,7 @@ CREATE TABLE holding (
     archive BLOB, version TEXT, dbname TEXT, owner TEXT, timespan TEXT, archived TEXT, schemas INTEGER,
     tables INTEGER, rows INTEGER, lobs INTEGER, inline INTEGER
 );
+CREATE INDEX holding_archive ON holding (archive);
 CREATE TABLE wrong (
     path BLOB, code TEXT, place TEXT, source TEXT, algorithm TEXT, expected TEXT, found TEXT, others TEXT,
     likeness TEXT
@@ -175,6 +173,13 @@ APART = "SELECT path FROM apart ORDER BY path"
 """The folders, each with its slash, of what was found apart from the package."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """Which of the manifests are those of a bag."""
+_INDEXES_OF_METS = (
+    "CREATE INDEX entry_id ON entry (mets, xml_id)",
+    "CREATE INDEX mptr_href ON mptr (mets, href)",
+    "CREATE INDEX mptr_whole ON mptr (mets, href) WHERE part IS NULL",
+    "CREATE INDEX mptr_map ON mptr (mets, href, map) WHERE part IS NULL",
+    "CREATE INDEX mptr_div ON mptr (mets, div, named_by)",
+)
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     PATHS_INDEX,
@@ -185,6 +190,7 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
     "CREATE INDEX IF NOT EXISTS cell_path ON cell (path)",
+    "CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)",
 )
 
 _DEPTHS = """
@@ -201,31 +207,12 @@ IN_OUTERMOST = """EXISTS (
 DEEPEST = 256
 """The last names of a path that leads nowhere which are looked for elsewhere: each is one more look."""
 _BATCH = 2_000
-_AT_ONCE = (100, 20, 4, 1)  # rows in one statement
 _NEAR = 500
 Row = tuple[Any, ...]
 _CACHE = 2000  # KiB: more of it makes nothing sooner, as the file is in the memory of the system
 # Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = regex(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
-
-
-class BulkInsert:
-    """An INSERT statement for many rows at once, which takes half the time of single ones.
-
-    ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
-    ``?{0}`` and so on are a row's own values (``own`` in number).
-    """
-
-    def __init__(self, table: str, row: str, *, shared: int, own: int) -> None:
-        numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
-        rows = [row.format(*range(first, first + own)) for first in numbers]
-        self.own = own
-        self.statements = {
-            each: f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows[:each])}"  # noqa: S608 -- constants
-            for each in _AT_ONCE
-        }
-        """For so many rows at once, the most first."""
 
 
 class BackgroundListing(Protocol):
@@ -248,6 +235,8 @@ class Catalogue(tempdb.Scratch):
         # One transaction, never ended: what is thrown away in the end need not be committed row by row.
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         self._beside: BackgroundListing | None = None
+        self._are_entries_indexed = False
+        self._depth: tuple[int | None, tuple[int, int | None]] = (None, (0, None))
 
     def begin(self, beside: BackgroundListing) -> None:
         """Register a listing that runs in the background until the catalogue is settled."""
@@ -280,7 +269,10 @@ class Catalogue(tempdb.Scratch):
 
     def row(self, sql: str, *values: object) -> Row | None:
         """Return the first row of a query, None when it has none."""
-        return next(self.rows(sql, *values), None)
+        cursor = self._database.execute(sql, values)
+        row: Row | None = cursor.fetchone()
+        cursor.close()
+        return row
 
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, 0 when it gives none."""
@@ -295,15 +287,9 @@ class Catalogue(tempdb.Scratch):
         """Run a statement for each row."""
         self._database.executemany(sql, rows)
 
-    def insert(self, insertion: BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
+    def insert(self, insertion: tempdb.BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
         """Insert rows, all of which have the ``shared`` values."""
-        values = list(chain.from_iterable(rows))
-        start = 0
-        for number, statement in insertion.statements.items():
-            step = number * insertion.own
-            while start + step <= len(values):
-                self._database.execute(statement, (*shared, *values[start : start + step]))
-                start += step
+        insertion.run(self._database, shared, rows)
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""
@@ -337,12 +323,11 @@ class Catalogue(tempdb.Scratch):
 
     def _depth_below(self, parent: int | None) -> tuple[int, int | None]:
         """Return how deep a METS lies below the topmost one, and one far above it, for ``is_above``."""
-        row = None if parent is None else self.row(_DEPTHS, parent)
-        if row is None:
-            return 0, None
-        depth, near_depth, far, far_depth = row
-        is_longer = far is not None and depth - near_depth == near_depth - far_depth
-        return depth + 1, far if is_longer else parent
+        if parent != self._depth[0] and (row := self.row(_DEPTHS, parent)) is not None:
+            depth, near_depth, far, far_depth = row
+            is_longer = far is not None and depth - near_depth == near_depth - far_depth
+            self._depth = parent, (depth + 1, far if is_longer else parent)
+        return self._depth[1] if parent == self._depth[0] and parent is not None else (0, None)
 
     def is_above(self, mets: int, other: int) -> bool:
         """Return whether a METS is another one, or above it: in a few steps, however long the chain is."""
@@ -369,8 +354,11 @@ class Catalogue(tempdb.Scratch):
         batch.flush()
 
     def index_entries(self) -> None:
-        """Build the index of files by METS and ID: after the first METS, which may be the only large one."""
-        self._database.execute("CREATE INDEX IF NOT EXISTS entry_id ON entry (mets, xml_id)")
+        """Build the indexes of files by ID, and of mptr: after the first METS, the only large one perhaps."""
+        if not self._are_entries_indexed:
+            for statement in _INDEXES_OF_METS:
+                self._database.execute(statement)
+            self._are_entries_indexed = True
 
     def index(self) -> None:
         """Build the indexes by path; cheaper once everything is in than row by row."""
@@ -380,7 +368,7 @@ class Catalogue(tempdb.Scratch):
 
     def index_ids(self) -> None:
         """Build the index of files by ID alone, which only the check of cells uses."""
-        self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id)")
+        self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id, path)")
 
 
 class Batch:

@@ -31,8 +31,12 @@ IN_MANIFESTS = """
 SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY m.id, l.line
 """
+_ANY_FOLDER = "SELECT 1 FROM folder WHERE path > ? AND path < ?"
 _AFTER_SLASH = b"0"
 _IN_ORDER = "ORDER BY e.id"
+
+_VERY_LONG = 1 << 10
+_FIRST_WINDOW, _LAST_WINDOW = 256, 1 << 16  # numbers that are looked at together
 
 Folder = Callable[[bytes], bytes | None]
 """Returns the folder that a file shares its fault with, None when the file is at fault alone."""
@@ -67,12 +71,12 @@ class FindingGroups:
             held = self._held[key] = _FirstOfGroup(finding, folder)
         held.count += 1
 
-    def count(self, folder: bytes | None, code: str, alike: Hashable = None) -> bool:
-        """Count a finding if it would be held back behind another; return whether it need not be made."""
+    def count(self, folder: bytes | None, code: str, alike: Hashable = None, number: int = 1) -> bool:
+        """Count findings if they would be held back behind another; return whether none need be made."""
         held = self._held.get((code, folder, alike))
         if held is None:
             return False
-        held.count += 1
+        held.count += number
         return True
 
     def release(self) -> Iterator[Finding]:
@@ -90,6 +94,57 @@ def _with_more(finding: Finding, folder: str, more: int) -> Finding:
         message=f"{finding.message}; likewise {more:,} more below {folder!r}",
         facts=tuple(sorted((*finding.facts, ("folder", folder), ("more", f"{more:,}")))),
     )
+
+
+class AlikeRows(Iterator[Row]):
+    """Rows about files in the order of their numbers, of which those of one kind can be passed over at once.
+
+    ``number`` and ``path`` are columns of ``source``, FROM with WHERE. ``alike`` is what rows of a kind have
+    in common beside a missing folder: a condition on ``?5``.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, columns: str, source: str, *, number: str, path: str, alike: str
+    ) -> None:
+        self._catalogue = catalogue
+        self._all = f"SELECT {number}, {columns} {source} AND {number} > ? ORDER BY {number}"
+        is_alike = f"{path} > ?3 AND {path} < ?4 AND {alike}"
+        self._window = f"""SELECT count(*), min(CASE WHEN {is_alike} THEN NULL ELSE {number} END)
+            {source} AND {number} > ?1 AND {number} <= ?2"""
+        self._last = 0
+        self._rows = catalogue.rows(self._all, self._last)
+        self._kind: tuple[bytes | None, Hashable] = (None, None)
+        self._of_kind, self._due = 0, _FIRST_WINDOW
+
+    def __next__(self) -> Row:
+        self._last, *row = next(self._rows)
+        return tuple(row)
+
+    def alike(self, folder: bytes | None, kind: Hashable) -> int:
+        """Take the row that came last for one of a kind, all of which are counted; return how many follow.
+
+        Those are passed over, if they are many. ``folder`` is the uppermost one that is missing around it.
+        """
+        if (folder, kind) != self._kind:
+            self._kind, self._of_kind, self._due = (folder, kind), 0, _FIRST_WINDOW
+        self._of_kind += 1
+        if folder is None or self._of_kind < self._due:
+            return 0
+        self._of_kind = 0
+        below = folder + b"/", folder + _AFTER_SLASH
+        if self._catalogue.row(_ANY_FOLDER, *below) is not None:  # not all below it is missing
+            return 0
+        passed = 0
+        while True:
+            stop = self._last + self._due
+            count, other = self._catalogue.row(self._window, self._last, stop, *below, kind) or (0, None)
+            if not count or other is not None:
+                break
+            passed, self._last = passed + count, stop
+            self._due = min(2 * self._due, _LAST_WINDOW)
+        if passed:
+            self._rows = self._catalogue.rows(self._all, self._last)
+        return passed
 
 
 @dataclass(slots=True)
@@ -388,7 +443,10 @@ def _unpacked(text: str) -> Finding:
 
 def absent(catalogue: Catalogue) -> Folder:
     """Return what gives the uppermost folder on the way to a missing file that is missing itself."""
-    return climbing(lambda folder: catalogue.row(_IS_FOLDER, folder) is None)
+    return climbing(
+        lambda folder: catalogue.row(_IS_FOLDER, folder) is None,
+        lambda: catalogue.number("SELECT max(length(path)) FROM folder"),
+    )
 
 
 def told(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
@@ -470,8 +528,11 @@ def some_of(sources: Sequence[str], most: int) -> str:
     return ", ".join(sources if more <= 1 else (*sources[:most], f"{more:,} more"))
 
 
-def climbing(is_shared: Callable[[bytes], bool]) -> Folder:
-    """Return what climbs from a file's folder as long as the folders share the fault; one answer is kept."""
+def climbing(is_shared: Callable[[bytes], bool], longest: Callable[[], int] | None = None) -> Folder:
+    """Return what climbs from a file's folder as long as the folders share the fault; one answer is kept.
+
+    All folders share it whose paths are longer than ``longest`` tells, which is asked for very long ones.
+    """
     last: tuple[bytes, bytes | None] = (b"", None)
 
     def folder(path: bytes) -> bytes | None:
@@ -479,6 +540,11 @@ def climbing(is_shared: Callable[[bytes], bool]) -> Folder:
         at = parent = path.rpartition(b"/")[0]
         if parent != last[0]:
             highest = None
+            # Nobody climbs through what no folder has: each step would be one through the whole path.
+            if longest is not None and len(at) > _VERY_LONG and len(at) > (most := longest()):
+                end = at.find(b"/", most + 1)
+                highest = at if end < 0 else at[:end]
+                at = folder_of(highest)[:-1]
             while at and is_shared(at):
                 highest = at
                 at = folder_of(at)[:-1]

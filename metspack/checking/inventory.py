@@ -9,7 +9,6 @@ from pathlib import Path
 from metspack import processes
 from metspack.checking.catalogue import (
     Batch,
-    BulkInsert,
     Catalogue,
     are_usual,
     fault,
@@ -22,6 +21,7 @@ from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import AgreedSegment, Agreement
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
+from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
 from metspack.packages.files import FolderTree, PackageTree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -20,6 +20,7 @@ _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",
 )
 _CACHE = 1024
+_AT_ONCE = (100, 20, 4, 1)  # rows in one statement
 
 
 def create(cache: int = _CACHE, schema: str = "") -> sqlite3.Connection:
@@ -55,6 +56,40 @@ def rows(
         # A reader that stopped early may end after the database: then the cursor is closed with it.
         with suppress(sqlite3.ProgrammingError):
             cursor.close()
+
+
+class BulkInsert:
+    """An INSERT statement for many rows at once, which takes half the time of single ones.
+
+    ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
+    ``?{0}`` and so on are a row's own values (``own`` in number): most of the time is that of giving these.
+    With ``counts`` the first two that are shared are a number and a step, and ``?1 + {row} * ?2`` is the
+    number of a row.
+    """
+
+    def __init__(self, table: str, row: str, *, shared: int, own: int, counts: bool = False) -> None:
+        numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
+        rows = [row.format(*range(first, first + own), row=place) for place, first in enumerate(numbers)]
+        self._own = own
+        self._counts = counts
+        self._statements = {
+            each: f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows[:each])}"  # noqa: S608 -- constants
+            for each in _AT_ONCE
+        }
+
+    def run(
+        self, database: sqlite3.Connection, shared: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Insert rows, all of which have the ``shared`` values."""
+        values = list(chain.from_iterable(rows))
+        start = 0
+        for number, statement in self._statements.items():
+            step = number * self._own
+            while start + step <= len(values):
+                database.execute(statement, (*shared, *values[start : start + step]))
+                start += step
+                if self._counts:
+                    shared = (shared[0] + number * shared[1], *shared[1:])
 
 
 class Scratch(Closable):

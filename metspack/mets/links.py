@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import field
 from enum import Enum, unique
+from functools import lru_cache
 
 from metspack.values import dataclass, regex
 
@@ -116,12 +117,12 @@ class Mptr:
     @property
     def is_ancestor(self) -> bool:
         """Whether it names one of the packages above, not always the one right above (RODA)."""
-        return any(label in _ANCESTORS for label in self._labels)
+        return self._leads[0]
 
     @property
     def is_upward(self) -> bool:
         """Whether it is labelled as leading to the parent or one above it."""
-        return self.is_ancestor or any(word in label for label in self._labels for word in _PARENT)
+        return self._leads[1]
 
     @property
     def is_childward(self) -> bool:
@@ -129,14 +130,20 @@ class Mptr:
 
         That of split LOBs names those alone that hold parts.
         """
-        return (
-            not self._is_of_split and not self.is_upward and any("child" in label for label in self._labels)
-        )
+        return not self._is_of_split and self._leads[2]
 
     @property
-    def _labels(self) -> tuple[str, ...]:
-        labels = (self.structmap_label, self.structmap_type, *self.div_labels)
-        return tuple(each.casefold() for each in labels if each)
+    def _leads(self) -> tuple[bool, bool, bool]:
+        return _where(self.structmap_label, self.structmap_type, *self.div_labels)
+
+
+@lru_cache(1)  # it is asked for one mptr after the other, and their labels may be long
+def _where(*labels: str | None) -> tuple[bool, bool, bool]:
+    """Return whether labels are of an ancestor, of the parent or one above it, or of a child."""
+    words = [each.casefold() for each in labels if each]
+    is_ancestor = any(label in _ANCESTORS for label in words)
+    is_upward = is_ancestor or any(word in label for label in words for word in _PARENT)
+    return is_ancestor, is_upward, not is_upward and any("child" in label for label in words)
 
 
 _ID = regex(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.ASCII | re.DOTALL)

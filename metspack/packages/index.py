@@ -65,7 +65,7 @@ def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
 
 
 _BATCH = 2_000
-_ONE_BY_ONE = {"groupid", "format_name", "format_version", "format_registry", "format_key"}
+_ONE_BY_ONE = {"format_name", "format_version", "format_registry", "format_key"}
 _OF_ITS_OWN = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
 _SCHEMA = """
 CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
@@ -100,8 +100,16 @@ _PUT_ENTRY = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, format, path, refused,
     child, line, alone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_FILE = """INSERT INTO entry
-    (mets, kind, xml_id, lob, part, size, algorithm, digest, path, child, line, alone, media, seq)
-    VALUES ({mets}, 'file', ?1, {lob}, 0, ?2, '{algorithm}', ?3, ?4, {child}, ?5, {alone}, ?6, ?7)"""
+    (mets, kind, xml_id, lob, part, size, algorithm, digest, path, child, line, alone, media, seq, groupid)
+    VALUES ({mets}, 'file', ?1, {lob}, {part}, ?2, '{algorithm}', ?3, ?4, {child}, ?5, {alone}, ?6, ?7, ?8)"""
+_FILES_ALONE = tempdb.BulkInsert(
+    """entry (mets, kind, xml_id, lob, part, size, algorithm, digest, path, child, line, alone, media)""",
+    """(?3, 'file', ?{0}, CASE ?6 WHEN 1 THEN ?{0} END, 0, ?{1}, ?4, ?{2}, ?5 || ?{3}, ?7, ?1 + {row} * ?2,
+    CASE ?6 WHEN 2 THEN ?{0} END, ?8)""",
+    shared=8,
+    own=4,
+    counts=True,
+)
 _PUT_WHOLE = """INSERT INTO whole
     (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, div, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -233,28 +241,37 @@ class MetsTables(reading.Closable):
         if isinstance(fact, reader.Fptr):
             document.pointed = run.columns["fileid"][-1].strip()
             return True
-        if (files := plain_run(run)) is None:
+        # A file with a GROUPID and a SEQ is a part; of the first METS nothing is known to be one.
+        is_below = document.number > 1
+        files = plain_run(run, groups=not is_below or "seq" in run.columns)
+        if files is None:
             return False
         is_lob = not is_aside(fact.groups, None)
         is_child = "child" in "\n".join(fact.groups).casefold()
-        is_below = document.number > 1
         folder = "".join(f"{each}/" for each in document.folder)
+        self._flush(_PUT_ENTRY)
+        if files.are_alone and "mimetype" not in run.columns:
+            kind = (1 if is_below else 2) if is_lob else 0
+            shared = (files.line, files.step, document.number, files.algorithm, folder, kind, is_child)
+            with tempdb.explained("the index of the package"):
+                _FILES_ALONE.run(self._database, (*shared, fact.mimetype), files.short_rows)
+            return True
         media = run.columns.get("mimetype") or repeat(fact.mimetype)
         # What all have in common is bound once: most of the time of an insertion is that of its values.
         sql = _PUT_FILE.format(
             mets=document.number,
-            lob="?1" if is_lob and is_below else "NULL",
+            lob=("?1" if files.groups is None else "?8") if is_lob and is_below else "NULL",
+            part=int(files.groups is not None and is_lob and is_below),
             alone="?1" if is_lob and not is_below else "NULL",
             algorithm=files.algorithm,
             child=int(is_child),
         )
-        self._flush(_PUT_ENTRY)
         with tempdb.explained("the index of the package"):
             self._database.executemany(
                 sql,
                 (
-                    (xml_id, size, digest, folder + href, line, kind, seq)
-                    for (xml_id, _, line, size, digest, href, seq), kind in zip(
+                    (xml_id, size, digest, folder + href, line, kind, seq, group)
+                    for (xml_id, group, line, size, digest, href, seq), kind in zip(
                         files.rows, media, strict=False
                     )
                 ),
@@ -612,9 +629,13 @@ def _bare(identifier: str | None) -> str | None:
     return None if identifier is None else links.bare(identifier)
 
 
-def plain_run(run: Run) -> PlainRun | None:
-    """Return what is kept of the files of a run, None where one of them has more to say, or is of its own."""
-    if not _ONE_BY_ONE.isdisjoint(run.columns) or (files := plain_files(run)) is None:
+def plain_run(run: Run, *, groups: bool = False) -> PlainRun | None:
+    """Return what is kept of the files of a run, None where one of them has more to say, or is of its own.
+
+    Without ``groups`` a GROUPID is more to say.
+    """
+    is_odd = not _ONE_BY_ONE.isdisjoint(run.columns) or ("groupid" in run.columns and not groups)
+    if is_odd or (files := plain_files(run)) is None:
         return None
     names = "\n".join(run.columns["href"]).lower()
     if any(each in names for each in _OF_ITS_OWN) or not all(map(str.strip, run.columns["id"])):

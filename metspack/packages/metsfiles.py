@@ -125,10 +125,35 @@ _HEXADECIMAL = regex(r"[0-9A-Fa-f]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainRun:
-    """What a run of files has in common, and a row for each: ID, GROUPID, line, size, digest, href, SEQ."""
+    """What a run of files has in common, and the columns of what each has; they can be read once."""
 
     algorithm: str
-    rows: Iterator[tuple[str, str | None, int, int, str, str, str | None]]
+    line: int
+    step: int
+    ids: Iterable[str]
+    groups: Sequence[str] | None
+    lines: Sequence[int]
+    sizes: Iterable[int]
+    digests: Sequence[str]
+    hrefs: Sequence[str]
+    places: Sequence[str] | None
+
+    @property
+    def are_alone(self) -> bool:
+        """Whether none of them has a GROUPID or a SEQ."""
+        return self.groups is None and self.places is None
+
+    @property
+    def rows(self) -> Iterator[tuple[str, str | None, int, int, str, str, str | None]]:
+        """A row for each: ID, GROUPID, line, size, digest, href, SEQ."""
+        groups, places = self.groups or repeat(None), self.places or repeat(None)
+        columns = (self.ids, groups, self.lines, self.sizes, self.digests, self.hrefs, places)
+        return zip(*columns, strict=False)
+
+    @property
+    def short_rows(self) -> Iterator[tuple[str, int, str, str]]:
+        """A row for each: ID, size, digest, href. The line of each is ``step`` behind the one before it."""
+        return zip(self.ids, self.sizes, self.digests, self.hrefs, strict=False)
 
 
 def plain_files(run: Run) -> PlainRun | None:
@@ -138,11 +163,17 @@ def plain_files(run: Run) -> PlainRun | None:
     algorithm, found = _digests(run)
     if ids is None or hrefs is None or sizes is None or algorithm is None or not uris.are_plain(hrefs):
         return None
-    groups = run.columns.get("groupid") or repeat(None)
-    places = run.columns.get("seq") or repeat(None)
     return PlainRun(
         algorithm=algorithm,
-        rows=zip(map(str.strip, ids), groups, run.lines, sizes, found, hrefs, places, strict=False),
+        line=run.line,
+        step=run.step,
+        ids=map(str.strip, ids),
+        groups=run.columns.get("groupid"),
+        lines=run.lines,
+        sizes=sizes,
+        digests=found,
+        hrefs=hrefs,
+        places=run.columns.get("seq"),
     )
 
 

@@ -15,6 +15,8 @@ import pytest
 
 from metspack import checking
 from metspack.mets.reader import METS, XLINK
+from tests import siards
+from tests.siards import packed
 
 SIZE = 300
 FOUR = 4
@@ -334,6 +336,104 @@ def objects_and_files_of_one_id(folder: Path, size: int) -> None:
 def objects_and_files_of_one_digest(folder: Path, size: int) -> None:
     before = objects(folder, size, href="z/a{}".format, name="q{}".format, digest=lambda _: _EMPTY)
     mets(folder, (listed(f"f{n}", f"c/a{n}") for n in range(size)), before=before)
+
+
+# --- Archives -----------------------------------------------------------------------------------------------
+
+_LOB = "content/schema0/table0/lob1/record{}.bin"
+
+
+def archive(
+    folder: Path, rows: int, *, said: Text, name: str = "hostile.siard", lobs: Iterable[str] = ()
+) -> str:
+    """Write an archive whose cells say this of LOBs outside it, and return its file entry."""
+    cells = "".join(f"<row><c1>{n}</c1><c2 {said(n)}/></row>" for n in range(rows))
+    space = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
+    table = f'<?xml version="1.0"?><table xmlns="{space}" version="2.2">{cells}</table>'
+    folder.mkdir(parents=True, exist_ok=True)
+    packed(folder / name, {siards.METADATA: siards.metadata(rows), siards.TABLE: table.encode()})
+    for lob in lobs:
+        write(folder / lob, ())
+    return listed(f"ID_{name}", name, size=(folder / name).stat().st_size)
+
+
+def of_one_lob(_row: int) -> str:
+    return f'file="{_LOB.format(0)}" length="0" digestType="MD5" digest="{"0" * 32}"'
+
+
+@maker
+def cells_and_files_of_one_lob(folder: Path, size: int) -> None:
+    own = archive(folder, size, said=of_one_lob, lobs=(_LOB.format(0),))
+    mets(folder, (own, *(listed(f"s0.t0.c2.r{size + 2 + n}", _LOB.format(0)) for n in range(size))))
+
+
+@maker
+def cells_with_ids_and_files_of_one_lob(folder: Path, size: int) -> None:
+    own = archive(folder, size, said=of_one_lob, lobs=(_LOB.format(0), "x"))
+    files = (listed(f"s0.t0.c2.r{n + 1}", "x") for n in range(size))
+    mets(folder, (own, *files, *(listed(f"f{n}", _LOB.format(0)) for n in range(size))))
+
+
+@maker
+def lobs_of_one_id_in_two_children(folder: Path, size: int) -> None:
+    own = archive(folder, 1, said=of_one_lob, lobs=(_LOB.format(0),))
+    files = [listed("s0.t0.c2.r1", f"r{n}") for n in range(size)]
+    for number in range(size):
+        write(folder / f"x_lobseg_0/r{number}", ())
+    up = structmap((mptr("hostile"),), label="parent IP")
+    mets(folder / "x_lobseg_0", files, up, objid="ID_x_lobseg_0")
+    others = [listed("s0.t0.c2.r1", _LOB.format(0)) for _ in range(size)]
+    of_child = listed("ID_x_lobseg_0", "x_lobseg_0/mets.xml")
+    mets(folder, (own, of_child, *others), structmap((mptr("ID_x_lobseg_0"),)))
+
+
+@maker
+def lobs_of_one_id_in_two_archives(folder: Path, size: int) -> None:
+    archives = [
+        archive(
+            folder / each,
+            1,
+            said=of_one_lob,
+            name=f"{each}.siard",
+            lobs=(_LOB.format(0),),
+        ).replace('href="', f'href="{each}/')
+        for each in "ab"
+    ]
+    lobs = [f"{each}/{_LOB.format(0)}" for each in "ab"]
+    mets(folder, (*archives, *(listed("s0.t0.c2.r1", each) for each in lobs * size)))
+
+
+@maker
+def parts_of_one_lob_of_files_of_other_ids(folder: Path, size: int) -> None:
+    lob = _LOB.format(0)
+    parts = [f"{lob}.{n}" for n in range(size)]
+    own = archive(folder, 1, said=of_one_lob, lobs=parts)
+    mets(folder, (own, *(listed(f"f{n}", each) for n, each in enumerate(parts))))
+
+
+@maker
+def cells_and_lines_of_one_lob(folder: Path, size: int) -> None:
+    own = archive(folder, size, said=of_one_lob, lobs=(_LOB.format(0),))
+    write(folder / "manifest.txt", (f"{_EMPTY}  {_LOB.format(n)}\n" for n in range(1, size)))
+    write(folder / "manifest-md5.txt", (f"{n:032x}  {_LOB.format(0)}\n" for n in range(size)))
+    mets(folder, (own, listed("s0.t0.c2.r1", _LOB.format(0))))
+
+
+@maker
+def manifests_beside_archives_and_unlisted_files(folder: Path, size: int) -> None:
+    files = []
+    for number in range(size // 4):
+        files.append(archive(folder / f"a{number}", 0, said=of_one_lob, name="a.siard"))
+        write(folder / f"a{number}/manifest.txt", (f"{_EMPTY}  {number}\n",))
+    for number in range(size):
+        write(folder / f"z{number}", ())
+    write(folder / "manifest-md5.txt", (f"{_EMPTY}  z{n}\n" for n in range(1)))
+    mets(folder, (each.replace("a.siard", f"a{n}/a.siard", 2) for n, each in enumerate(files)))
+
+
+@maker
+def missing_files_in_one_deep_folder(folder: Path, size: int) -> None:
+    mets(folder, (listed(f"f{n}", f"{'a/' * size}{n}/x") for n in range(8)))
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)

@@ -126,30 +126,43 @@ _ANY_OTHER = """
 SELECT EXISTS (
     SELECT 1 FROM cell c JOIN entry e ON e.path = c.path WHERE NOT c.inside AND e.xml_id <> c.place)
 """
-_OTHER_ROW = """
+# Entries of other IDs than those of the cells of their file. Of a file some stand for all: with each of its
+# cells they would be a product.
+_OF_OTHERS = """
+SELECT * FROM (
+    SELECT e.*, row_number() OVER (PARTITION BY e.path ORDER BY e.size, e.id) AS number FROM entry e
+    WHERE e.path IN (SELECT path FROM cell WHERE NOT inside) AND e.xml_id IS NOT NULL AND {0}
+    AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = e.path AND o.place IN (e.xml_id, e.groupid))
+) WHERE number <= 10
+"""
+_OTHER_ROW = f"""
+WITH odd AS MATERIALIZED ({_OF_OTHERS.format("1")}), told AS MATERIALIZED (
+    SELECT c.* FROM cell c WHERE NOT c.inside AND c.path IN (SELECT path FROM odd)
+    AND EXISTS (
+        SELECT 1 FROM entry o WHERE (o.xml_id = c.place OR o.groupid = c.place) AND o.path IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path = c.path)
+    AND NOT EXISTS (
+        SELECT 1 FROM cell o WHERE o.id = c.id - 1 AND o.place = c.place AND o.archive = c.archive)
+)
 SELECT c.archive, c.place, c.path,
     CASE WHEN substr(e.xml_id, 1, length(e.groupid) + 2) = e.groupid || '.p' THEN e.groupid ELSE e.xml_id END,
     m.path, e.line
-FROM cell c JOIN entry e ON e.path = c.path JOIN mets m ON m.id = e.mets
+FROM told c JOIN odd e ON e.path = c.path JOIN mets m ON m.id = e.mets
+WHERE e.xml_id <> c.place AND e.groupid IS NOT c.place ORDER BY c.id, e.size, e.id
+"""  # noqa: S608 -- constants
+_OF_LOBS = """e.element = 'file' AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*'
+    AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.xml_id = e.xml_id AND o.id <> e.id)"""
+_OF_NO_CELL = f"""
+WITH odd AS MATERIALIZED ({_OF_OTHERS.format(_OF_LOBS)}), named AS MATERIALIZED (
+    SELECT DISTINCT x.archive FROM cell x WHERE NOT x.inside
+    AND EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = x.place AND o.path = x.path)
+)
+SELECT c.archive, count(*), min(c.id) FROM cell c JOIN odd e ON e.path = c.path
 WHERE NOT c.inside AND e.xml_id <> c.place AND e.groupid IS NOT c.place
-AND EXISTS (SELECT 1 FROM entry o WHERE (o.xml_id = c.place OR o.groupid = c.place) AND o.path IS NOT NULL)
-AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path = c.path)
-AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place IN (e.xml_id, e.groupid))
-AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.id = c.id - 1 AND o.place = c.place AND o.archive = c.archive)
-ORDER BY c.id
-"""
-_OF_NO_CELL = """
-SELECT c.archive, count(*), min(c.id) FROM cell c JOIN entry e ON e.path = c.path
-WHERE NOT c.inside AND e.element = 'file' AND e.xml_id <> c.place AND e.groupid IS NOT c.place
-AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*'
-AND (rtrim(e.xml_id, '0123456789') = rtrim(c.place, '0123456789') OR EXISTS (
-    SELECT 1 FROM cell x JOIN entry o ON o.path = x.path AND o.xml_id = x.place
-    WHERE x.archive = c.archive AND NOT x.inside))
-AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.xml_id = e.xml_id AND o.id <> e.id)
+AND (rtrim(e.xml_id, '0123456789') = rtrim(c.place, '0123456789') OR c.archive IN (SELECT archive FROM named))
 AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place OR o.groupid = c.place)
-AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = c.path AND o.place IN (e.xml_id, e.groupid))
 GROUP BY c.archive ORDER BY c.archive
-"""
+"""  # noqa: S608 -- constants
 _OF_CELL = """
 SELECT c.place, c.path, e.xml_id, m.path, e.line FROM cell c JOIN entry e ON e.path = c.path
 JOIN mets m ON m.id = e.mets WHERE c.id = ? AND e.element = 'file' ORDER BY e.id
@@ -160,17 +173,20 @@ _WHOLES = " ".join(
     for suffix in FIRST_SUFFIXES
 )
 _IDS_OF_TWO = """
-SELECT o.archive, c.archive, count(*), min(c.place) FROM cell c JOIN entry e ON e.path = c.path
-JOIN entry f ON f.xml_id = e.xml_id AND f.path <> e.path JOIN cell o ON o.path = f.path AND o.place = c.place
-WHERE NOT c.inside AND NOT o.inside AND c.archive < o.archive AND e.xml_id = c.place AND f.xml_id = c.place
+WITH own AS MATERIALIZED (
+    SELECT c.archive, c.place, c.path, count(*) AS number FROM cell c
+    JOIN entry e ON e.xml_id = c.place AND e.path = c.path WHERE NOT c.inside GROUP BY c.id
+)
+SELECT o.archive, c.archive, sum(c.number * o.number), min(c.place) FROM own c
+JOIN own o ON o.place = c.place AND o.path <> c.path AND c.archive < o.archive
 GROUP BY o.archive, c.archive ORDER BY o.archive, c.archive
 """
 _LISTED_APART = """
 SELECT m.path, min(e.line), p.whole, count(*) FROM piece p JOIN entry e ON e.path = p.path
 JOIN mets m ON m.id = e.mets
 WHERE p.origin = 1 AND p.whole NOT GLOB '/*' AND e.element = 'file' AND e.groupid IS NULL
-AND NOT EXISTS (SELECT 1 FROM mptr n WHERE n.part = e.xml_id) AND (SELECT count(*) FROM piece o
-    WHERE o.whole = p.whole AND o.origin = 1) > 1
+AND NOT EXISTS (SELECT 1 FROM mptr n WHERE n.part = e.xml_id) AND (SELECT count(*) FROM (
+    SELECT 1 FROM piece o WHERE o.whole = p.whole AND o.origin = 1 LIMIT 2)) > 1
 GROUP BY p.whole ORDER BY p.whole
 """
 _BESIDE = f"""

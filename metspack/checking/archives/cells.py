@@ -14,9 +14,10 @@ from metspack.checking import grouping
 from metspack.checking.archives.forms import ArchiveForm
 from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, LobRunFiles, Lost
 from metspack.checking.archives.packagefiles import StatedCells
-from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, folder_of, shown
+from metspack.checking.catalogue import Batch, Catalogue, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
+from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import LobRoute
 from metspack.locations.statement import Levels
 from metspack.mets import REPRESENTATIONS_FOLDER

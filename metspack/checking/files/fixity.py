@@ -42,11 +42,10 @@ from metspack.processes import HERE, Executor
 from metspack.values import dataclass
 
 Progress = Callable[[int], None]
-
-
 Counted = Callable[[Sampled], None]
 _LIKENESS_OF = 64 << 20  # bytes of the largest file that is read once more for a hint
 _LIKENESSES = 1_000
+_MANIFESTS = 16  # asked for lines one by one: each time all between two paths are looked at
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read and compared together
 _STATED = 16  # times as many statements as files are too many to be read at once
 _FEW = 8  # of so many files at most one with more than digests: it is read by itself then
@@ -360,11 +359,11 @@ class Fixity:
 
     def _batch(self, paths: list[bytes], *, is_plain: bool) -> _FileBatch | None:
         """Return how to read those of some files that anything is said about; None when there are none."""
-        if is_plain:
+        if is_plain and len(manifests := self._manifests()) <= _MANIFESTS:
             span, most = (paths[0], paths[-1]), _STATED * len(paths)
             statements = [
                 (_METS_BETWEEN, span),
-                *((_LINES_BETWEEN, (algorithm, *span, number)) for number, algorithm in self._manifests()),
+                *((_LINES_BETWEEN, (algorithm, *span, number)) for number, algorithm in manifests),
                 (_CELLS_BETWEEN, span),
             ]
             stated = [self._catalogue.all(sql, *values, most) for sql, values in statements]

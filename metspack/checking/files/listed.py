@@ -141,11 +141,11 @@ UPDATE gone SET is_further = 1 WHERE entry IN (
         GROUP BY path HAVING count(*) > 1) t CROSS JOIN entry e ON e.path = t.path WHERE e.id <> t.first
 )
 """
-_GONE = """
-SELECT e.mets, e.line, e.xml_id, e.path, (SELECT r.other FROM renamed r WHERE r.path = e.path)
-FROM gone g CROSS JOIN entry e ON e.id = g.entry
-WHERE NOT g.is_further AND e.path NOT IN unfetched ORDER BY g.entry
+_GONE = "e.mets, e.line, e.xml_id, e.path, (SELECT r.other FROM renamed r WHERE r.path = e.path)"
+_FROM_GONE = """
+FROM gone g CROSS JOIN entry e ON e.id = g.entry WHERE NOT g.is_further AND e.path NOT IN unfetched
 """
+_GONE_ALIKE = "e.mets = ?5 AND NOT EXISTS (SELECT 1 FROM renamed r WHERE r.path = e.path)"
 _METS = "SELECT path FROM mets WHERE id = ?"
 _ALGORITHM = "SELECT algorithm FROM renamed WHERE path = ?"
 _ALSO_LISTED = """
@@ -257,14 +257,22 @@ SELECT m.path, i.line, i.xml_id, i.element, coalesce(
 ) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
 """
 
+# What an ID is of elsewhere is found once for the ID: it is the same for all METS but the one that has it.
 _LOBS_TWICE = """
 WITH twice AS (
     SELECT xml_id FROM entry WHERE xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*' GROUP BY xml_id HAVING count(*) > 1
+), held AS MATERIALIZED (
+    SELECT o.xml_id, o.mets, min(o.path) AS path FROM twice t JOIN entry o ON o.xml_id = t.xml_id
+    WHERE EXISTS (SELECT 1 FROM cell c WHERE c.path = o.path AND NOT c.inside) GROUP BY o.xml_id, o.mets
+), first AS MATERIALIZED (
+    SELECT xml_id, mets, min(path) AS path FROM held GROUP BY xml_id
+), second AS MATERIALIZED (
+    SELECT h.xml_id, min(h.path) AS path FROM held h JOIN first f ON f.xml_id = h.xml_id
+    WHERE h.mets <> f.mets GROUP BY h.xml_id
 )
-SELECT m.path, e.line, e.xml_id, e.path, (
-    SELECT min(o.path) FROM entry o WHERE o.xml_id = e.xml_id AND o.mets <> e.mets
-    AND EXISTS (SELECT 1 FROM cell c WHERE c.path = o.path AND NOT c.inside)
-) AS other FROM twice t JOIN entry e ON e.xml_id = t.xml_id JOIN mets m ON m.id = e.mets
+SELECT m.path, e.line, e.xml_id, e.path, CASE WHEN f.mets <> e.mets THEN f.path ELSE s.path END AS other
+FROM twice t JOIN entry e ON e.xml_id = t.xml_id JOIN mets m ON m.id = e.mets
+JOIN first f ON f.xml_id = e.xml_id LEFT JOIN second s ON s.xml_id = e.xml_id
 WHERE m.parent IS NOT NULL AND e.element = 'file' AND e.groupid IS NULL
 AND e.path IS NOT NULL AND other <> e.path
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
@@ -412,7 +420,10 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
     last, mets = 0, b""
-    for number, line, xml_id, path, other in catalogue.rows(_GONE):
+    gone = grouping.AlikeRows(
+        catalogue, _GONE, _FROM_GONE, number="g.entry", path="e.path", alike=_GONE_ALIKE
+    )
+    for number, line, xml_id, path, other in gone:
         if number != last:
             last, (mets,) = number, catalogue.row(_METS, number) or (b"",)
         place = xml_id or ""
@@ -426,6 +437,7 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             continue
         folder = absent(path)
         if together.count(folder, Code.FILE_MISSING.id, mets):
+            together.count(folder, Code.FILE_MISSING.id, mets, gone.alike(folder, number))
             continue
         guesses += 1
         near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""

@@ -11,8 +11,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from itertools import chain
-from operator import lt
+from itertools import accumulate, chain
+from operator import eq, lt
 
 from metspack.checking import grouping
 from metspack.checking.archives import forms
@@ -22,7 +22,6 @@ from metspack.checking.catalogue import (
     IN_OUTERMOST,
     OF_BAG,
     Batch,
-    BulkInsert,
     Catalogue,
     Row,
     fault,
@@ -39,6 +38,7 @@ from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Se
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
+from metspack.files.tempdb import BulkInsert
 from metspack.mets import METS_NAMES, is_mets_name
 from metspack.model import Digest, Finding
 from metspack.packages.files import FolderTree, PackedTree, path_of
@@ -49,18 +49,21 @@ _LINE = regex(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
 _TAGGED = regex(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
 # No line with one of these in it is certain to be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"//", b"/.", b"/\n", b"  /", b"  .")
-_PLAIN_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
+_SOME_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
+_PLAIN_LINES = BulkInsert(
+    "listed", "(?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2)", shared=3, own=2, counts=True
+)
 _PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
+_OUT_OF_ORDER = "a path out of order"
 _LONGEST = 1 << 16
 _SHOWN = 80
 
 _NOT_THERE = """
-SELECT m.name, l.line, l.path FROM listed l JOIN manifest m ON m.id = l.manifest
+FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
 AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
 AND NOT EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = l.path)
-ORDER BY l.rowid
 """
 _NOT_NAMED = f"""
 SELECT d.path FROM manifest m CROSS JOIN disk d
@@ -231,9 +234,9 @@ class _Manifest:
         for reason, (count, first) in self._forms.items():
             yield Code.MANIFEST_FORM.at(self._name, first, reason=reason, count=count)
 
-    def _note_form(self, number: int, reason: str) -> None:
+    def _note_form(self, number: int, reason: str, more: int = 1) -> None:
         count, first = self._forms.get(reason, (0, number))
-        self._forms[reason] = (count + 1, first)
+        self._forms[reason] = (count + more, first)
 
     def _take_plain(self, number: int, stretch: bytes) -> int:
         """Keep lines that are as we write them; returns how many, none when one may not be so."""
@@ -243,13 +246,18 @@ class _Manifest:
         if not stretch.endswith(b"\n"):
             return 0
         values, paths = zip(*found, strict=True)
-        rows: Iterable[Row] = zip(paths, values, range(number, number + len(paths)), strict=True)
-        if paths[0] <= self._last or not all(map(lt, paths, paths[1:])):
-            rows = [row for row in rows if self._is_further(row[2], row[0], row[1].decode())]
-        else:
-            self._last, self._digest = paths[-1], values[-1].decode()
         self._batch.flush()
-        self._catalogue.insert(_PLAIN_LINES, (self._number,), rows)
+        *before, last = accumulate(paths, max, initial=self._last)
+        if any(map(eq, paths, before)):
+            rows = zip(paths, values, range(number, number + len(paths)), strict=True)
+            further = [row for row in rows if self._is_further(row[2], row[0], row[1].decode())]
+            self._catalogue.insert(_SOME_LINES, (self._number,), further)
+            return len(paths)
+        are_out = list(map(lt, paths, before))
+        if count := sum(are_out):
+            self._note_form(number + are_out.index(True), _OUT_OF_ORDER, count)
+        self._last, self._digest = last, "" if are_out[-1] else values[-1].decode()
+        self._catalogue.insert(_PLAIN_LINES, (number, 1, self._number), zip(paths, values, strict=True))
         return len(paths)
 
     def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:
@@ -293,7 +301,7 @@ class _Manifest:
     def _is_further(self, number: int, path: bytes, digest: str) -> bool:
         """Note where a line stands; return whether it says anything that the line before does not."""
         if path < self._last:
-            self._note_form(number, "a path out of order")
+            self._note_form(number, _OUT_OF_ORDER)
             self._digest = ""
             return True
         if path == self._last:
@@ -354,11 +362,15 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     together = grouping.FindingGroups()
     absent, come = grouping.absent(catalogue), grouping.come(catalogue)
     is_told = grouping.lost_with_mets(catalogue)
-    for name, line, path in catalogue.rows(_NOT_THERE):
+    lost = grouping.AlikeRows(
+        catalogue, "m.name, l.line, l.path", _NOT_THERE, number="l.rowid", path="l.path", alike="m.name = ?5"
+    )
+    for name, line, path in lost:
         folder = absent(path)
         is_of_bag = name.startswith(_BAGS)
         code = Code.BAG_FILE_MISSING if is_of_bag else Code.MANIFEST_FILE_MISSING
         if is_told(folder) or together.count(folder, code.id, name):
+            together.count(folder, code.id, name, lost.alike(folder, name))
             continue
         if is_of_bag:
             manifest = f"{name.removeprefix(_BAGS)} line {line}"
@@ -405,8 +417,8 @@ _UNLISTED = """
 SELECT count(DISTINCT c.path), min(c.path) FROM cell c
 WHERE NOT c.inside AND c.archive >= ?1 AND c.archive < ?2
 AND NOT instr(substr(c.archive, length(?1) + 1), CAST('/' AS BLOB))
-AND NOT EXISTS (SELECT 1 FROM listed l JOIN manifest m ON m.id = l.manifest
-    WHERE l.path = c.path AND m.name = ?3 AND m.path IS NULL)
+AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = c.path AND l.manifest IN (
+    SELECT id FROM manifest WHERE name = ?3 AND path IS NULL))
 """
 
 

@@ -185,6 +185,7 @@ class LinkCheck:
         self._of_both = 0, 0, False
         self._beside_mptr = swaps.ListedBeside(catalogue, self._is_reached)
         self._edits = KnownEdits()
+        self._there: tuple[bytes | None, bool] = (None, False)
         self._own_places: dict[tuple[int, bytes | None, int], bool] = {}
 
     def findings(self, path: bytes) -> Iterator[Finding]:
@@ -237,7 +238,7 @@ class LinkCheck:
 
     def _children(self, mets: _LinkingMets) -> Iterator[Finding]:
         for row in self._catalogue.rows(_DOWN, mets.id):
-            pointer = _Pointer(*row)
+            pointer, self._there = _Pointer(*row), (None, False)  # what is mounted is there from then on
             if pointer.again and (pointer.entry is not None or pointer.by is By.LOCATION):
                 # Another structMap may name the child too, and that of split LOBs does for each part.
                 self._link_again(mets, pointer)
@@ -340,7 +341,13 @@ class LinkCheck:
         return True
 
     def _is_reached(self, child: bytes) -> bool:
-        return self._met(child) is not None or self._places.is_there(child)
+        return self._met(child) is not None or self._is_there(child)
+
+    def _is_there(self, child: bytes) -> bool:
+        """Whether a METS is there; asked again and again while one link is followed."""
+        if child != self._there[0]:
+            self._there = child, self._places.is_there(child)
+        return self._there[1]
 
     def _listed_beside(
         self, mets: _LinkingMets, pointer: _Pointer, child: bytes | None
@@ -457,7 +464,7 @@ class LinkCheck:
         if called is not None and (inside := self._packed(child)) is not None:
             # SIARD 2.2 L_7.1-1: a segment may be packed, and then the file entry is of the packed file.
             child = inside
-        if self._met(child) is None and not self._places.is_there(child):
+        if not self._is_reached(child):
             outcome = MountOutcome()
             if called is not None:
                 outcome = yield from self._mounting.found(self._wanted(mets, pointer, called, child))

@@ -467,6 +467,12 @@ INSERT INTO listed_beside (fileid, path) SELECT e.xml_id, e.path FROM (
 ) b CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = b.fileid WHERE e.path IS NOT NULL
 ORDER BY b.number, e.id
 """
+# An mptr mostly stands alone, and names no entry or the one of the child that it leads to.
+_ARE_ANY_BESIDE = """
+SELECT EXISTS (SELECT 1 FROM beside WHERE mets = ?1 AND div = ?2) OR EXISTS (
+    SELECT 1 FROM mptr m CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = m.href
+    WHERE m.mets = ?1 AND m.div = ?2 AND m.part IS NULL)
+"""
 _OF_PATH = "SELECT number FROM listed_beside WHERE path = ? ORDER BY number LIMIT 1"
 _MET_SINCE = """
 SELECT b.number, b.path FROM mets m CROSS JOIN listed_beside b ON b.path = m.path WHERE m.id > ?
@@ -485,6 +491,7 @@ class ListedBeside:
         self._division = (0, 0)
         self._first: int | None = None
         self._met = 0
+        self._is_empty = True
 
     def first(self, mets: int, div: int, child: bytes | None) -> tuple[str, bytes] | None:
         """Return ID and path of a division's first entry that is of ``child``, or of a METS that is there.
@@ -492,6 +499,8 @@ class ListedBeside:
         None when there is no such entry.
         """
         self._look(mets, div)
+        if self._is_empty:
+            return None
         numbers = [] if self._first is None else [self._first]
         if (row := self._catalogue.row(_OF_PATH, child)) is not None:
             numbers.append(row[0])
@@ -500,10 +509,14 @@ class ListedBeside:
 
     def _look(self, mets: int, div: int) -> None:
         """Find the first METS of a division that is there: of those not there before, the ones met since."""
-        met = self._catalogue.number("SELECT max(id) FROM mets")
         if (mets, div) != self._division:
-            self._division = mets, div
-            self._catalogue.put("DELETE FROM listed_beside")
+            self._division, self._first = (mets, div), None
+            if not self._is_empty:
+                self._catalogue.put("DELETE FROM listed_beside")
+            self._is_empty = not self._catalogue.number(_ARE_ANY_BESIDE, mets, div)
+            if self._is_empty:
+                return
+            met = self._catalogue.number("SELECT max(id) FROM mets")
             self._catalogue.put(_PUT_BESIDE, mets, div)
             found = (
                 number
@@ -511,7 +524,9 @@ class ListedBeside:
                 if is_mets_name(path) and self._is_reached(path)
             )
             self._first = next(found, None)
-        elif met > self._met:
+        elif self._is_empty or (met := self._catalogue.number("SELECT max(id) FROM mets")) <= self._met:
+            return
+        else:
             since = self._catalogue.rows(_MET_SINCE, self._met)
             found = (number for number, path in since if is_mets_name(path))
             if (number := next(found, None)) is not None:

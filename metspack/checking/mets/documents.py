@@ -10,7 +10,7 @@ from itertools import count, repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import Batch, BulkInsert, Catalogue, fault, shown
+from metspack.checking.catalogue import Batch, Catalogue, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.mets import schema
 from metspack.checking.mets.references import References
@@ -20,6 +20,7 @@ from metspack.checking.segments import AgreedSegment, Unsettled
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
 from metspack.files.reading import HolesRefused
+from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, SinkBeside, condensed
@@ -139,6 +140,13 @@ _FILES_OF_RUN = BulkInsert(
     "(?1, ?2, ?3, ?4, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, CAST(?5 || ?{5} AS BLOB), 0, ?{6})",
     shared=5,
     own=7,
+)
+_FILES_ALONE = BulkInsert(
+    "entry (mets, element, grp, algorithm, xml_id, line, size, digest, href, path, pseudo)",
+    """(?3, ?4, ?5, ?6, ?{0}, ?1 + {row} * ?2, ?{1}, ?{2}, ?{3}, CAST(?7 || ?{3} AS BLOB), 0)""",
+    shared=7,
+    own=4,
+    counts=True,
 )
 _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
@@ -337,7 +345,11 @@ class DocumentReader:
             folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
             group = self._groups.number(run.fact.groups)
             shared = (self._mets, run.fact.element, group, files.algorithm, folder)
-            self._catalogue.insert(_FILES_OF_RUN, shared, files.rows)
+            if files.are_alone:
+                lines = (files.line, files.step)
+                self._catalogue.insert(_FILES_ALONE, (*lines, *shared), files.short_rows)
+            else:
+                self._catalogue.insert(_FILES_OF_RUN, shared, files.rows)
 
     def _take(self, fact: reader.Fact) -> Iterator[Finding]:
         if isinstance(fact, reader.File):
@@ -465,8 +477,9 @@ class DocumentReader:
         name = mptr.structmap_type, mptr.structmap_label
         if name != self._structmap_name:
             text = f"{mptr.structmap_type}\n{mptr.structmap_label}"
-            self._catalogue.put("INSERT OR IGNORE INTO structmap (name) VALUES (?)", text)
-            self._structmap_id = self._catalogue.number("SELECT id FROM structmap WHERE name = ?", text)
+            found = self._catalogue.number("SELECT id FROM structmap WHERE name = ?", text)
+            put = "INSERT INTO structmap (name) VALUES (?)"
+            self._structmap_id = found or self._catalogue.put(put, text)
             self._structmap_name = name
         return self._structmap_id
 
