@@ -34,7 +34,7 @@ from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
 from metspack.model import LinkMode, PlannedSegment
-from metspack.planning import assignment, planfile, slices
+from metspack.planning import assignment, planfile, slices, tablereading
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import slip_words
 from metspack.planning.planfile import PlanFile
@@ -410,16 +410,18 @@ class BuildWork:
 
     def _plan(self, staging: Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
-        lobs = assignment.moving_lobs(self.source, self.stays, self.progress, self._expect)
-        return assignment.assign(
-            map(self.traits.take, lobs),
-            self.division,
-            staging.work,
-            sharing=self.sharing,
-            departs=departures.add_all,
-            agreed=self._agreement(),
-            grown=lambda course: self._place_ahead(staging, course),
-        )
+        source, work, progress = self.source, staging.work, self.progress
+        with tablereading.reading_beside(source, work, self.options.jobs, progress.advance) as beside:
+            lobs = assignment.moving_lobs(source, self.stays, progress, self._expect, beside)
+            return assignment.assign(
+                map(self.traits.take, lobs),
+                self.division,
+                work,
+                sharing=self.sharing,
+                departs=departures.add_all,
+                agreed=self._agreement(),
+                grown=lambda course: self._place_ahead(staging, course),
+            )
 
     def _expect(self, lobs: int) -> None:
         """Take note of further LOBs: once there are many, the processes start that are to place them."""
@@ -496,7 +498,7 @@ class BuildWork:
             and processes.are_many(course.lobs)
             and (jobs := processes.useful(options.jobs, files=course.lobs, size=course.bytes)) > 1
         ):
-            staging.keep_room()
+            staging.keep_room(tablereading.held_bytes(staging.work))
             self._workers.jobs = jobs
             self._placing = self._begin_placing(staging, course, is_growing=True)
             self._placing.look()
@@ -615,8 +617,7 @@ class BuildWork:
         if not self._earlier.is_there or self.archive is None:
             return None
         target = self._archive_target(staging)
-        written = self._earlier.written_archive(target)
-        if written is None:
+        if (written := self._earlier.written_archive(target)) is None:
             writing.remove(target)
         return written
 
