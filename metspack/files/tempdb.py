@@ -49,8 +49,11 @@ def save(database: sqlite3.Connection, path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as copy:
         for setting in _SETTINGS:
             copy.execute(setting)
-        # Between two steps an interruption is seen.
-        database.backup(copy, pages=_PAGES, progress=lambda _status, _remaining, _total: None)
+        database.backup(copy, pages=_PAGES, progress=_take_a_breath)
+
+
+def _take_a_breath(_status: int, _remaining: int, _total: int) -> None:
+    """Do nothing between two steps: then an interruption is seen."""
 
 
 def open_saved(path: Path) -> sqlite3.Connection:

@@ -42,7 +42,7 @@ of the archive, as the index of these is copied.
 """
 _AHEAD = 2  # tables for each worker that may have been read, or are being read, before their turn
 # What a table takes that the planner reads itself is 1; by a worker; and then its LOBs from their file.
-_READ, _TAKEN = 0.9, 0.35
+_READ, _TAKEN = 0.8, 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
