@@ -10,7 +10,7 @@ import heapq
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -76,13 +76,19 @@ class TableCounts:
 
 
 @contextmanager
-def reading_beside(source: Source, work: Path, wanted: int | None, read: Moved) -> Iterator[Beside]:
+def reading_beside(
+    source: Source,
+    work: Path,
+    wanted: int | None,
+    read: Moved,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Iterator[Beside]:
     """Give what returns the LOBs of each table that workers read, to be asked for every table in its turn.
 
     They are started when it is asked for the first one, if they are worth it, and end with the block.
     ``work`` is the working folder of a run, ``wanted`` the number of processes that it is to have, None for
-    as many as there are cores. ``read`` is called with numbers of bytes whose LOBs were taken. Raises
-    ``TargetError`` when a worker was killed.
+    as many as there are cores. ``read`` is called with numbers of bytes whose LOBs were taken, ``meanwhile``
+    now and then while a worker is waited for. Raises ``TargetError`` when a worker was killed.
     """
     jobs = (processes.cores() if wanted is None else wanted) // 2
     tasks = list(_tasks(source, work, jobs)) if isinstance(source, Archive) and jobs else []
@@ -92,7 +98,7 @@ def reading_beside(source: Source, work: Path, wanted: int | None, read: Moved) 
         return
     try:
         with Workers(min(jobs, len(tasks)), is_apart=True) as workers:
-            yield _TablesAhead(container, workers, tasks, read).take
+            yield _TablesAhead(container, workers, tasks, read, meanwhile).take
     finally:
         with suppress(TargetError):  # it goes with the working folder
             writing.remove(work / _FOLDER)
@@ -154,7 +160,12 @@ class _TablesAhead(Iterator[TableTask]):
     """Tables that are read ahead, in their order; as an iterator those that may be begun by now."""
 
     def __init__(
-        self, container: ZipContainer, workers: Workers, tasks: Sequence[TableTask], read: Moved
+        self,
+        container: ZipContainer,
+        workers: Workers,
+        tasks: Sequence[TableTask],
+        read: Moved,
+        meanwhile: Callable[[], None],
     ) -> None:
         self._container = container
         self._workers = workers
@@ -162,6 +173,7 @@ class _TablesAhead(Iterator[TableTask]):
         self._awaited = deque(tasks)
         self._room = _AHEAD * workers.jobs
         self._read = read
+        self._meanwhile = meanwhile
         self._underway: Underway[TableTask, TableCounts | None] | None = None
         self._results: Iterator[TableCounts | None] = iter(())
 
@@ -193,7 +205,7 @@ class _TablesAhead(Iterator[TableTask]):
         except TargetError:
             self._awaited.clear()
             return
-        self._underway = self._workers.begin(read_table, self, lambda _: None, is_growing=True)
+        self._underway = self._workers.begin(read_table, self, lambda _: self._meanwhile(), is_growing=True)
         self._underway.look()
         self._results = self._underway.results()
 

@@ -453,6 +453,25 @@ def _killed(_task: TableTask, _moved: Any) -> NoReturn:
 
 
 @pytest.mark.usefixtures("small")
+def test_other_work_goes_on_while_a_worker_is_waited_for(tmp_path: Path) -> None:
+    looked: list[None] = []
+    with (
+        Archive(archive_of(tmp_path, ["plain", "plain"])) as archive,
+        tablereading.reading_beside(
+            archive, tmp_path, 2, lambda _: None, lambda: looked.append(None)
+        ) as beside,
+    ):
+        assert beside(archive.tables[0]) is None
+        begun = len(looked)
+        found = beside(archive.tables[1])
+        assert found is not None
+        assert len(looked) > begun
+        assert sum(map(len, found.runs)) == _ROWS
+        assert names(tmp_path / "tables") == {"entries.db"}
+    assert names(tmp_path) == {"a.siard"}
+
+
+@pytest.mark.usefixtures("small")
 def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
     path = archive_of(tmp_path, ["plain", "plain", "plain", "malformed"])
     with pytest.raises(SourceError, match="table3"):
