@@ -100,11 +100,13 @@ class Pool(Protocol):
 class Workers:
     """Up to ``jobs`` processes that do one kind of work after the other; a context manager.
 
-    They are started when there is work for them, and once.
+    They are started when there is work for them, and once. With ``is_apart`` they are none that were kept
+    for further work, and are not kept.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, *, is_apart: bool = False) -> None:
         self.jobs = jobs
+        self._is_apart = is_apart
         self._pool: Pool | None = None
         self._given: Callable[[], Pool] | None = None
         self._is_busy = False
@@ -155,13 +157,15 @@ class Workers:
 
     def close(self) -> None:
         """Let the processes go: they end, unless they are kept for further work."""
-        if _keepers and not self._is_busy and isinstance(self._pool, _Pool):
+        if _keepers and not (self._is_busy or self._is_apart) and isinstance(self._pool, _Pool):
             _kept.append(self._pool)
             self._pool = None
         self._end()
 
     def _open(self) -> Pool:
-        return _taken(self.jobs) or _Pool(self.jobs) if self._given is None else self._given()
+        if self._given is not None:
+            return self._given()
+        return (None if self._is_apart else _taken(self.jobs)) or _Pool(self.jobs)
 
     def _end(self) -> None:
         """End the processes, whatever they are at."""

@@ -34,7 +34,7 @@ from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
 from metspack.model import LinkMode, PlannedSegment
-from metspack.planning import assignment, planfile, slices
+from metspack.planning import assignment, planfile, slices, tablereading
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import slip_words
 from metspack.planning.planfile import PlanFile
@@ -53,12 +53,7 @@ __all__ = ["BuildOptions", "BuildWork", "Built", "build", "build_from"]
 _FOLDERS = 3  # that a column's LOBs lie in below a segment: of schema, table and column
 
 
-def build(
-    source: Path,
-    target: Path,
-    options: BuildOptions,
-    progress: Progress | None = None,
-) -> Built:
+def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
     """Build the package of a source of LOBs at ``target``, which must not exist.
 
     One that was stopped is gone on with. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
@@ -227,8 +222,7 @@ class BuildWork:
             version=self.version,
             is_added=self.options.add_digests,
         )
-        containers = len(course.keys.names)
-        segmented = (course.segments, containers, course.lobs, course.bytes)
+        segmented = (course.segments, len(course.keys.names), course.lobs, course.bytes)
         missed = building_options.readers_missing(
             self.options, self.style, self.version, self.layout, self._traits(course)
         )
@@ -410,16 +404,18 @@ class BuildWork:
 
     def _plan(self, staging: Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
-        lobs = assignment.moving_lobs(self.source, self.stays, self.progress, self._expect)
-        return assignment.assign(
-            map(self.traits.take, lobs),
-            self.division,
-            staging.work,
-            sharing=self.sharing,
-            departs=departures.add_all,
-            agreed=self._agreement(),
-            grown=lambda course: self._place_ahead(staging, course),
-        )
+        source, work, progress, jobs = self.source, staging.work, self.progress, self.options.jobs
+        with tablereading.reading_beside(source, work, jobs, progress.advance, self._look) as beside:
+            lobs = assignment.moving_lobs(source, self.stays, progress, self._expect, beside)
+            return assignment.assign(
+                map(self.traits.take, lobs),
+                self.division,
+                work,
+                sharing=self.sharing,
+                departs=departures.add_all,
+                agreed=self._agreement(),
+                grown=lambda course: self._place_ahead(staging, course),
+            )
 
     def _expect(self, lobs: int) -> None:
         """Take note of further LOBs: once there are many, the processes start that are to place them."""
@@ -431,8 +427,8 @@ class BuildWork:
         """Return a check of each segment, and None at the end, against the plan file if there is one."""
         if self.plan is None:
             return lambda _segment: None
-        source = self.source
-        head = planfile.header(self.name, source.size, source.metadata_document, self.division)
+        size, document = self.source.size, self.source.metadata_document
+        head = planfile.header(self.name, size, document, self.division)
         return self.plan.agreement(head)
 
     def check_places(self, course: Course) -> None:
@@ -496,9 +492,14 @@ class BuildWork:
             and processes.are_many(course.lobs)
             and (jobs := processes.useful(options.jobs, files=course.lobs, size=course.bytes)) > 1
         ):
-            staging.keep_room()
+            staging.keep_room(tablereading.held_bytes(staging.work))
             self._workers.jobs = jobs
             self._placing = self._begin_placing(staging, course, is_growing=True)
+            self._placing.look()
+
+    def _look(self) -> None:
+        """Let what is placed ahead go on."""
+        if self._placing is not None:
             self._placing.look()
 
     def _advance(self, count: int) -> None:
@@ -615,8 +616,7 @@ class BuildWork:
         if not self._earlier.is_there or self.archive is None:
             return None
         target = self._archive_target(staging)
-        written = self._earlier.written_archive(target)
-        if written is None:
+        if (written := self._earlier.written_archive(target)) is None:
             writing.remove(target)
         return written
 

@@ -31,6 +31,7 @@ from metspack.containers.zipformat import (
     kind,
 )
 from metspack.errors import SourceError
+from metspack.files import reading
 from metspack.files.byteranges import Medium
 from metspack.model import Budgets
 from metspack.values import dataclass, regex
@@ -519,3 +520,40 @@ def _form(named: int, step: int, number: int, *, is_far: bool) -> struct.Struct:
     rest = step - CENTRAL.size - named
     form = f"16xIII18x{named}s4xQ{rest - 12}x" if is_far else f"16xIII14xI{named}s{rest}x"
     return struct.Struct("<" + number * form)
+
+
+class RecordWindow:
+    """Central records by offset: read ahead while they are taken in their own order."""
+
+    __slots__ = ("_block", "_medium", "_next", "_start", "_stop", "_what")
+
+    def __init__(self, medium: Medium, stop: int, what: str) -> None:
+        self._medium = medium
+        self._stop = stop
+        self._what = what
+        self._block = b""
+        self._start = 0
+        self._next = -1
+
+    def record(self, at: int) -> bytes:
+        """Return the whole record at offset ``at``."""
+        raw = self._held(at)
+        if raw is None:
+            # Out of order, a record is read alone; in order, a megabyte of them.
+            ahead = reading.CHUNK if at == self._next else CENTRAL.size + 3 * MAX16
+            self._block = read(self._medium, at, min(ahead, self._stop - at), self._what)
+            self._start = at
+            raw = self._held(at)
+        if raw is None:
+            raise SourceError(
+                f"{self._what}: byte {at:,}: a central directory record is no longer whole", hint=DAMAGED
+            )
+        self._next = at + len(raw)
+        return raw
+
+    def _held(self, at: int) -> bytes | None:
+        start = at - self._start
+        if start < 0 or start + CENTRAL.size > len(self._block):
+            return None
+        stop = start + CENTRAL.size + sum(CENTRAL.unpack_from(self._block, start)[8:11])
+        return self._block[start:stop] if stop <= len(self._block) else None

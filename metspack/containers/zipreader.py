@@ -21,18 +21,17 @@ from metspack.containers.zipdirectory import (
     ROW_FIELDS,
     CentralRecords,
     Directory,
+    RecordWindow,
     directory,
     read,
     unreadable,
 )
 from metspack.containers.zipformat import (
-    CENTRAL,
     DAMAGED,
     DEFLATED,
     DESCRIPTOR_MAX,
     LOCAL,
     LOCAL_SIGNATURE,
-    MAX16,
     MAX32,
     MISLEADING,
     PLAIN,
@@ -358,7 +357,7 @@ class ZipContainer(Closable):
 
     __slots__ = ("_directory", "_folders", "_index", "comment", "medium", "path", "size", "zip64")
 
-    def __init__(self, path: Path, medium: Medium, budgets: Budgets) -> None:
+    def __init__(self, path: Path, medium: Medium, budgets: Budgets, entries: Path | None = None) -> None:
         """Read and check the directory of an open file; use ``opened``."""
         self.path = path
         self.medium = medium
@@ -370,9 +369,13 @@ class ZipContainer(Closable):
                 f"{path}: has {self._directory.entries:,} entries; expected at most {budgets.entries:,}",
                 hint="If that is what it should be, raise the budget: --budget entries=N.",
             )
-        records = CentralRecords(medium, self._directory, budgets, str(path))
-        self._index = _index(records, self._directory, str(path))
-        self.zip64 = self._directory.zip64 or records.zip64
+        self.zip64 = self._directory.zip64
+        if entries is None:
+            records = CentralRecords(medium, self._directory, budgets, str(path))
+            self._index = _index(records, self._directory, str(path))
+            self.zip64 = self.zip64 or records.zip64
+        else:
+            self._index = tempdb.open_saved(entries)
         # Folders that were asked for what is not in them, and whether there are such folders at all.
         self._folders: dict[str, bool] = {}
 
@@ -382,11 +385,13 @@ class ZipContainer(Closable):
         path: Path | Below,
         budgets: Budgets = Budgets(),  # noqa: B008 - frozen
         parts: Sequence[Path | Below | Stretch] = (),
+        entries: Path | None = None,
     ) -> Self:
         """Return the archive at ``path`` with its directory read and checked.
 
         ``parts`` are the files it was cut into, in order, when it was (SIARD 2.2 S_8.2). No link is
-        followed to a path that is given as ``Below``.
+        followed to a path that is given as ``Below``. With ``entries``, which ``save_entries`` wrote, the
+        directory is not read again.
 
         Raises SourceError when there is no such file, it is not a zip file, or anything in its directory
         is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
@@ -401,7 +406,7 @@ class ZipContainer(Closable):
                 hint="Name the .siard file, and make sure that you may read it.",
             ) from error
         try:
-            return cls(path.path if isinstance(path, Below) else path, medium, budgets)
+            return cls(path.path if isinstance(path, Below) else path, medium, budgets, entries)
         except BaseException:
             medium.close()
             raise
@@ -469,7 +474,7 @@ class ZipContainer(Closable):
         ``chosen`` gives those of some names that are yielded; all are without it. With a ``folder``, which
         ends with a slash, its own entry and those below it are all that there are.
         """
-        window = _Window(self.medium, self._directory.stop, str(self.path))
+        window = RecordWindow(self.medium, self._directory.stop, str(self.path))
         # "0" is the character after "/": the range holds every name that begins with the folder's.
         sql, given = (_NAMES_IN_FOLDER, (folder, f"{folder[:-1]}0")) if folder else (_NAMES, ())
         with closing(self._index.execute(sql, given)) as found:
@@ -503,6 +508,11 @@ class ZipContainer(Closable):
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes as ``contents`` the function does."""
         return contents(self.medium, extent, what=str(self.path))
+
+    def save_entries(self, path: Path) -> None:
+        """Write what is known of the entries to a new file, for others that open the archive as it is."""
+        with tempdb.explained(f"the index of {self.path}"):
+            tempdb.save(self._index, path)
 
     def check_unchanged(self) -> None:
         """Raise SourceError when the file's size, time or inode differ from when it was opened."""
@@ -660,40 +670,3 @@ def _extent(row: tuple[Any, ...], limit: int) -> ZipExtent:
         method=method,
         flags=flags,
     )
-
-
-class _Window:
-    """Central records by offset: read ahead while they are taken in their own order."""
-
-    __slots__ = ("_block", "_medium", "_next", "_start", "_stop", "_what")
-
-    def __init__(self, medium: Medium, stop: int, what: str) -> None:
-        self._medium = medium
-        self._stop = stop
-        self._what = what
-        self._block = b""
-        self._start = 0
-        self._next = -1
-
-    def record(self, at: int) -> bytes:
-        """Return the whole record at offset ``at``."""
-        raw = self._held(at)
-        if raw is None:
-            # Out of order, a record is read alone; in order, a megabyte of them.
-            ahead = reading.CHUNK if at == self._next else CENTRAL.size + 3 * MAX16
-            self._block = read(self._medium, at, min(ahead, self._stop - at), self._what)
-            self._start = at
-            raw = self._held(at)
-        if raw is None:
-            raise SourceError(
-                f"{self._what}: byte {at:,}: a central directory record is no longer whole", hint=DAMAGED
-            )
-        self._next = at + len(raw)
-        return raw
-
-    def _held(self, at: int) -> bytes | None:
-        start = at - self._start
-        if start < 0 or start + CENTRAL.size > len(self._block):
-            return None
-        stop = start + CENTRAL.size + sum(CENTRAL.unpack_from(self._block, start)[8:11])
-        return self._block[start:stop] if stop <= len(self._block) else None

@@ -92,9 +92,12 @@ class Partial:
     def give_up(self) -> None:
         """Keep nothing, whatever ends the run: to go on would lead to the same error."""
 
-    def keep_room(self) -> None:
-        """Remember what is free: ``free`` and ``free_files`` leave out what is written from now on."""
-        self._room = self.free(), self.free_files()
+    def keep_room(self, passing: int = 0) -> None:
+        """Remember what is free: ``free`` and ``free_files`` leave out what is written from now on.
+
+        ``passing`` are bytes that are there and will soon be free.
+        """
+        self._room = self.free() + passing, self.free_files()
 
     def device(self) -> int:
         """Return the device of its file system, as ``FileExtent.device``."""

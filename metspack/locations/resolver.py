@@ -163,6 +163,13 @@ class Resolver(Closable):
         for counts in self._counts.values():
             counts.clear()
 
+    def count_inside(self, table: Table, found: Mapping[str, Mapping[Convention, int]]) -> None:
+        """Count LOBs of a table that were found as entries, by cell as ``tally`` has it and by convention."""
+        for cell, conventions in found.items():
+            counts = self._counts.setdefault((table.path, cell), Counter())
+            for convention, number in conventions.items():
+                counts[convention, True] += number
+
     def named_in_full(self, table: Table, run: CellRun) -> ExtentColumns | None:
         """Return the sizes and extents of the entries that cells name in full, as columns of a ``LobRun``.
 

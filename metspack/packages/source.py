@@ -51,7 +51,7 @@ from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
-from metspack.sources.archive import Archive, Located, Tallies, extension_of
+from metspack.sources.archive import Archive, Beside, Located, Tallies, extension_of
 from metspack.sources.lobfolder import cell_key, cell_of
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
@@ -403,7 +403,10 @@ class PackagedArchive(Archive):
             yield from super().located_runs(table, tally, read)
 
     def lob_runs(
-        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
+        self,
+        tallies: Tallies | None = None,
+        read: Callable[[int], None] | None = None,
+        beside: Beside = lambda _: None,
     ) -> Iterator[LobRun | LobRef]:
         """Yield every selected LOB that a cell names, as ``Archive.lob_runs`` does.
 
@@ -411,7 +414,7 @@ class PackagedArchive(Archive):
         """
         waiting: list[LobRef] = []
         try:
-            for each in super().lob_runs(tallies, read):
+            for each in super().lob_runs(tallies, read, beside):
                 if isinstance(each, LobRun):
                     yield from self._all_listed(waiting)
                     waiting.clear()

@@ -56,9 +56,11 @@ _NUMBER = regex(r"\[[0-9]+\]$")
 
 __all__ = [
     "Archive",
+    "Beside",
     "Grants",
     "LobsUnresolved",
     "Located",
+    "TableFound",
     "Tallies",
     "by_extension",
     "declared_type",
@@ -129,14 +131,31 @@ class Tallies:
     by_table: dict[str, Tally] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFound:
+    """The LOBs of a table, all of them entries that cells name in full, and what was counted in reading it.
+
+    ``conventions`` are those that found them, by cell, with array elements as one, and how many each.
+    ``tally`` has no ``form``.
+    """
+
+    runs: Iterator[LobRun]
+    tally: Tally
+    conventions: Mapping[str, Mapping[Convention, int]]
+
+
+Beside = Callable[[Table], TableFound | None]
+"""A function that is asked for each table in turn, and returns what others have found there, if they have."""
+
+
 class Archive(Closable):
     """An open SIARD archive: a .siard file, the parts of one, or an unpacked one; a context manager.
 
     ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
     the folder that wraps all, ``my_archive/``, "" without one; ``size`` is bytes. ``at`` is where the bytes
-    are of one that is packed in another file. Raises ``SourceError``
-    on opening when it is not a readable SIARD archive, and ``ConfigError`` when a granted folder is not a
-    folder.
+    are of one that is packed in another file, ``entries`` what ``ZipContainer.save_entries`` wrote of a
+    .siard file. Raises ``SourceError`` on opening when it is not a readable SIARD archive, and
+    ``ConfigError`` when a granted folder is not a folder.
     """
 
     def __init__(
@@ -145,10 +164,11 @@ class Archive(Closable):
         budgets: Budgets | None = None,
         grants: Grants | None = None,
         at: Stretch | None = None,
+        entries: Path | None = None,
     ) -> None:
         self.path = path
         self.budgets = budgets or Budgets()
-        opened = forms.opened(path, self.budgets, at)
+        opened = forms.opened(path, self.budgets, at, entries)
         self.tree = opened.tree
         self.container = opened.container
         self.prefix = opened.prefix
@@ -339,6 +359,10 @@ class Archive(Closable):
                     )
                 declared[path] = declared_type(table, path)
             yield run, declared[path]
+        self._note_rows(table, tally)
+
+    def _note_rows(self, table: Table, tally: Tally) -> None:
+        """Take note of what the rows of a table that was read whole tell."""
         if said := table.other_count(tally.rows):
             self.miscounted[table.path] = (
                 f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
@@ -350,6 +374,18 @@ class Archive(Closable):
                 f"as well (first {tally.first_of_both}); the file is taken for the LOB, the value stays "
                 "(metspack explain Z035)"
             )
+
+    def runs_inside(self, table: Table, tally: Tally, read: Callable[[int], None]) -> Iterator[LobRun | None]:
+        """Yield the LOBs of a table as ``located_runs`` does as long as all cells name entries in full.
+
+        None stands for the first cells that do not, and is the last.
+        """
+        for run, declared in self._cell_runs(table, tally, read):
+            found = self._run(table, run, declared)
+            if found is None:
+                yield None
+                return
+            yield from found
 
     def _run(self, table: Table, run: CellRun, declared: str | None) -> Iterator[LobRun] | None:
         """Return the LOBs of cells that name their entries in full, None unless all do."""
@@ -445,17 +481,24 @@ class Archive(Closable):
         return one_by_one(self.lob_runs(tallies, read))
 
     def lob_runs(
-        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
+        self,
+        tallies: Tallies | None = None,
+        read: Callable[[int], None] | None = None,
+        beside: Beside = lambda _: None,
     ) -> Iterator[LobRun | LobRef]:
-        """Yield every LOB as ``lobs`` does, those that are alike together."""
+        """Yield every LOB as ``lobs`` does, those that are alike together.
+
+        ``beside`` gives the LOBs of tables that are read by others, and None for one that is read here.
+        """
         losses: Losses | None = None
         self.resolver.recount()
         self.repairs.clear()
         for table in self.tables:
-            tally = Tally()
+            found = beside(table)
+            tally = Tally() if found is None else found.tally
             if tallies is not None:
                 tallies.by_table[table.path] = tally
-            for each in self.located_runs(table, tally, read):
+            for each in self.located_runs(table, tally, read) if found is None else self._take(table, found):
                 if isinstance(each, LobRun):
                     yield each
                 elif each.lob is not None:
@@ -469,6 +512,12 @@ class Archive(Closable):
         self._said = tuple(self._conventions())
         if losses is not None:
             raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
+
+    def _take(self, table: Table, found: TableFound) -> Iterator[LobRun]:
+        """Yield the LOBs of a table that was read by others, and take note of what they found besides."""
+        yield from found.runs
+        self.resolver.count_inside(table, found.conventions)
+        self._note_rows(table, found.tally)
 
     def too_many(self, first: LobUnresolved, details: Sequence[str] = ()) -> SourceError:
         """Return the error for more LOBs that are not found than the budget ``missing`` allows."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from metspack.files.journal import unsealed
 from tests import segmented_folders, siards
+from tests.siard.forging import Table, siard
 
 _LOBS = (b"a" * 40, b"c" * 130)
 _OTHERS = (b"A" * 50, b"")
@@ -65,6 +66,19 @@ def _give_archive(place: Place, _run: Run) -> None:
 
 def _give_many(place: Place, _run: Run) -> None:
     _archive(place.given, "First", [bytes([each]) for each in range(8)])
+
+
+def _give_tables(place: Place, _run: Run) -> None:
+    lobs = {f"content/schema0/table{n}/lob1/r{row}.bin": b"%d" % n for n in range(4) for row in range(2)}
+    tables = [
+        Table(
+            folder=f"table{n}",
+            name=f"t{n}",
+            rows=tuple(f'<c1 file="{file}"/>' for file in lobs if f"/table{n}/" in file),
+        )
+        for n in range(4)
+    ]
+    siard(place.given / "First.siard", version="2.1", tables=tables, lobs=lobs)
 
 
 def _give_package(*options: str) -> Callable[[Place, Run], None]:
@@ -191,7 +205,7 @@ class Command:
     mends: bool = False
     has_several: bool = False
     constant: str = ""
-    value: int = 0
+    value: object = 0
 
 
 def _build(*options: str) -> Callable[[Place], Sequence[str | Path]]:
@@ -236,6 +250,14 @@ COMMANDS = (
             *("--max-files", "1", "-j", "2", "--quiet"),
         ],
         every=10,
+    ),
+    Command(
+        "build -j 2, tables read ahead",
+        _give_tables,
+        _build("-j", "2", "--quiet"),
+        every=10,
+        constant="metspack.planning.tablereading._WORTH",
+        value=(1, 0, 0, 2),
     ),
     Command(
         "build --in-place",

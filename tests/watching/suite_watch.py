@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(HERE)), "metspack", "")
@@ -185,8 +186,10 @@ def _check_linked(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _check_database(event: str, arguments: tuple[Any, ...]) -> None:
-    if arguments[0] not in {"", ":memory:", b"", b":memory:"}:
-        _check_path(event, arguments[0])
+    name = arguments[0]
+    if name not in {"", ":memory:", b"", b":memory:"}:
+        is_uri = isinstance(name, str) and name.startswith("file:")
+        _check_path(event, unquote(urlsplit(name).path) if is_uri else name)
 
 
 _CHECKS: dict[str, Callable[[str, tuple[Any, ...]], None]] = {

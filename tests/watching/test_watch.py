@@ -52,6 +52,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "utime": os.utime,
     "truncate": lambda path: os.truncate(path, 0),
     "database": sqlite3.connect,
+    "database by its URI": lambda path: sqlite3.connect(f"file://{path}?mode=rwc", uri=True),
 }
 
 
