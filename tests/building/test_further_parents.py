@@ -91,9 +91,3 @@ def test_what_has_no_further_parents_refuses_the_option(tmp_path: Path, northwin
     metspack.build(northwind, tmp_path / "out")
     with pytest.raises(ConfigError, match="further parents"):
         metspack.add(tmp_path / "out", northwind, metspack.BuildOptions(parent_limit=2, name="Other"))
-
-
-def test_volumes_refuse_further_parents(tmp_path: Path) -> None:
-    tree(tmp_path / "out")
-    with pytest.raises(ConfigError, match="further parents"):
-        metspack.plan_volumes(tmp_path / "out", 1_000_000)
