@@ -33,7 +33,9 @@ class Hosts:
         self._said = {"notes": str(self.notes), **said}
         self._file = folder / "scheduler.json"
         self._options: tuple[str, ...] = ()
-        self.scheduler = self._begin("scheduler", "--port", "0", "--scheduler-file", str(self._file))
+        # Should nobody end it, as when the tests are killed, it ends by itself, and the workers with it.
+        ends = "--idle-timeout", "30 minutes"
+        self.scheduler = self._begin("scheduler", "--port", "0", "--scheduler-file", str(self._file), *ends)
         self._wait(self._file.exists)
         self._wait(lambda: bool(self._file.read_bytes()))
         self.address: str = json.loads(self._file.read_bytes())["address"]
