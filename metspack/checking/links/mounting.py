@@ -257,8 +257,8 @@ class Mounting:
             return
         if not self._roots.granted:
             return  # all that were given are looked at by themselves
-        for sibling in sorted(naming[0].downs - {key}):
-            if not self._roots.children(sibling, parent)[0]:
+        for sibling in self._roots.lacking(naming[0], parent):
+            if sibling != key:
                 yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)
 
 

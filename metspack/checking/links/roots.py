@@ -101,6 +101,7 @@ class Roots:
         self._unlike: set[tuple[str, int]] = set()
         self._siblings: dict[str, frozenset[str]] = {}
         self._meant: set[tuple[str, str]] = set()
+        self._lacking: tuple[str, str, list[str]] = ("", "", [])
         self._real = [os.path.realpath(each) for each in self._roots]
         self._first = {each: number for number, each in reversed(list(enumerate(self._real)))}
 
@@ -304,6 +305,13 @@ class Roots:
         if not mine:
             mine = [each for each in found if not each.ups and bare(each.objid) != bare(parent)]
         return mine, [each for each in found if each not in mine]
+
+    def lacking(self, found: FoundPackage, parent: str) -> list[str]:
+        """Return the children of a package, which they call by an OBJID, that are nowhere in the roots."""
+        if (found.shown, parent) != self._lacking[:2]:
+            lost = [each for each in sorted(found.downs) if not self.children(each, parent)[0]]
+            self._lacking = found.shown, parent, lost
+        return self._lacking[2]
 
     def nearest(self, objid: str, others: AbstractSet[str] = frozenset()) -> tuple[str, str]:
         """Return the bare OBJID most like one that nobody has, and how it differs; nothing when none is.

@@ -447,3 +447,25 @@ def test_what_lies_in_a_root_given_before_is_of_that_root_alone(tmp_path: Path) 
         "packed": [1],
         "other": [2],
     }
+
+
+def test_each_sibling_is_looked_for_once_however_many_children_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"CHILD_{number}" for number in range(12)]
+    aip(tmp_path / "archive/PARENT", "PARENT", children=ids)
+    aip(tmp_path / f"archive/{ids[-1]}", ids[-1], parent="PARENT")
+    given = [aip(tmp_path / f"given/{each}", each, parent="PARENT") for each in ids[:6]]
+    asked: list[str] = []
+    real = Roots.children
+
+    def children(roots: Roots, objid: str, parent: str | None) -> object:
+        asked.append(objid)
+        return real(roots, objid, parent)
+
+    monkeypatch.setattr(Roots, "children", children)
+    found = check(given, Level.STRUCTURE, roots=[tmp_path / "archive"])
+    lost = [each.facts for each in found if each.code == Code.SIBLING_NOWHERE.id]
+    assert len(asked) <= len(ids)
+    expected = [dict(each)["expected"].lower() for each in lost]
+    assert expected == sorted(each.lower() for each in ids[6:-1]) * len(given)
