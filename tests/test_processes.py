@@ -415,10 +415,12 @@ def test_one_task_alone_is_done_without_a_further_process() -> None:
     assert os.getpid() not in processes.results(process_id, iter([1, 2]), 2, lambda _: None)
 
 
-def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
-    def pids(workers: processes.Workers) -> set[int]:
-        return set(workers.results(own_pid, range(8), lambda _: None))
+def pids(workers: processes.Workers) -> set[int]:
+    """Return the processes that do some work."""
+    return set(workers.results(own_pid, range(8), lambda _: None))
 
+
+def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
     with processes.keeping():
         with processes.Workers(2) as first:
             found = pids(first)
@@ -432,9 +434,6 @@ def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
 
 
 def test_processes_apart_are_none_that_were_kept_and_are_not_kept() -> None:
-    def pids(workers: processes.Workers) -> set[int]:
-        return set(workers.results(own_pid, range(8), lambda _: None))
-
     with processes.keeping():
         with processes.Workers(2) as first:
             found = pids(first)

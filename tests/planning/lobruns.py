@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from metspack.model import LobRun, RunShared
+from metspack.model import CellRun, LobRun, RunShared
+
+
+def cells_of(cell: str, rows: Sequence[int], *, table: int = 2) -> CellRun:
+    """Return cells of one column that name the same file, without lengths and digests."""
+    return CellRun(
+        schema=0,
+        table=table,
+        cell=cell,
+        algorithm=None,
+        rows=rows,
+        files=["a.bin"] * len(rows),
+        lengths=(),
+        digests=(),
+        starts=range(len(rows)),
+    )
 
 
 def run_of(

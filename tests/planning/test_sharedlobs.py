@@ -3,9 +3,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.model import CellRun, Digest, FileExtent, LobCell, LobPlace, LobRef, LobRun
+from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, LobRun
 from metspack.planning.sharedlobs import Sharing
-from tests.planning.lobruns import run_of
+from tests.planning.lobruns import cells_of, run_of
 
 _LENGTHS = (1, None)
 
@@ -44,28 +44,20 @@ def test_each_cell_shares_with_the_first_that_says_the_same() -> None:
         assert ": s0.t0.c1.r2 and s0.t0.c1.r1, for example; " in copied
 
 
-def cells(*rows: int) -> CellRun:
-    return CellRun(
-        schema=0,
-        table=0,
-        cell="c1",
-        algorithm=None,
-        rows=rows,
-        files=["a.bin"] * len(rows),
-        lengths=(),
-        digests=(),
-        starts=range(len(rows)),
-    )
-
-
 def test_cells_that_share_and_those_whose_file_is_shared_are_known_among_others() -> None:
     with Sharing() as sharing:
         for row in (1, 2):
             assert sharing.is_first(lob(row, digest=f"{row}" * 32), "")
-        assert not sharing.concerns(cells(1, 2, 3))
+        assert not sharing.concerns(cells_of("c1", (1, 2, 3), table=0))
         assert not sharing.is_first(lob(12, digest="1" * 32), "")
         asked = [(1,), (2,), (11, 12), (2, 1), (3, 4, 5)]
-        assert [sharing.concerns(cells(*rows)) for rows in asked] == [True, False, True, True, False]
+        assert [sharing.concerns(cells_of("c1", rows, table=0)) for rows in asked] == [
+            True,
+            False,
+            True,
+            True,
+            False,
+        ]
 
 
 def test_cells_in_two_containers_share_nothing() -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from metspack.errors import TargetError
 from metspack.model import (
-    CellRun,
     Digest,
     Extent,
     FileExtent,
@@ -29,6 +28,7 @@ from metspack.model import (
 from metspack.planning import sharedlobs
 from metspack.planning.sharedlobs import Sharing
 from tests.laws import law
+from tests.planning.lobruns import cells_of
 
 NAMES = ("x", "y", "z1", "z10", "\udcff", "é")
 SIZE = 7
@@ -156,20 +156,6 @@ def made(
                 ),
                 [cell],
             )
-
-
-def cells_of(column: str, rows: Sequence[int]) -> CellRun:
-    return CellRun(
-        schema=0,
-        table=2,
-        cell=column,
-        algorithm=None,
-        rows=rows,
-        files=["f"] * len(rows),
-        lengths=(),
-        digests=(),
-        starts=range(len(rows)),
-    )
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -494,7 +494,8 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
         assert killed(partial(build.build, path, target, _options(2)), at)
         if target.exists():
             break
-        left |= {each.name for each in folder.glob("out.partial/work/*")}
+        work = folder / "out.partial" / "work"
+        left |= {each.name for each in work.glob("*")}
         build.build(path, target, _options(2))
         assert tree(target) == expected, at
         assert names(folder) == {"out"}, at
