@@ -38,7 +38,11 @@ _DEVICES = (
     "/proc/self/fd/",
 )
 
+_stat = os.stat  # whatever a test makes of it
 _roots: tuple[str, ...] = ()
+_inside: set[tuple[int, int]] = (
+    set()
+)  # folders below them, by device and number: what these hold needs no path
 _report = ""
 _begun: list[bool] = []
 _paused: list[bool] = []
@@ -75,6 +79,7 @@ def _begin(roots: list[str], report: str) -> None:
     both = {each for root in roots for each in (os.path.abspath(root), os.path.realpath(root))}
     _roots = (*(f"{each}/" for each in sorted(both)), *_DEVICES)
     _report = report
+    _inside.clear()
     if not _begun:
         _begun.append(True)
         sys.addaudithook(_hook)  # it stays for the life of the process, and sees what C code does too
@@ -161,10 +166,24 @@ def _check_path(event: str, path: Any, folder: int = -1) -> None:
             return
         text = f"{base}/{text}"
     above, name = os.path.split(text.rstrip("/"))
-    whole = os.path.realpath(text) if name in {"", ".", ".."} else os.path.join(os.path.realpath(above), name)
-    is_cache = name.startswith(".coverage") or "/__pycache__/" in f"{whole}/"
-    if not is_cache and not f"{whole}/".startswith(_roots):
+    is_named = name not in {"", ".", ".."}
+    identity = _identity(above) if is_named else None
+    if identity in _inside:
+        return
+    whole = os.path.join(os.path.realpath(above), name) if is_named else os.path.realpath(text)
+    if f"{whole}/".startswith(_roots):
+        if identity is not None and f"{os.path.dirname(whole)}/".startswith(_roots):
+            _inside.add(identity)
+    elif not name.startswith(".coverage") and "/__pycache__/" not in f"{whole}/":
         _refuse(event, f"{text} is outside of the folders that tests may write to")
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    try:
+        found = _stat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _check_one(event: str, arguments: tuple[Any, ...]) -> None:
