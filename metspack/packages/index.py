@@ -463,9 +463,13 @@ class Index(MetsTables):
         with tempdb.explained("the index of the package"):
             self._database.executemany("INSERT OR IGNORE INTO told VALUES (?)", zip(lobs))
 
+    def is_any_told(self) -> bool:
+        """Return whether any LOB was remembered."""
+        return self.row("SELECT 1 FROM told") is not None
+
     def untold(self, lobs: Iterable[str]) -> list[str]:
         """Return those of some LOBs that were not remembered, in their order."""
-        if self.row("SELECT 1 FROM told") is None:
+        if not self.is_any_told():
             return [*lobs]
         self.want(lobs)
         sql = "SELECT lob FROM wanted w WHERE lob NOT IN (SELECT lob FROM told) ORDER BY w.rowid"

@@ -210,13 +210,21 @@ class Package(Closable):
             rows = list(self.index.rows(_WANTED, are_unpacked))
         return rows
 
-    def listed(self, size: int) -> Iterator[ListedColumns]:
-        """Yield every LOB as ``ids`` does, many at a time, but none behind ``size`` bytes."""
+    def listed_rows(self) -> Iterator[list[Row]]:
+        """Yield every LOB as ``ids`` does, many at a time, with the values of a ``ListedFile``.
+
+        They have no path where ``listed_files`` has none of them.
+        """
         rows = chain(
             self.index.rows(_LISTED + "ORDER BY e.id", self.index.files.are_unpacked),
             ((lob, *repeat(None, 7)) for (lob,) in self.index.rows(_BARE)),
         )
         while some := list(islice(rows, LONGEST)):
+            yield some
+
+    def listed(self, size: int) -> Iterator[ListedColumns]:
+        """Yield every LOB as ``ids`` does, many at a time, but none behind ``size`` bytes."""
+        for some in self.listed_rows():
             found = ListedColumns.of(some)
             start = bytes_ = 0
             for stop, own in enumerate(found.sizes, 1) if sum(filter(None, found.sizes)) > size else ():
