@@ -62,8 +62,11 @@ _PARTS = f"""
 SELECT {_OF_PART} FROM entry e JOIN mets m ON m.id = e.mets WHERE e.lob = ? ORDER BY e.id
 """  # noqa: S608 -- constants
 _EACH = f"""
-SELECT e.lob, ? AND {_IS_ALONE}, {_OF_PART}
+SELECT e.id, e.lob, ? AND {_IS_ALONE}, {_OF_PART}
 FROM entry e JOIN mets m ON m.id = e.mets WHERE {_IS_FIRST} ORDER BY e.id
+"""  # noqa: S608 -- constants
+_EACH_BEHIND = f"""
+SELECT e.lob, CASE WHEN {_IS_ALONE} THEN e.path END FROM entry e WHERE e.id > ? AND {_IS_FIRST} ORDER BY e.id
 """  # noqa: S608 -- constants
 _PATH = 3  # of what is selected of a part
 _WHOLES = """
@@ -159,11 +162,16 @@ class Package(Closable):
 
         Those are left out that are one file of their own, at a path which is ``passed``.
         """
-        for lob, is_alone, *row in self.index.rows(_EACH, self.index.files.are_unpacked):
+        for number, lob, is_alone, *row in self.index.rows(_EACH, self.index.files.are_unpacked):
             if not is_alone:
                 yield lob, partial(self.lob, lob)
             elif not passed(row[_PATH]):
                 yield lob, partial(self._of_one_file, lob, tuple(row))
+            else:  # few of those behind it will be asked for: what is to be read of these is read then
+                for further, path in self.index.rows(_EACH_BEHIND, number):
+                    if path is None or not passed(path):
+                        yield further, partial(self.lob, further)
+                break
         for (lob,) in self.index.rows(_BARE):
             yield lob, partial(self.lob, lob)
 
