@@ -89,7 +89,7 @@ CREATE TABLE ident (
 );
 CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
-CREATE TABLE differing (entry INTEGER PRIMARY KEY);
+CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_absent INTEGER, is_odd INTEGER);
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
 CREATE TABLE document (path BLOB);
 CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);

@@ -17,7 +17,7 @@ from dataclasses import fields, replace
 from functools import lru_cache, partial
 
 from metspack import safexml
-from metspack.mets.reader import FILE, FPTR, METS, Fact, File, Fptr, Reader, read
+from metspack.mets.reader import FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, read
 from metspack.model import Budgets
 from metspack.values import dataclass, regex
 
@@ -298,6 +298,36 @@ class SinkBeside:
     def __call__(self, block: bytes) -> None:
         """Take what is no run."""
         self.told(block)
+
+
+def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None:
+    """Raise what ``read`` will for a document of too many ``mptr``, in a fraction of its time; nothing else.
+
+    ``blocks`` gives the document's bytes from the start. Not to be asked before a document has many.
+    """
+    name, before, count = MPTR.rpartition(" ")[2], b"", 0
+    for block in blocks():
+        count += (before + block).count(name.encode())
+        before = block[1 - len(name) :]
+    if count <= budgets.links:  # an element has its name once at least, as long as a byte is a character
+        return
+    parser = safexml.expat_parser(namespaces=True)
+    links = safexml.Allowance(name, budgets.links, "links", parser)
+
+    def start(element: str, _attributes: dict[str, str]) -> None:
+        if element == MPTR:
+            links.take()
+
+    parser.StartElementHandler = start
+    try:
+        for block in blocks():
+            safexml.feed_block(parser, block, final=False)
+    except safexml.BudgetError:
+        raise
+    except safexml.XmlError:
+        return  # who reads it tells this where it comes to it
+    finally:
+        parser.StartElementHandler = parser.StartDoctypeDeclHandler = None
 
 
 _END = regex(rb"</(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n]*>|<(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n][^<>]*/>")

@@ -43,6 +43,7 @@ _PREFIX = f"{METS} "
 _METS = f"{_PREFIX}mets"
 FILE = f"{_PREFIX}file"
 FPTR = f"{_PREFIX}fptr"
+MPTR = f"{_PREFIX}mptr"
 _GROUP = f"{_PREFIX}fileGrp"
 _DIV = f"{_PREFIX}div"
 _AGENT = f"{_PREFIX}agent"
@@ -256,7 +257,7 @@ class Reader:
             f"{_PREFIX}mdRef": self._reference,
             f"{_PREFIX}structMap": self._struct_map,
             _DIV: self._div,
-            f"{_PREFIX}mptr": self._mptr,
+            MPTR: self._mptr,
             FPTR: self._fptr,
             f"{_PREFIX}area": self._fptr,
         }

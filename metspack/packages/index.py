@@ -99,9 +99,16 @@ UNION SELECT lob FROM whole WHERE lob IS NOT NULL
 _PUT_ENTRY = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, format, path, refused,
     child, line, alone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_PUT_FILE = """INSERT INTO entry
-    (mets, kind, xml_id, lob, part, size, algorithm, digest, path, child, line, alone, media, seq, groupid)
-    VALUES ({mets}, 'file', ?1, {lob}, {part}, ?2, '{algorithm}', ?3, ?4, {child}, ?5, {alone}, ?6, ?7, ?8)"""
+# What the files of a run are: of no LOB, each a LOB, each a LOB unless its METS has children, each a part.
+_NO_LOBS, _LOBS, _LOBS_ALONE, _PARTS = range(4)
+_FILES_OF_RUN = tempdb.BulkInsert(
+    """entry (mets, kind, xml_id, lob, part, groupid, line, size, algorithm, digest, path, seq, child, alone,
+    media)""",
+    """(?1, 'file', ?{0}, CASE ?4 WHEN 1 THEN ?{0} WHEN 3 THEN ?{1} END, ?4 = 3, ?{1}, ?{2}, ?{3}, ?2, ?{4},
+    ?3 || ?{5}, ?{6}, ?5, CASE ?4 WHEN 2 THEN ?{0} END, ?{7})""",
+    shared=5,
+    own=8,
+)
 _FILES_ALONE = tempdb.BulkInsert(
     """entry (mets, kind, xml_id, lob, part, size, algorithm, digest, path, child, line, alone, media)""",
     """(?3, 'file', ?{0}, CASE ?6 WHEN 1 THEN ?{0} END, 0, ?{1}, ?4, ?{2}, ?5 || ?{3}, ?7, ?1 + {row} * ?2,
@@ -251,31 +258,19 @@ class MetsTables(reading.Closable):
         folder = "".join(f"{each}/" for each in document.folder)
         self._flush(_PUT_ENTRY)
         if files.are_alone and "mimetype" not in run.columns:
-            kind = (1 if is_below else 2) if is_lob else 0
-            shared = (files.line, files.step, document.number, files.algorithm, folder, kind, is_child)
+            kind = (_LOBS if is_below else _LOBS_ALONE) if is_lob else _NO_LOBS
+            alone = (files.line, files.step, document.number, files.algorithm, folder, kind, is_child)
             with tempdb.explained("the index of the package"):
-                _FILES_ALONE.run(self._database, (*shared, fact.mimetype), files.short_rows)
+                _FILES_ALONE.run(self._database, (*alone, fact.mimetype), files.short_rows)
             return True
         media = run.columns.get("mimetype") or repeat(fact.mimetype)
-        # What all have in common is bound once: most of the time of an insertion is that of its values.
-        sql = _PUT_FILE.format(
-            mets=document.number,
-            lob=("?1" if files.groups is None else "?8") if is_lob and is_below else "NULL",
-            part=int(files.groups is not None and is_lob and is_below),
-            alone="?1" if is_lob and not is_below else "NULL",
-            algorithm=files.algorithm,
-            child=int(is_child),
-        )
+        kind = _NO_LOBS
+        if is_lob:
+            kind = _LOBS_ALONE if not is_below else _LOBS if files.groups is None else _PARTS
+        rows = ((*row, each) for row, each in zip(files.rows, media, strict=False))
         with tempdb.explained("the index of the package"):
-            self._database.executemany(
-                sql,
-                (
-                    (xml_id, size, digest, folder + href, line, kind, seq, group)
-                    for (xml_id, group, line, size, digest, href, seq), kind in zip(
-                        files.rows, media, strict=False
-                    )
-                ),
-            )
+            shared = (document.number, files.algorithm, folder, kind, is_child)
+            _FILES_OF_RUN.run(self._database, shared, rows)
         return True
 
     def _mptr(self, document: Document, fact: links.Mptr) -> None:
@@ -463,9 +458,13 @@ class Index(MetsTables):
         with tempdb.explained("the index of the package"):
             self._database.executemany("INSERT OR IGNORE INTO told VALUES (?)", zip(lobs))
 
+    def is_any_told(self) -> bool:
+        """Return whether any LOB was remembered."""
+        return self.row("SELECT 1 FROM told") is not None
+
     def untold(self, lobs: Iterable[str]) -> list[str]:
         """Return those of some LOBs that were not remembered, in their order."""
-        if self.row("SELECT 1 FROM told") is None:
+        if not self.is_any_told():
             return [*lobs]
         self.want(lobs)
         sql = "SELECT lob FROM wanted w WHERE lob NOT IN (SELECT lob FROM told) ORDER BY w.rowid"

@@ -6,9 +6,9 @@ import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
-from itertools import chain, islice
-from typing import NamedTuple
+from dataclasses import field
+from itertools import chain, islice, repeat
+from typing import Any, NamedTuple
 
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.errors import ConfigError, MetspackError, SourceError
@@ -72,15 +72,64 @@ class LobEntry:
     fault: str = ""
 
 
+class FileRow(NamedTuple):
+    """An ``EntryFile`` as plain values; ``algorithm`` and ``digest`` are of its digest."""
+
+    path: str
+    segment: str
+    entry: str
+    size: int | None
+    algorithm: str | None
+    digest: str | None
+
+    def file(self) -> EntryFile:
+        """Return it as an object."""
+        digest = None
+        if self.algorithm is not None and self.digest is not None:
+            digest = Digest(algorithm=self.algorithm, value=self.digest)
+        return EntryFile(
+            path=self.path, segment=self.segment, entry=self.entry, size=self.size, digest=digest
+        )
+
+
+class LobRow(NamedTuple):
+    """A ``LobEntry`` as plain values: of a million, objects take longer to make than lines to print."""
+
+    id: str
+    archive: str
+    database: str
+    schema: str
+    table: str
+    column: str
+    row: int | None
+    primary_key: Mapping[str, str | None]
+    file_name: str
+    files: tuple[FileRow, ...]
+    size: int | None
+    media_type: str | None
+    digests: Mapping[str, str]
+    fault: str
+
+    def entry(self) -> LobEntry:
+        """Return it as an object."""
+        values: dict[str, Any] = self._asdict()
+        values["files"] = tuple(each.file() for each in self.files)
+        return LobEntry(**values)
+
+
 class _Found(NamedTuple):
     """What is known of the files of a LOB; ``lob`` is its id in METS, None for one in the archive."""
 
     lob: str | None = None
-    files: tuple[EntryFile, ...] = ()
+    files: tuple[FileRow, ...] = ()
     size: int | None = None
     media_type: str | None = None
-    digest: Digest | None = None
+    digests: Mapping[str, str] = {}
     fault: str = ""
+
+
+_Where = tuple[str, str, str, int | None]
+"""Schema, table, column and row of a LOB that no cell names: the schema's and the table's are folders."""
 
 
 class LobListing(Iterator[LobEntry]):
@@ -112,44 +161,39 @@ class LobListing(Iterator[LobEntry]):
         self._budgets = budgets or Budgets()
         self._taken: dict[tuple[int, int], frozenset[int]] = {}
         self._others: dict[str, None] = {}
-        self._entries = self._with_manifests()
+        self._rows = self._with_manifests()
 
     def __next__(self) -> LobEntry:
         """Return the next LOB."""
-        for entry in self._entries:
-            if self._within is None or self._within.has(entry):
-                self.faulty += bool(entry.fault)
-                return entry
-        raise StopIteration
+        return next(self._rows).entry()
 
-    def _with_manifests(self) -> Iterator[LobEntry]:
-        entries: list[LobEntry] = []
+    def rows(self) -> Iterator[LobRow]:
+        """Return the LOBs that are left, as plain values."""
+        return self._rows
+
+    def _with_manifests(self) -> Iterator[LobRow]:
         with _Manifests(self._package) as manifests:
-            try:
-                for entry in self._listed():
-                    entries.append(entry)
-                    if len(entries) == LONGEST:
-                        yield from manifests.added(entries)
-                        entries.clear()
-            except MetspackError:
-                yield from manifests.added(entries)
-                raise
-            yield from manifests.added(entries)
+            for rows in self._listed():
+                for row in manifests.added(rows):
+                    if self._within is None or self._within.has(row):
+                        self.faulty += bool(row.fault)
+                        yield row
 
-    def _listed(self) -> Iterator[LobEntry]:
+    def _listed(self) -> Iterator[list[LobRow]]:
+        """Yield the LOBs, many at a time."""
         failed: list[SourceError] = []
         for path in self._package.archives:
             try:
                 with cells.opened_archive(self._package, path, self._budgets) as archive:
                     for table, columns in self._tables(archive, path):
                         found = _CellsOfTable(self._package, archive, path, table, self._budgets)
-                        yield from found.entries(columns)
+                        yield from found.rows(columns)
             except SourceError as error:
                 failed.append(error)
         count = 0
-        for entry in self._of_no_cell(is_all_read=bool(self._package.archives) and not failed):
-            count += 1
-            yield entry
+        for rows in self._of_no_cell(is_all_read=bool(self._package.archives) and not failed):
+            count += len(rows)
+            yield rows
         for first in failed:
             raise first
         if (self._table or self._column) and not (self._taken or count):
@@ -186,33 +230,38 @@ class LobListing(Iterator[LobEntry]):
             else "No archive in it gives tables names: write their numbers as IDs have them, s0.t2 or c4.",
         )
 
-    def _of_no_cell(self, *, is_all_read: bool) -> Iterator[LobEntry]:
+    def _of_no_cell(self, *, is_all_read: bool) -> Iterator[list[LobRow]]:
         """Yield the LOBs that METS lists and no cell names; where there is no archive, all that it lists."""
-        ids, index = self._package.ids(), self._package.index
         fault = _NO_CELL if self._package.archives else ""
-        while some := list(islice(ids, LONGEST)):
-            places = {lob: cells.place_of(lob) for lob in index.untold(some)}
-            asked = [lob for lob, place in places.items() if self._takes(place)]
-            listed = self._package.listed_files(asked) if asked else {}
-            for lob in asked:
-                place = places[lob]
+        is_any_left_out = bool(self._table or self._column)
+        for some in self._untold():
+            rows = []
+            for listed in some:
+                lob, _, path, *_ = listed
+                place = cells.place_of(lob)
+                if is_any_left_out and not self._takes(place):
+                    continue
                 if place is None and is_all_read:
                     self.files += 1
                     continue
-                found = _found(self._package, lob, listed.get(lob))
-                yield LobEntry(
-                    id=lob,
-                    schema="" if place is None else f"schema{place.schema}",
-                    table="" if place is None else f"table{place.table}",
-                    column="" if place is None else place.cell,
-                    row=None if place is None else place.row,
-                    file_name=_file_name(found, ""),
-                    files=found.files,
-                    size=found.size,
-                    media_type=found.media_type,
-                    digests=_digests(found.digest),
-                    fault=found.fault or fault,
-                )
+                where: _Where = ("", "", "", None)
+                if place is not None:
+                    where = (f"schema{place.schema}", f"table{place.table}", place.cell, place.row)
+                found = _searched(self._package, lob) if path is None else _listed(*listed)
+                rows.append(_row(found, lob, "", "", *where, {}, "", fault))
+            yield rows
+
+    def _untold(self) -> Iterator[Sequence[Sequence[Any]]]:
+        """Yield the LOBs of no cell, many at a time, as ``Package.listed_rows`` does."""
+        index = self._package.index
+        if not index.is_any_told():
+            yield from self._package.listed_rows()
+            return
+        ids = self._package.ids()
+        while some := list(islice(ids, LONGEST)):
+            untold = index.untold(some)
+            listed = self._package.listed_files(untold)
+            yield [listed.get(lob) or (lob, *repeat(None, len(ListedFile._fields) - 1)) for lob in untold]
 
     def _takes(self, place: LobPlace | None) -> bool:
         """Return whether an orphan LOB is asked for."""
@@ -238,19 +287,19 @@ class _Manifests(tempdb.Scratch):
         self._package = package
         self._algorithms: list[str] | None = None
 
-    def added(self, entries: Sequence[LobEntry]) -> Iterator[LobEntry]:
+    def added(self, rows: Sequence[LobRow]) -> Iterator[LobRow]:
         """Yield LOBs with what the manifests state of those that are files of their own."""
         if self._algorithms is None:
             self._algorithms = [each for each in OCTETS if each in MANIFESTS and self._read(each)]
-        paths = json.dumps([_own_path(each) for each in entries]) if self._algorithms else ""
+        paths = json.dumps([_own_path(each) for each in rows]) if self._algorithms else ""
         stated: dict[int, dict[str, str]] = {}
         for algorithm in self._algorithms:
             sql = f'SELECT j.key, m.digest FROM json_each(?) j JOIN "{algorithm}" m ON m.path = j.value'  # noqa: S608
             for number, digest in tempdb.rows(self._database, sql, (paths,)):
                 stated.setdefault(number, {})[algorithm] = digest
-        for number, entry in enumerate(entries):
-            more = stated.get(number)
-            yield replace(entry, digests={**more, **entry.digests}) if more else entry
+        for number, row in enumerate(rows) if stated else ():
+            yield row._replace(digests={**stated.get(number, {}), **row.digests})
+        yield from rows if not stated else ()
 
     def _read(self, algorithm: str) -> bool:
         """Read the manifest of an algorithm; return whether it is there."""
@@ -274,9 +323,9 @@ class _Manifests(tempdb.Scratch):
         yield [rest]
 
 
-def _own_path(entry: LobEntry) -> str:
+def _own_path(row: LobRow) -> str:
     """Return the path of the file that a LOB is, "" for one in parts or in the archive."""
-    only = entry.files[0] if len(entry.files) == 1 else None
+    only = row.files[0] if len(row.files) == 1 else None
     return "" if only is None or only.entry else only.path
 
 
@@ -312,9 +361,9 @@ class _Within:
         places = (cells.place_of(lob) for (lob,) in package.index.rows(listed, *_bounds(segment)))
         self.tables = {(each.schema, each.table) for each in places if each is not None}
 
-    def has(self, entry: LobEntry) -> bool:
+    def has(self, row: LobRow) -> bool:
         """Return whether the child holds a LOB, or a part of it."""
-        return any(file.segment in self._called for file in entry.files)
+        return any(file.segment in self._called for file in row.files)
 
 
 class _CellsOfTable:
@@ -329,11 +378,13 @@ class _CellsOfTable:
         self._table = table
         self._budgets = budgets
         self._prefix = package.index.prefix(path)
+        self._stem = stem_of(path[-1])
+        self._columns: dict[str, str] = {}
         numbers = {each.name: each.number for each in reversed(table.columns)}
         self._key = [name for name in table.primary_key if name in numbers]
         self._keys = RowValues(table, [numbers[name] for name in self._key], budgets) if self._key else None
 
-    def entries(self, columns: frozenset[int]) -> Iterator[LobEntry]:
+    def rows(self, columns: frozenset[int]) -> Iterator[list[LobRow]]:
         """Yield the LOBs of some columns, in the order of the rows; raises ``SourceError``."""
         for some in self._batches(columns):
             ids = [self._prefix + cell.place.id for cell in some]
@@ -341,10 +392,10 @@ class _CellsOfTable:
             rows: list[tuple[LobCell, _Found]] = []
             for lob, cell in zip(ids, some, strict=True):
                 known = listed.get(lob)
-                found = self._searched(lob, cell) if known is None else _found(self._package, lob, known)
+                found = self._found(lob, cell) if known is None else _listed(*known)
                 rows.append((cell, found))
             self._package.index.note_told(found.lob for _, found in rows if found.lob is not None)
-            yield from (self._entry(cell, found) for cell, found in rows)
+            yield [self._row(lob, *row) for lob, row in zip(ids, rows, strict=True)]
 
     def _batches(self, columns: frozenset[int]) -> Iterator[list[LobCell]]:
         """Yield cells, at most ``LONGEST`` at a time, once the keys of their rows are known."""
@@ -368,78 +419,116 @@ class _CellsOfTable:
                 if self._keys is not None:
                     self._keys.forget(waiting[0].place.row if waiting else self._keys.stop)
 
-    def _searched(self, lob: str, cell: LobCell) -> _Found:
+    def _found(self, lob: str, cell: LobCell) -> _Found:
         """Return what a cell leads to, for all but a LOB of one file with the cell's own ID."""
         try:
             if self._package.index.holds(lob):
-                return _found(self._package, lob, None)
+                return _searched(self._package, lob)
             meant = cells.meant(self._package, self._path, self._archive, self._table, cell)
             if meant.lob is not None:
-                return _found(self._package, meant.lob, None)
+                return _searched(self._package, meant.lob)
             sizes = [each.size for each in meant.extents]
             path = "/".join(self._path)
             files = zip(meant.entries, sizes, strict=True)
             return _Found(
-                files=tuple(EntryFile(path=path, entry=name, size=size) for name, size in files),
+                files=tuple(FileRow(path, "", name, size, None, None) for name, size in files),
                 size=sum(sizes),
                 media_type=declared_type(self._table, cell.place.cell),
             )
         except MetspackError as error:
             return _Found(fault=error.message)
 
-    def _entry(self, cell: LobCell, found: _Found) -> LobEntry:
-        key = None if self._keys is None else self._keys.of(cell.place.row)
-        names = [each.name for each in self._table.chain(cell.place.cell)]
-        return LobEntry(
-            id=self._prefix + cell.place.id,
-            archive=stem_of(self._path[-1]),
-            database=self._archive.metadata.dbname,
-            schema=self._table.schema_name,
-            table=self._table.name,
-            column=".".join(names) or cell.place.cell,
-            row=cell.place.row,
-            primary_key=dict(zip(self._key, key, strict=True)) if key is not None else {},
-            file_name=_file_name(found, cell.file),
-            files=found.files,
-            size=found.size,
-            media_type=found.media_type,
-            digests=_digests(found.digest, cell.digest),
-            fault=found.fault,
+    def _row(self, lob: str, cell: LobCell, found: _Found) -> LobRow:
+        place = cell.place
+        key = None if self._keys is None else self._keys.of(place.row)
+        column = self._columns.get(place.cell)
+        if column is None:
+            names = [each.name for each in self._table.chain(place.cell)]
+            column = self._columns[place.cell] = ".".join(names) or place.cell
+        row = _row(
+            found,
+            *(lob, self._stem, self._archive.metadata.dbname, self._table.schema_name, self._table.name),
+            *(column, place.row),
+            dict(zip(self._key, key, strict=True)) if key is not None else {},
+            cell.file,
         )
+        if cell.digest is None:
+            return row
+        return row._replace(digests={cell.digest.algorithm: cell.digest.value, **found.digests})
 
 
-def _found(package: Package, lob: str, listed: ListedFile | None) -> _Found:
-    """Return what METS says of a LOB, of which ``listed`` is all there is unless it is None."""
-    if listed is None:
-        try:
-            return _held(package.lob(lob))
-        except SourceError as error:
-            return _Found(lob=lob, fault=error.message)
-    digest = None
-    if listed.algorithm is not None and listed.digest is not None:
-        digest = Digest(algorithm=listed.algorithm, value=listed.digest)
-    file = EntryFile(path=listed.path, segment=listed.segment, size=listed.size, digest=digest)
-    return _Found(lob=lob, files=(file,), size=listed.size, media_type=listed.media_type, digest=digest)
+def _row(  # noqa: PLR0917 -- a row
+    found: _Found,
+    lob: str,
+    archive: str,
+    database: str,
+    schema: str,
+    table: str,
+    column: str,
+    row: int | None,
+    key: Mapping[str, str | None],
+    name: str,
+    fault: str = "",
+) -> LobRow:
+    """Return a LOB, called as its one file, or else as its cell names it."""
+    _, files, size, media_type, digests, fault_found = found
+    if len(files) == 1:
+        (file,) = files
+        name = file.entry or file.path
+    return LobRow(
+        lob,
+        archive,
+        database,
+        schema,
+        table,
+        column,
+        row,
+        key,
+        name.rpartition("/")[2],
+        files,
+        size,
+        media_type,
+        digests,
+        fault_found or fault,
+    )
+
+
+def _searched(package: Package, lob: str) -> _Found:
+    """Return what METS says of a LOB that may be anything but one file of its own."""
+    try:
+        return _held(package.lob(lob))
+    except SourceError as error:
+        return _Found(lob=lob, fault=error.message)
+
+
+def _listed(  # noqa: PLR0917 -- a row
+    lob: str,
+    _number: int,
+    path: str,
+    size: int,
+    algorithm: str | None,
+    digest: str | None,
+    media_type: str | None,
+    segment: str,
+) -> _Found:
+    """Return what METS says of a LOB that is one file of its own, of the values of a ``ListedFile``."""
+    if algorithm is None or digest is None:
+        return _Found(lob, (FileRow(path, segment, "", size, None, None),), size, media_type)
+    file = FileRow(path, segment, "", size, algorithm, digest)
+    return _Found(lob, (file,), size, media_type, {algorithm: digest})
 
 
 def _held(held: HeldLob) -> _Found:
     return _Found(
         lob=held.id,
         files=tuple(
-            EntryFile(path=each.name, segment=each.segment, size=each.size, digest=each.digest)
+            FileRow(
+                *(each.name, each.segment, "", each.size),
+                *((None, None) if each.digest is None else (each.digest.algorithm, each.digest.value)),
+            )
             for each in held.parts
         ),
         size=held.size,
         media_type=held.media_type,
-        digest=held.digest,
+        digests={} if held.digest is None else {held.digest.algorithm: held.digest.value},
     )
-
-
-def _file_name(found: _Found, file: str) -> str:
-    """Return the name of a LOB's one file, else that in its cell, "" where there is neither."""
-    whole = found.files[0].entry or found.files[0].path if len(found.files) == 1 else file
-    return whole.rpartition("/")[2]
-
-
-def _digests(*known: Digest | None) -> dict[str, str]:
-    return {each.algorithm: each.value for each in reversed(known) if each is not None}

@@ -62,8 +62,11 @@ _PARTS = f"""
 SELECT {_OF_PART} FROM entry e JOIN mets m ON m.id = e.mets WHERE e.lob = ? ORDER BY e.id
 """  # noqa: S608 -- constants
 _EACH = f"""
-SELECT e.lob, ? AND {_IS_ALONE}, {_OF_PART}
+SELECT e.id, e.lob, ? AND {_IS_ALONE}, {_OF_PART}
 FROM entry e JOIN mets m ON m.id = e.mets WHERE {_IS_FIRST} ORDER BY e.id
+"""  # noqa: S608 -- constants
+_EACH_BEHIND = f"""
+SELECT e.lob, CASE WHEN {_IS_ALONE} THEN e.path END FROM entry e WHERE e.id > ? AND {_IS_FIRST} ORDER BY e.id
 """  # noqa: S608 -- constants
 _PATH = 3  # of what is selected of a part
 _WHOLES = """
@@ -159,11 +162,16 @@ class Package(Closable):
 
         Those are left out that are one file of their own, at a path which is ``passed``.
         """
-        for lob, is_alone, *row in self.index.rows(_EACH, self.index.files.are_unpacked):
+        for number, lob, is_alone, *row in self.index.rows(_EACH, self.index.files.are_unpacked):
             if not is_alone:
                 yield lob, partial(self.lob, lob)
             elif not passed(row[_PATH]):
                 yield lob, partial(self._of_one_file, lob, tuple(row))
+            else:  # few of those behind it will be asked for: what is to be read of these is read then
+                for further, path in self.index.rows(_EACH_BEHIND, number):
+                    if path is None or not passed(path):
+                        yield further, partial(self.lob, further)
+                break
         for (lob,) in self.index.rows(_BARE):
             yield lob, partial(self.lob, lob)
 
@@ -210,13 +218,21 @@ class Package(Closable):
             rows = list(self.index.rows(_WANTED, are_unpacked))
         return rows
 
-    def listed(self, size: int) -> Iterator[ListedColumns]:
-        """Yield every LOB as ``ids`` does, many at a time, but none behind ``size`` bytes."""
+    def listed_rows(self) -> Iterator[list[Row]]:
+        """Yield every LOB as ``ids`` does, many at a time, with the values of a ``ListedFile``.
+
+        They have no path where ``listed_files`` has none of them.
+        """
         rows = chain(
             self.index.rows(_LISTED + "ORDER BY e.id", self.index.files.are_unpacked),
             ((lob, *repeat(None, 7)) for (lob,) in self.index.rows(_BARE)),
         )
         while some := list(islice(rows, LONGEST)):
+            yield some
+
+    def listed(self, size: int) -> Iterator[ListedColumns]:
+        """Yield every LOB as ``ids`` does, many at a time, but none behind ``size`` bytes."""
+        for some in self.listed_rows():
             found = ListedColumns.of(some)
             start = bytes_ = 0
             for stop, own in enumerate(found.sizes, 1) if sum(filter(None, found.sizes)) > size else ():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ from metspack import checking, safexml
 from metspack.checking import grouping
 from metspack.checking.codes import Rule
 from metspack.checking.files import fixity
+from metspack.checking.mets import documents
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.inspecting.inspection import inspected
 from metspack.mets import fastreader, reader
+from metspack.mets.links import Mptr
 from metspack.model import Budgets, Finding, LobRef, LobRun
 from metspack.planning.assignment import small_columns
 from metspack.siard import metadata
@@ -110,6 +112,43 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
         assert caught.value.hint == "If that is what it should be, raise the budget: --budget links=N."
     found = list(checking.check(folder, jobs=1, budgets=Budgets(links=19)))
     assert [each.code for each in found if each.severity.value == "error"] == ["X003"]
+
+
+def test_a_mets_of_too_many_mptr_is_refused_before_all_of_them_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (each,) = (each for each in INPUTS if each.name == "located-mptr")
+    folder, taken = each.make(tmp_path / "in", 5_000), Counter[str]()
+    real = documents.DocumentReader._mptr
+
+    def take(self: documents.DocumentReader, mptr: Mptr) -> Iterator[Finding]:
+        taken[self._name] += 1
+        return real(self, mptr)
+
+    monkeypatch.setattr(documents.DocumentReader, "_mptr", take)
+    with pytest.raises(safexml.BudgetError) as refused:
+        list(reader.read([(folder / "mets.xml").read_bytes()], Budgets(links=4_999)))
+    found = list(checking.check(folder, jobs=1, budgets=Budgets(links=4_999)))
+    (error,) = (each for each in found if each.severity.value == "error")
+    assert (error.code, error.line) == ("X003", refused.value.line)
+    assert 2_000 <= taken["mets.xml"] < 4_000
+    found = list(checking.check(folder, jobs=1, budgets=Budgets(links=5_000)))
+    assert {each.code for each in found if each.severity.value == "error"} == {"L002"}
+    assert taken["mets.xml"] > 5_000
+
+
+def test_mptr_are_counted_ahead_as_they_are_read(tmp_path: Path) -> None:
+    (each,) = (each for each in INPUTS if each.name == "mptr")
+    data = (each.make(tmp_path / "in", 20) / "mets.xml").read_bytes()
+    blocks = [data[start : start + 7] for start in range(0, len(data), 7)]
+    fastreader.check_links(lambda: blocks, Budgets(links=20))
+    with pytest.raises(safexml.BudgetError, match="more than 19 mptr"):
+        fastreader.check_links(lambda: blocks, Budgets(links=19))
+    said = b"".join(b"<x:%s xmlns:x='urn:x'/><!-- mptr -->" % name for name in (b"mptr", b"rptm"))
+    more = [data.replace(b"</structMap>", said * 9 + b"</structMap>")]
+    fastreader.check_links(lambda: more, Budgets(links=20))
+    broken = [data + b"<mptr/>" * 9]
+    fastreader.check_links(lambda: broken, Budgets(links=20))
 
 
 def test_cells_of_one_lob_are_planned_and_written_together(

@@ -104,21 +104,25 @@ _IN_ANY_SCRIPT = regex(SEGMENT.pattern.replace("[0-9]", r"\d"))
 
 # All that may be missing or of another size: the few are found in one go, and looked at closely then.
 _DIFFERING = """
-INSERT OR IGNORE INTO differing SELECT e.id FROM entry e LEFT JOIN disk d ON d.path = e.path
+INSERT OR IGNORE INTO differing SELECT e.id, d.kind IS NULL, e.pseudo OR e.path = x''
+FROM entry e LEFT JOIN disk d ON d.path = e.path
 WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS d.size)
 """
-_OF_METS = "INSERT OR IGNORE INTO differing SELECT e.id FROM mets c CROSS JOIN entry e ON e.path = c.path"
-_FROM_MISSING = """
-FROM differing x CROSS JOIN entry e ON e.id = x.entry
-LEFT JOIN disk d ON d.path = e.path LEFT JOIN renamed r ON r.path = e.path
-WHERE e.path IS NOT NULL AND (d.kind IS NULL OR d.kind = 'd')
-AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
+_OF_METS = """
+INSERT OR IGNORE INTO differing SELECT e.id, NULL, 0 FROM mets c CROSS JOIN entry e ON e.path = c.path
 """
 # Of nearly all nothing is to be told but that they are missing; only odd ones are looked at one by one.
-_NOTE_GONE = f"""
-INSERT INTO gone SELECT x.entry, r.other IS NULL AND (d.kind IS 'd' OR e.path IS x'' OR e.pseudo), 0
-{_FROM_MISSING} ORDER BY x.entry
-"""
+_NOTE_GONE = (
+    "INSERT INTO gone SELECT entry, is_odd, 0 FROM differing WHERE is_absent = 1 ORDER BY entry",
+    """
+INSERT INTO gone SELECT x.entry, 1, 0 FROM differing x CROSS JOIN entry e ON e.id = x.entry
+WHERE x.is_absent = 0 AND EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
+""",
+    """
+UPDATE gone SET is_odd = 0 WHERE is_odd
+AND entry IN (SELECT e.id FROM renamed r CROSS JOIN entry e ON e.path = r.path)
+""",
+)
 _ODDLY_MISSING = """
 SELECT m.path, e.line, e.xml_id, e.path, e.href,
     EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
@@ -215,13 +219,14 @@ SELECT m.path, e.line, e.xml_id FROM entry e CROSS JOIN mets m ON m.id = e.mets
 WHERE e.id BETWEEN (SELECT min(id) FROM entry WHERE mets = ?1) AND (SELECT max(id) FROM entry WHERE mets = ?1)
 AND +e.mets = ?1 AND e.element = 'file' AND e.xml_id IS NOT NULL
 AND NOT EXISTS (SELECT 1 FROM fptr f WHERE f.mets = e.mets AND f.fileid = e.xml_id)
-AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)
-AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
+AND (e.path IS NULL OR e.path NOT IN (SELECT path FROM mets))
 AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xml_id)
     AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.xml_id))
-AND NOT EXISTS (SELECT 1 FROM pointed_group g WHERE g.grp = e.grp)
-ORDER BY e.id
 """
+# What few METS have is not looked for with each file of the others.
+_IS_ANY_LINKED = "SELECT 1 FROM mptr WHERE mets = ?"
+_NOT_LINKED = "AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id) "
+_NOT_IN_POINTED_GROUP = "AND e.grp NOT IN (SELECT grp FROM pointed_group) "
 _IS_LINKED = """
 SELECT EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?)
 """
@@ -348,9 +353,13 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
     pointers = catalogue.number("SELECT count(*) FROM (SELECT 1 FROM fptr WHERE mets = ? LIMIT 1)", mets)
     if pointers or catalogue.number(_IS_LINKED, mets) or catalogue.row(_EDGE, mets) is not None:
         catalogue.put("DELETE FROM pointed_group")
+        unpointed = _UNPOINTED
+        if catalogue.row(_IS_ANY_LINKED, mets) is not None:
+            unpointed += _NOT_LINKED
         if catalogue.number(_ARE_GROUPS_POINTED, mets):
             catalogue.put(_POINTED_GROUPS, mets)
-        yield from grouping.each_counted(catalogue, _UNPOINTED, most, _unpointed, mets)
+            unpointed += _NOT_IN_POINTED_GROUP
+        yield from grouping.each_counted(catalogue, f"{unpointed} ORDER BY e.id", most, _unpointed, mets)
         return
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
     if files:
@@ -374,7 +383,8 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     What an unlisted folder does to all files below it is one finding; ``most`` are told singly.
     """
     guesses = 0
-    catalogue.put(_NOTE_GONE)
+    for sql in _NOTE_GONE:
+        catalogue.put(sql)
     batch = Batch(catalogue)
     for mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
         place = xml_id or ""

@@ -23,7 +23,7 @@ from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, reader
-from metspack.mets.fastreader import Run, SinkBeside, condensed
+from metspack.mets.fastreader import Run, SinkBeside, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.mets.packages import SOURCE, note
 from metspack.model import Digest, Finding
@@ -40,6 +40,7 @@ INSERT OR IGNORE INTO grp (mets, outer, name, is_child, is_whole, is_other) VALU
 """
 _OF_NO_LOBS = ("Documentation", "Schemas")
 _BITS = 128
+_MANY_LINKS = 2_000  # from which on it is seen whether there are too many before they all are read
 _BETWEEN = "\n"  # the FILEIDs of a run, in which no value has it
 
 
@@ -202,6 +203,7 @@ class _DocumentCounts:
     files: int = 0
     leads: bool = False
     division: int = 0
+    links: int = 0
     refused: int = 0
     is_map_told: bool = False
     has_objects: bool = False
@@ -305,8 +307,12 @@ class DocumentReader:
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
 
     def _blocks(self, content: Content) -> Iterator[bytes]:
+        are_links_counted = False
         for block in content.blocks():
             self._catalogue.take_in()
+            if self._seen.links >= _MANY_LINKS and not are_links_counted:
+                check_links(content.blocks, self._looking.budgets)
+                are_links_counted = True
             yield block
 
     def _declared(self, content: Content) -> Iterator[Finding]:
@@ -446,6 +452,7 @@ class DocumentReader:
             return
         by = mptr.named_by
         self._seen.division = mptr.div
+        self._seen.links += 1
         if mptr.is_misplaced and not self._seen.is_map_told:
             self._seen.is_map_told = True
             facts = {

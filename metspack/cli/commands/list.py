@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,22 +13,24 @@ import typer
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
+from metspack.resources import json_head
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from metspack.packages.listing import EntryFile, LobEntry, LobListing
+    from metspack.packages.listing import FileRow, LobListing, LobRow
 
 _FINDINGS = 1
 _FORMS = choices.of("table", "csv", "jsonl")
-_ROW = "{:<18}  {:<28}  {:<12}  {:>13}  {:<24}  {}"
+_HEAD = f"{'LOB':<18}  {'column':<28}  {'key':<12}  {'size':>13}  {'media type':<24}  path"
 _COLUMNS = (
     *("id", "archive", "database", "schema", "table", "column", "row", "key_columns", "primary_key"),
     *("file_name", "path", "segment", "parts", "size", "media_type"),
     *("md5", "sha1", "sha256", "sha512", "other_digests", "fault"),
 )
-_OF_THEIR_OWN = {"md5": "MD5", "sha1": "SHA-1", "sha256": "SHA-256", "sha512": "SHA-512"}
+_OF_THEIR_OWN = ("MD5", "SHA-1", "SHA-256", "SHA-512")
+_AT_ONCE = 1_000  # lines that are written together
 
 
 def list(  # noqa: A001, PLR0917 -- a command's name, and its options
@@ -75,16 +78,15 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
             console.error(fault.message, fault.hint)
         found = LobListing(opened, table=table, column=column, budgets=budgets)
         # The first is waited for: what cannot be listed at all gives no head of a table.
-        entries = chain([*islice(found, 1)], found)
+        rows = chain([*islice(found.rows(), 1)], found.rows())
         if form == "jsonl":
-            for each in entries:
-                console.record(_object(each))
+            console.outs(json.dumps(_object(each)) for each in rows)
         elif form == "csv":
-            _write_csv(entries)
+            _write_csv(rows)
         elif not quiet:
-            console.outs(_table_lines(entries, found))
+            console.outs(_table_lines(rows, found))
         else:
-            for _ in entries:
+            for _ in rows:
                 pass
         _warn_of_others(found.files)
         is_bad = bool(found.faulty or opened.faults)
@@ -98,7 +100,7 @@ def _warn_of_others(files: int) -> None:
         console.warning(f"{counted(files, 'file')} {said}")
 
 
-def _path(file: EntryFile) -> str:
+def _path(file: FileRow) -> str:
     return f"{file.path}/{file.entry}" if file.entry else file.path
 
 
@@ -108,46 +110,52 @@ def _joined(texts: Iterable[str]) -> str:
     return "|".join(each.replace("|", "%7C") for each in several) if len(several) > 1 else "".join(several)
 
 
-def _write_csv(found: Iterable[LobEntry]) -> None:
+def _write_csv(rows: Iterator[LobRow]) -> None:
     held = io.StringIO()
     writer = csv.writer(held, lineterminator="\n")
-    for row in _rows(found):
-        writer.writerow(row)
-        console.pour(held.getvalue().encode(errors="backslashreplace"))
-        held.seek(0)
-        held.truncate()
+    lines = chain((_COLUMNS,), map(_csv_row, rows))
+    try:
+        for number, line in enumerate(lines, 1):
+            writer.writerow(line)
+            if not number % _AT_ONCE:
+                _pour(held)
+    finally:  # what comes before an error is written before it
+        _pour(held)
 
 
-def _rows(found: Iterable[LobEntry]) -> Iterator[tuple[Any, ...]]:
-    yield _COLUMNS
-    for each in found:
-        others = (
-            f"{name}:{value}" for name, value in each.digests.items() if name not in _OF_THEIR_OWN.values()
-        )
-        yield (
-            *(each.id, each.archive, each.database, each.schema, each.table, each.column, each.row),
-            *(_joined(each.primary_key), _joined(value or "" for value in each.primary_key.values())),
-            each.file_name,
-            _joined(map(_path, each.files)),
-            _joined(file.segment for file in each.files),
-            *(len(each.files), each.size, each.media_type),
-            *(each.digests.get(name) for name in _OF_THEIR_OWN.values()),
-            *(" ".join(others), each.fault),
-        )
+def _pour(held: io.StringIO) -> None:
+    console.pour(held.getvalue().encode(errors="backslashreplace"))
+    held.seek(0)
+    held.truncate()
 
 
-def _object(each: LobEntry) -> dict[str, object]:
-    files = (
+def _csv_row(each: LobRow) -> tuple[Any, ...]:
+    digests = each.digests
+    others = (f"{name}:{value}" for name, value in digests.items() if name not in _OF_THEIR_OWN)
+    return (
+        *(each.id, each.archive, each.database, each.schema, each.table, each.column, each.row),
+        *(_joined(each.primary_key), _joined(value or "" for value in each.primary_key.values())),
+        each.file_name,
+        _joined(map(_path, each.files)),
+        _joined(file.segment for file in each.files),
+        *(len(each.files), each.size, each.media_type),
+        *map(digests.get, _OF_THEIR_OWN),
+        *(" ".join(others), each.fault),
+    )
+
+
+def _object(each: LobRow) -> dict[str, object]:
+    files = [
         {
             "path": file.path,
             "entry": file.entry or None,
             "segment": file.segment or None,
             "size": file.size,
-            "digest": None if file.digest is None else {file.digest.algorithm: file.digest.value},
+            "digest": None if file.digest is None else {file.algorithm: file.digest},
         }
         for file in each.files
-    )
-    return {
+    ]
+    return json_head() | {
         "id": each.id,
         "archive": each.archive or None,
         "database": each.database or None,
@@ -157,7 +165,7 @@ def _object(each: LobEntry) -> dict[str, object]:
         "row": each.row,
         "primary_key": dict(each.primary_key),
         "file_name": each.file_name or None,
-        "files": [*files],
+        "files": files,
         "size": each.size,
         "media_type": each.media_type,
         "digests": dict(each.digests),
@@ -165,18 +173,21 @@ def _object(each: LobEntry) -> dict[str, object]:
     }
 
 
-def _table_lines(entries: Iterable[LobEntry], found: LobListing) -> Iterator[str]:
+def _table_lines(rows: Iterable[LobRow], found: LobListing) -> Iterator[str]:
     """Yield the lines of a table, row by row: there may be millions."""
     lobs = files = size = 0
-    for each in entries:
+    for each in rows:
         if not lobs:
-            yield _ROW.format("LOB", "column", "key", "size", "media type", "path")
-        lobs, files, size = lobs + 1, files + len(each.files), size + (each.size or 0)
-        where = ".".join(filter(None, (each.schema, each.table, each.column)))
-        key = _joined(value or "" for value in each.primary_key.values()) if each.primary_key else ""
-        length = "" if each.size is None else f"{each.size:,}"
-        more = f" and {counted(len(each.files) - 1, 'more part')}" if len(each.files) > 1 else ""
-        path = _path(each.files[0]) + more if each.files else each.fault
-        yield _ROW.format(each.id, where, key, length, each.media_type or "", path).rstrip()
+            yield _HEAD
+        lob, _, _, schema, table, column, _, primary_key, _, own, length, media_type, _, fault = each
+        lobs, files, size = lobs + 1, files + len(own), size + (length or 0)
+        where = f"{schema}.{table}.{column}"
+        if not (schema and table and column):
+            where = ".".join(filter(None, (schema, table, column)))
+        key = _joined(value or "" for value in primary_key.values()) if primary_key else ""
+        more = f" and {counted(len(own) - 1, 'more part')}" if len(own) > 1 else ""
+        path = f"{_path(own[0])}{more}" if own else fault
+        said = "" if length is None else f"{length:,}"
+        yield f"{lob:<18}  {where:<28}  {key:<12}  {said:>13}  {media_type or '':<24}  {path}".rstrip()
     faults = f", {counted(found.faulty, 'LOB')} with a fault" if found.faulty else ""
     yield f"{counted(lobs, 'LOB')} in {counted(files, 'file')}, {counted(size, 'byte')}{faults}"

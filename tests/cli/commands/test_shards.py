@@ -266,3 +266,17 @@ def test_a_lob_under_another_id_and_one_in_the_archive(metspack: Commands, tmp_p
 def test_the_golden_packages_have_all_their_lobs(metspack: Commands) -> None:
     golden = CHECKOUT / "samples" / "northwind" / "golden" / "Northwind-full"
     assert metspack.fine("shards", golden).splitlines()[-1] == "46 LOBs in 46 files, 222,707 bytes"
+
+
+def test_files_that_are_there_behind_missing_folders_are_told(metspack: Commands, tmp_path: Path) -> None:
+    path = hostile_inputs.files(tmp_path / "in", 60)
+    mets = path / "mets.xml"
+    mets.write_text(mets.read_text().replace("content/record5", "there/record5"))
+    (path / "there").mkdir()
+    for number in (5, *range(50, 59)):
+        (path / f"there/record{number}.bin").touch()
+    outcome = metspack("shards", path, "--json", "--budget", "findings=3")
+    assert outcome.code == 1
+    told = [json.loads(line)["lob"] for line in outcome.out.splitlines()]
+    assert told == ["here", "f5", *(f"f{number}" for number in range(50, 59))]
+    assert "error: and 47 more errors, counted" in outcome.err
