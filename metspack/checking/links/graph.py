@@ -242,7 +242,7 @@ class _Builder:
             line=line,
             state=state,
             codes=tuple(each for each in codes if each == _ANCESTOR),
-            names_parent=self._names_parent(parent, child, state),
+            names_parent=state in _UPWARD,
         )
 
     @staticmethod

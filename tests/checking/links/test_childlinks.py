@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from metspack.checking import Level, check
 from metspack.checking.links.graph import LinkState
-from tests.checking.links.test_roots import aip, beside
+from tests.checking.links.test_roots import aip, beside, mets, url
 from tests.packages.placed import mptr, structmap, urn
 
 
@@ -20,3 +22,38 @@ def test_a_location_in_place_of_an_id_is_followed_from_the_mets_that_has_it(tmp_
     links = {(each.parent, each.child): each.state for each in run.graphs[0].edges}
     assert [each.path for each in run.graphs[0].nodes[:3]] == ["METS.xml", "c/METS.xml", "c/d/METS.xml"]
     assert links[2, 3] is LinkState.BROKEN
+
+
+def in_one_division(root: Path, pointers: str, *, listed: int) -> Path:
+    """Write a package with three children, one of which is listed, with the ID ``m``."""
+    for number in range(3):
+        aip(root / f"child_{number}", f"urn:x:{number}", parent="top")
+    entry = f'<mets:file ID="m"><mets:FLocat xlink:href="child_{listed}/METS.xml" LOCTYPE="URL"/></mets:file>'
+    text = mets("urn:x:top", structmap("children", pointers))
+    (root / "METS.xml").write_text(text.replace("<mets:fileGrp>", f"<mets:fileGrp>{entry}", 1))
+    return root
+
+
+FPTR = '<mets:fptr FILEID="m"/>'
+
+
+@pytest.mark.parametrize(
+    ("objid", "children"),
+    [
+        ("0", [("child_0", LinkState.OK, "child_0/METS.xml"), ("child_1", LinkState.ONE_WAY_UP, "")]),
+        ("1", [("child_1", LinkState.BROKEN, "child_0/METS.xml")]),
+        ("", [("child_1", LinkState.BROKEN, "child_0/METS.xml")]),
+    ],
+)
+def test_a_location_is_followed_where_it_is_that_of_the_objid_beside_it(
+    tmp_path: Path, objid: str, children: list[tuple[str, LinkState, str]]
+) -> None:
+    """Whatever the fptr is of; without such an OBJID it is the location that is in doubt."""
+    pointers = url("child_0/METS.xml") + (urn(objid) if objid else "") + FPTR
+    run = check(in_one_division(tmp_path / "ip", pointers, listed=1), Level.LINKS)
+    (found,) = (dict(each.facts) for each in run if each.code == "L034")
+    assert found == {"fileid": "m", "found": "child_1/METS.xml", "expected": "child_0/METS.xml"}
+    (graph,) = run.graphs
+    nodes = {each.id: each for each in graph.nodes if each.is_listed}
+    linked = [each for each in graph.edges if each.child in nodes]
+    assert [(nodes[each.child].folder, each.state, each.href) for each in linked] == children

@@ -196,8 +196,22 @@ def test_a_child_is_no_parent_of_what_is_above_it(tmp_path: Path) -> None:
     ]
 
 
-def test_a_representation_names_no_parent(tmp_path: Path) -> None:
-    found = graph(csip.forge(tmp_path / "ip"))
+def test_a_representation_neither_names_a_parent_nor_is_one(tmp_path: Path) -> None:
+    root = csip.forge(tmp_path / "ip")
+    aip(root / "orphan", "orphan", parent="rep1")
+    found = graph(root)
     path = "representations/rep1/METS.xml"
-    assert found.nodes[1:] == (listed(2, path, "rep1", is_part=True),)
-    assert found.edges == (link(1, 2, path, LinkState.OK, line=58, names_parent=False),)
+    nodes = (listed(2, path, "rep1", is_part=True), Node(id=3, path="orphan/METS.xml", objid="orphan"))
+    assert found.nodes[1:] == (*nodes, unfound(4, "rep1"))
+    assert found.edges == (
+        link(1, 2, path, LinkState.OK, line=58, names_parent=False),
+        link(4, 3, "rep1", LinkState.UNKNOWN, names_parent=False),
+    )
+
+
+def test_a_parent_is_one_however_often_it_is_named_and_nobody_is_its_own(tmp_path: Path) -> None:
+    root = aip(tmp_path / "ip", "top")
+    (root / "orphan").mkdir()
+    ups = [structmap("parent", urn(each)) for each in ("orphan", "urn:x:top", "top")]
+    (root / "orphan/METS.xml").write_text(mets("orphan", *ups))
+    assert graph(root).edges == (link(1, 2, "urn:x:top", LinkState.ONE_WAY_UP, names_parent=True),)
