@@ -82,3 +82,17 @@ def test_a_child_that_names_another_parent_is_told_once(tmp_path: Path) -> None:
         "nearest": f"{root}/one/METS.xml",
         "parent": "other",
     }
+
+
+def test_a_child_that_is_missing_is_told_once_and_then_named_twice(tmp_path: Path) -> None:
+    root = aip(tmp_path / "ip", "urn:x:top")
+    maps = structmap("child", url("c/METS.xml"), url("./c/METS.xml"), url("d/METS.xml"))
+    (root / "METS.xml").write_text(mets("urn:x:top", maps))
+    run = check(root, Level.LINKS)
+    told = [(each.code, dict(each.facts)["href"], dict(each.facts)["expected"]) for each in run]
+    assert sorted(told) == [
+        ("L002", "c/METS.xml", "c/METS.xml"),
+        ("L002", "d/METS.xml", "d/METS.xml"),
+        ("L004", "./c/METS.xml", "c/METS.xml"),
+    ]
+    assert [each.child for each in run.graphs[0].edges] == [2, 3]
