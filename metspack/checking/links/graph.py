@@ -147,6 +147,7 @@ class _Builder:
         self.nodes: dict[int, Node] = {}
         self.edges: list[Edge] = []
         self._unfound: dict[str, int] = {}
+        self._ups: dict[int, tuple[bool, frozenset[str]]] = {}
 
     def add_documents(self) -> None:
         sql = "SELECT id, path, objid, found, size, called, parent, package FROM mets ORDER BY id"
@@ -191,8 +192,11 @@ class _Builder:
     def _names_parent(self, parent: int, child: int, state: LinkState) -> bool:
         if state is not LinkState.BROKEN:
             return state in _UPWARD
-        key = bare(self.nodes[parent].objid)
-        return any(url or bare(href) == key for href, url in self._catalogue.rows(_UP, child))
+        if child not in self._ups:  # read once, however many METS lead to the child
+            ups = self._catalogue.all(_UP, child)
+            self._ups[child] = any(url for _, url in ups), frozenset(bare(href) for href, _ in ups)
+        by_location, names = self._ups[child]
+        return by_location or bare(self.nodes[parent].objid) in names
 
     @staticmethod
     def _state(state: str | None, *, linked: bool, node: Node, codes: tuple[str, ...]) -> LinkState:
