@@ -96,3 +96,20 @@ def test_a_child_that_is_missing_is_told_once_and_then_named_twice(tmp_path: Pat
         ("L004", "./c/METS.xml", "c/METS.xml"),
     ]
     assert [each.child for each in run.graphs[0].edges] == [2, 3]
+
+
+@pytest.mark.parametrize(("use", "expected"), [("child IP", ["L005"]), ("Representations", [])])
+def test_an_entry_is_of_a_child_where_its_group_says_so_wherever_that_lies(
+    tmp_path: Path, use: str, expected: list[str]
+) -> None:
+    root = aip(tmp_path / "ip", "top")
+    aip(root / "representations/rep1", "rep1", parent="top")
+    path = "representations/rep1/METS.xml"
+    entry = f'<mets:file ID="rep1"><mets:FLocat xlink:href="{path}" LOCTYPE="URL"/></mets:file>'
+    text = mets("top").replace(
+        "</mets:fileSec>", f'<mets:fileGrp USE="{use}">{entry}</mets:fileGrp></mets:fileSec>'
+    )
+    (root / "METS.xml").write_text(text)
+    run = check(root, Level.LINKS)
+    assert [each.code for each in run if each.code[0] == "L"] == expected
+    assert [each.is_part for each in run.graphs[0].nodes] == [False, not expected]
