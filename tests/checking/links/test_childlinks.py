@@ -113,3 +113,10 @@ def test_an_entry_is_of_a_child_where_its_group_says_so_wherever_that_lies(
     run = check(root, Level.LINKS)
     assert [each.code for each in run if each.code[0] == "L"] == expected
     assert [each.is_part for each in run.graphs[0].nodes] == [False, not expected]
+
+
+def test_a_link_to_itself_says_nothing_of_the_fptr_beside_it(tmp_path: Path) -> None:
+    root = in_one_division(tmp_path / "ip", urn("top") + FPTR, listed=1)
+    found = {each.code: dict(each.facts) for each in check(root, Level.LINKS)}
+    assert found["L009"] == {"href": "top"}
+    assert "L034" not in found
