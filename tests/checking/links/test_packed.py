@@ -6,12 +6,16 @@ import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from metspack.checking import Level, check
 from metspack.checking.links.roots import FoundPackage, Roots
+from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import OpenPacks
+from metspack.mets import reader
 from metspack.model import Budgets
 from tests.checking.links.test_roots import aip
 from tests.findings import ordered
@@ -72,3 +76,23 @@ def test_the_distance_of_a_package_is_that_of_its_root(tmp_path: Path) -> None:
 
         assert [distance(0, each) for each in range(4)] == [0, 3, 3, 1]
         assert [distance(1, each) for each in range(4)] == [3, 0, 4, 2]
+
+
+class _Agreed:
+    """Segments of which one, packed, was read before."""
+
+    def in_pack(self, path: bytes) -> SimpleNamespace | None:
+        facts = [reader.Root(objid=" urn:x:read ", type=None, profile=None, label=None, line=1)]
+        return SimpleNamespace(mets=b"s/METS.xml", facts=facts) if path == b"s.zip" else None
+
+
+def test_a_packed_segment_that_was_read_before_is_not_read_again(tmp_path: Path) -> None:
+    (tmp_path / "s.zip").write_bytes(b"no zip at all")
+    agreed = cast("Agreement", _Agreed())
+    with (
+        closing(OpenPacks(Budgets())) as packs,
+        closing(Roots([tmp_path], packs, Budgets(), own=1, agreed=agreed)) as roots,
+    ):
+        assert list(roots.search()) == []
+        (found,) = roots.named("read")
+    assert (found.root, found.pack, found.path, found.objid) == (0, b"s.zip", b"s/METS.xml", "urn:x:read")
