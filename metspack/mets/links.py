@@ -41,7 +41,7 @@ def bare(identifier: str) -> str:
     """
     text = identifier.strip()
     while found := _PREFIX.match(text):
-        text = text[found.end() :]
+        text = text[found.end() :].lstrip()
     return text.lower() if _UUID.fullmatch(text) else text
 
 

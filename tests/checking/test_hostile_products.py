@@ -228,6 +228,16 @@ def orphans_with_ancestors(folder: Path, size: int) -> None:
 
 
 @maker
+def parents_of_a_child_that_names_as_many(folder: Path, size: int) -> None:
+    up = structmap((mptr(f"p{n}") for n in range(size)), label="parent IP")
+    mets(folder / "c", maps=up, objid="c")
+    for number in range(size):
+        mets(folder / f"x{number}", maps=structmap((located("../c/mets.xml"),)), objid=f"x{number}")
+    files = (listed(f"x{n}", f"x{n}/mets.xml") for n in range(size))
+    mets(folder, files, structmap(divs(mptr(f"x{n}") for n in range(size))))
+
+
+@maker
 def children_of_another_type(folder: Path, size: int) -> None:
     for number in range(size):
         mets(folder / f"x{number}", objid=f"c{number}", attributes=' TYPE="B"')

@@ -68,10 +68,15 @@ def made(group: Group) -> Mapping[str, list[str]]:
     }
 
 
-def drawn(names: Sequence[str], every: int) -> list[str]:
-    """Return one of so many names, always the same ones: of fewer, those are among them."""
+def drawn(names: Sequence[str], every: int, tried: Sequence[str] = ()) -> list[str]:
+    """Return one of so many names, always the same ones: of fewer, those are among them.
+
+    What was ``tried`` before comes first, in that order: a sample stays one when the code around it changes.
+    """
     chance = random.Random(_SEED)  # noqa: S311 -- seeded, so that the same are tried again
-    return sorted(chance.sample(names, len(names))[: -(-len(names) // every)], key=names.index)
+    places = {name: place for place, name in enumerate(tried)}
+    order = sorted(chance.sample(names, len(names)), key=lambda name: places.get(name, len(places)))
+    return sorted(order[: -(-len(names) // every)], key=names.index)
 
 
 def results(file: str) -> dict[str, int | None]:
@@ -101,14 +106,20 @@ def run(group: Group, folder: Path, every: int, children: int, *, unlisted: bool
     """
     prepare(group, folder)
     with chdir(folder):
-        chosen = [name for of in made(group).values() for name in drawn(of, every)]
+        names_of = made(group)
         make_copy()
+        codes_of = {
+            file: {name: code for name, code in results(file).items() if code is not None}
+            for file in group.files
+        }
         settled = {
             name
-            for file in group.files
-            for name, code in results(file).items()
-            if code in _KILLED or (unlisted and code is not None and kind_of(changed(name, file)))
+            for file, codes in codes_of.items()
+            for name, code in codes.items()
+            if code in _KILLED or (unlisted and kind_of(changed(name, file)))
         }
+        tried = sorted((name for codes in codes_of.values() for name in codes), key=settled.__contains__)
+        chosen = [name for of in names_of.values() for name in drawn(of, every, tried)]
         if left := [each for each in chosen if each not in settled]:
             random.Random(_SEED).shuffle(left)  # noqa: S311 -- who ends it has tried some of each module
             names = Path("names").absolute()

@@ -85,6 +85,15 @@ def test_the_same_mutants_are_drawn_each_time_and_of_each_module() -> None:
     assert set(drawn(names, 20)) < set(drawn(names, 10))
 
 
+def test_what_was_tried_before_stays_in_the_sample() -> None:
+    names = [str(number) for number in range(100)]
+    before = drawn(names, 20)
+    more = [*names, "100", "101"]
+    assert set(before) < set(drawn(more, 15, before))
+    assert drawn(more, 20, ["101", "7", *before]) == sorted(["7", "101", *before[:4]], key=int)
+    assert drawn(names, 20, ["gone"]) == before
+
+
 def test_the_tests_that_killed_most_come_first_then_the_quickest() -> None:
     seconds = {"slow": 2.0, "quick": 0.1, "same": 0.1, "killer": 9.0, "other": 8.0}
     order = in_order(set(seconds), Counter(killer=2), Counter(killer=2, other=7), seconds)

@@ -24,6 +24,7 @@ _BROKEN = {
 }
 _SILENT = {Code.NO_PARENT.id, Code.CHILD_SILENT.id}
 _ANCESTOR = Code.ANCESTOR_SILENT.id
+_UNNAMED = {Code.NOT_NAMED_BY_PARENT.id, _ANCESTOR}
 _EDGES = """
 SELECT m.parent, m.id, e.href, e.line, e.state, e.code, m.called FROM mets m
 LEFT JOIN edge e ON e.id = (SELECT min(id) FROM edge WHERE parent = m.parent AND child = m.id)
@@ -32,10 +33,7 @@ UNION ALL
 SELECT e.parent, e.child, e.href, e.line, e.state, e.code, NULL FROM edge e
 WHERE e.child IS NULL OR NOT EXISTS (SELECT 1 FROM mets m WHERE m.id = e.child AND m.parent = e.parent)
 """
-_NAMES_PARENT = """
-SELECT 1 FROM mptr p JOIN mets m ON m.id = p.mets JOIN mets a ON a.id = ?
-WHERE p.mets = ? AND p.up AND (p.url OR p.href = a.objid)
-"""
+_UP = "SELECT href, url FROM mptr WHERE mets = ? AND up"
 _ABOVE = "SELECT href, line FROM mptr WHERE mets = ? AND up AND NOT url ORDER BY id"
 
 
@@ -149,6 +147,7 @@ class _Builder:
         self.nodes: dict[int, Node] = {}
         self.edges: list[Edge] = []
         self._unfound: dict[str, int] = {}
+        self._ups: dict[int, tuple[bool, frozenset[str]]] = {}
 
     def add_documents(self) -> None:
         sql = "SELECT id, path, objid, found, size, called, parent, package FROM mets ORDER BY id"
@@ -193,7 +192,11 @@ class _Builder:
     def _names_parent(self, parent: int, child: int, state: LinkState) -> bool:
         if state is not LinkState.BROKEN:
             return state in _UPWARD
-        return self._catalogue.row(_NAMES_PARENT, parent, child) is not None
+        if child not in self._ups:  # read once, however many METS lead to the child
+            ups = self._catalogue.all(_UP, child)
+            self._ups[child] = any(url for _, url in ups), frozenset(bare(href) for href, _ in ups)
+        by_location, names = self._ups[child]
+        return by_location or bare(self.nodes[parent].objid) in names
 
     @staticmethod
     def _state(state: str | None, *, linked: bool, node: Node, codes: tuple[str, ...]) -> LinkState:
@@ -217,39 +220,42 @@ class _Builder:
 
     def add_parents(self) -> None:
         """Add the parents of what no METS of the package names: the top's own, and those of orphans."""
-        sql = "SELECT id, objid FROM mets WHERE parent IS NULL ORDER BY id"
-        tops = self._catalogue.all(sql)
-        owners = {bare(objid): number for number, objid in reversed(tops) if objid}
+        packages = [each for each in self.nodes.values() if each.path and each.objid and not each.is_part]
+        # An OBJID is unique beside a parent alone: what nobody names comes first.
+        packages.sort(key=lambda each: each.is_listed)
+        owners = {bare(each.objid): each.id for each in reversed(packages)}
         linked = {(each.parent, each.child) for each in self.edges}
-        for number, _objid in tops:
+        for (number,) in self._catalogue.all("SELECT id FROM mets WHERE parent IS NULL ORDER BY id"):
             for href, line in self._catalogue.all(_ABOVE, number):
                 owner = owners.get(bare(href))
                 if owner == number:
                     continue
-                parent = self.unfound(href) if owner is None else owner
-                state = LinkState.ONE_WAY_UP if owner is not None else self._above(number)
-                if (parent, number) not in linked:
-                    linked.add((parent, number))
-                    up = self._names_parent(parent, number, state)
-                    codes = self._codes(self.nodes[number].path)
-                    edge = Edge(
-                        parent=parent,
-                        child=number,
-                        href=href,
-                        line=line,
-                        state=state,
-                        codes=tuple(each for each in codes if each == _ANCESTOR),
-                        names_parent=up,
-                    )
-                    self.edges.append(edge)
+                if owner is None or self._catalogue.is_above(number, owner):
+                    owner = self.unfound(href)
+                if (owner, number) not in linked:
+                    linked.add((owner, number))
+                    self.edges.append(self._upward(owner, number, href, line))
 
-    def _above(self, number: int) -> LinkState:
-        codes = self._codes(self.nodes[number].path)
-        if Code.NOT_NAMED_BY_PARENT.id in codes or Code.ANCESTOR_SILENT.id in codes:
-            return LinkState.ONE_WAY_UP
-        if Code.PARENT_NOWHERE.id in codes or Code.PARENT_NOT_HERE.id in codes:
+    def _upward(self, parent: int, child: int, href: str, line: int) -> Edge:
+        codes = self._codes(self.nodes[child].path)
+        state = self._above(self.nodes[parent], codes)
+        return Edge(
+            parent=parent,
+            child=child,
+            href=href,
+            line=line,
+            state=state,
+            codes=tuple(each for each in codes if each == _ANCESTOR),
+            names_parent=state in _UPWARD,
+        )
+
+    @staticmethod
+    def _above(parent: Node, codes: tuple[str, ...]) -> LinkState:
+        """Return the state of a link to a parent that does not lead to the child in this package."""
+        if not parent.is_there and not parent.found:
             return LinkState.UNKNOWN
-        return LinkState.ELSEWHERE
+        is_silent = parent.is_there or not _UNNAMED.isdisjoint(codes)
+        return LinkState.ONE_WAY_UP if is_silent else LinkState.ELSEWHERE
 
 
 def graph(catalogue: Catalogue, path: str) -> Graph:

@@ -237,7 +237,7 @@ class Mounting:
         parents = list(self._roots.named(parent))
         if not parents:
             near, likeness = self._roots.nearest_parent(parent, objid or "")
-            at = next((each.shown for each in self._roots.named(near)), "") if near else ""
+            at = next(self._roots.named(near)).shown if near else ""
             said = "; ".join(filter(None, (likeness, at and f"it lies at {at}")))
             facts = {"expected": parent, "nearest": near, "likeness": said}
             code = Code.PARENT_NOWHERE if self._roots.granted else Code.PARENT_NOT_HERE
@@ -399,7 +399,6 @@ class Upward:
             if not url or len(plain) == 1:
                 names.setdefault(bare(href), (href, line, bool(ancestor)))
             if ancestor:
-                is_ancestor = True
                 break
         for href, line, _ in list(names.values())[1:]:
             first = next(iter(names.values()))[0]

@@ -85,9 +85,9 @@ def test_a_parent_that_is_no_ancestor_has_to_name_its_child(both: Path) -> None:
 def test_what_no_mets_names_may_name_an_ancestor_that_is_there(tmp_path: Path) -> None:
     package = csip.forge(tmp_path / "plain")
     with_ancestor(package / "kid", "plain")
-    assert [(each.code, each.path) for each in links(list(check(package, Level.LINKS)))] == [
-        ("L040", "kid/METS.xml")
-    ]
+    (found,) = links(list(check(package, Level.LINKS)))
+    assert (found.code, found.path) == ("L040", "kid/METS.xml")
+    assert dict(found.facts) == {"expected": "plain", "found": "METS.xml"}
     with_ancestor(package / "other", "nobody")
     assert [(each.code, each.path) for each in links(list(check(package, Level.LINKS)))] == [
         ("L040", "kid/METS.xml"),

@@ -10,9 +10,10 @@ import pytest
 from metspack.checking import Level, check
 from metspack.checking.similarity import likeness
 from metspack.model import Finding
-from tests.checking.links.test_roots import aip
+from tests.checking.links.test_roots import aip, mets, url
 from tests.packages import csip
 from tests.packages.forge import CHILD, FIRST, LOBS, SECOND, edit, forge, seal
+from tests.packages.placed import mptr, structmap, urn
 from tests.packages.spread import zipped
 
 
@@ -84,3 +85,13 @@ def test_a_representation_is_not_the_nearest_to_a_child(tmp_path: Path) -> None:
     root = csip.divide(tmp_path / "set")
     shutil.rmtree(root / "child_0")
     assert dict(told(root, "L002").facts).get("nearest", "") == ""
+
+
+def test_where_nothing_is_near_no_likeness_is_told_however_short_the_name_is(tmp_path: Path) -> None:
+    root = aip(tmp_path / "ip", "top")
+    children = structmap("child", urn("q"), mptr("r"), url("s"))
+    (root / "METS.xml").write_text(mets("urn:x:the whole of it", structmap("parent", urn("p")), children))
+    disk = aip(tmp_path / "disk", "another package")
+    found = [each for each in check(root, Level.LINKS, roots=[disk]) if each.code != "L026"]
+    assert sorted(each.code for each in found) == ["L001", "L002", "L010", "L025"]
+    assert not any({"nearest", "likeness"} & dict(each.facts).keys() for each in found)

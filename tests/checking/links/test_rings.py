@@ -149,6 +149,7 @@ def test_a_structmap_is_called_by_its_label_or_its_type() -> None:
     assert swaps._called_map("SPLITLOB\nNone") == "the structMap of type 'SPLITLOB'"
     assert swaps._called_map("x\nSIARD a") == "the structMap labelled 'SIARD a'"
     assert swaps._called_map("None\n") == "the structMap labelled ''"
+    assert swaps._called_map("x\na\nb") == r"the structMap labelled 'a\nb'"
 
 
 def test_an_objid_beside_a_changed_location_is_taken_without_the_change() -> None:
