@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from metspack import cluster
+from metspack.building.parents import PARENT_LIMIT, ParentTree, PlacedSegments, SegmentSpots
 from metspack.building.segments import TaskPlaced, named_child
-from metspack.building.targets import PARENT_LIMIT, ParentTree, PlacedSegments, SegmentSpots
 from metspack.cluster import ClusterExecutor, RemoteWork
 from metspack.layouts import lobseg
 from metspack.mets.dialects.interface import Software
@@ -103,8 +103,8 @@ def described(course: Course, package: Path) -> int:
         placed.take(
             TaskPlaced(numbers=(number,), children=(child,), is_split=False, has_digests=False, notes={})
         )
-    tree = ParentTree(objid="PARENT", name=_NAME, limit=PARENT_LIMIT)
-    content, files = tree.write_further(dialect, package, package, placed)
+    tree = ParentTree(dialect=dialect, objid="PARENT", name=_NAME, limit=PARENT_LIMIT)
+    content, files = tree.write_further(package, package, placed)
     files |= dialect.write_parent(package, content)
     return sum(each.size for each in files.values())
 

@@ -37,14 +37,16 @@ ORDER = (
 
 AT_THE_TOP = 16
 # Six of volumes/ and their command, seven of stores/ and their readers, two for clusters, one of add, one of
-# planning/: tables that are read ahead, which no other module of it knows of.
-IN_ALL = 258
+# planning/: tables that are read ahead, which no other module of it knows of; one of building/: parents.
+IN_ALL = 259
 PACKAGES = 19
 SOFT, HARD, SPLINTER = 400, 700, 60
 
 LONG: Mapping[str, str] = {
     "metspack.cluster": "one cluster: its workers asked, tasks given out, and what workers call",
     "metspack.api": "every function for Python programs, and the package that they walk through",
+    "metspack.mets.dialects.csip.package": "each kind of IP: the parent, further ones, one that was merged",
+    "metspack.merging.ips": "the IPs to be merged: as files, as their METS name each other, in their order",
     "metspack.planning.assignment": "one assignment of LOBs to segments, written, read back, and asked",
     "metspack.restoring.files": "one restore of files, in slices, and both manifests of them",
     "metspack.cli.options.common": "every option that commands of several kinds share",

@@ -13,13 +13,14 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from metspack.adding.leftovers import Leftovers
 from metspack.building import OF_SOURCE, CheckOutcome, build, check_outcome, manifests
 from metspack.building.build import BuildOptions, Built
-from metspack.building.targets import PlacedSegments
+from metspack.building.parents import PlacedSegments
 from metspack.checking.codes import Code
 from metspack.digests import Hashers, Seal
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
@@ -65,11 +66,6 @@ class MetspackPackage(ExistingPackage):
         ``representation`` is the name of the new one, None for the next number. Raises ``ConfigError`` for
         one that exists already, or for a dialect without representations.
         """
-        if options.parent_limit is not None:
-            raise ConfigError(
-                "an addition has no further parents: the parent names all of its children itself",
-                hint="Leave --parent-limit out.",
-            )
         given = {} if representation is None else {"representation": representation}
         if not given.keys() <= dialects.facts(self.dialect).options.keys():
             raise ConfigError(
@@ -162,6 +158,7 @@ def _said(root: Path, names: tuple[str, ...]) -> Statement:
                 said.add_file(fact.checksum_type or "", fact.href or "")
             elif isinstance(fact, Mptr) and fact.is_childward and fact.named_by is not By.LOCATION:
                 said.child_objid = said.child_objid or fact.href or ""
+                said.children += 1
     return said
 
 
@@ -337,8 +334,8 @@ class _AddWork(build.BuildWork):
         found: MetspackPackage,
     ) -> None:
         super().__init__(archive, sharing, options, progress)
-        self._parent_limit = None  # the parent is written anew as it is, and only it
         self.found = found
+        self.own_children = max(0, self._parent_limit - found.said.children)
         self.prefix = f"{ids.ncname(self.name)}."
         self.replaced = (*self.dialect.replaced(found.folder), *sorted(manifests.NAMES.values()))
         """The files of the package that are made anew, in the order in which they take their places."""
@@ -361,7 +358,8 @@ class _AddWork(build.BuildWork):
 
     def check_places(self, course: Course) -> None:
         """Raise ``TargetError`` where a segment is to be that exists already."""
-        for spot in (self.spot(course, number) for number in course.ordered()):
+        segments = (self.spot(course, number) for number in course.ordered())
+        for spot in chain(segments, self.tree.further(course.segments)):
             if os.path.lexists(self.found.root / spot.ip):
                 raise TargetExistsError(
                     f"{self.found.root} holds {spot.ip} already, which would be a segment of {self.name}",
@@ -375,13 +373,13 @@ class _AddWork(build.BuildWork):
         placed: PlacedSegments,
     ) -> tuple[str, ...]:
         """Write the parent's documents and manifests anew, with the addition in them; returns warnings."""
-        content, _ = self.content(staging, staging.package, siard, placed)
+        content, described = self.content(staging, siard, placed)
         if siard is None or content.siard is None:
             raise AssertionError("an archive was asked for")
         root, package = self.found.root, staging.package
         addition = self.dialect.write_addition(self.found, package, content)
-        files = addition.files | {content.siard.path: siard}
+        files = described | addition.files | {content.siard.path: siard}
         segmented = [(f"{spot.ip}/", spot.number) for spot in placed.spots()]
-        top = self.top()
+        top = self.tree.top
         self.sealed = manifests.write_grown(package, staging.work, segmented, files, top, root=root)
         return addition.warnings

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from metspack import processes
-from metspack.building import attempts, check_made, manifests, segments, targets
+from metspack.building import attempts, check_made, manifests, parents, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
+from metspack.building.parents import ParentTree, PlacedSegments, SegmentSpots
 from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
-from metspack.building.targets import PlacedSegments, SegmentSpots
 from metspack.cluster import Cluster
 from metspack.containers.ipwriter import Packing
 from metspack.containers.zipreader import ZipContainer
-from metspack.digests import MANIFEST_ALGORITHMS, Hashers, Seal
+from metspack.digests import Hashers, Seal
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal, writing
 from metspack.files.reading import as_path
@@ -101,7 +101,7 @@ def build_from(
             work.sending.begin(staging, run, restarts=options.terms.restart)
             built = work.make(staging, remarks)
             source.check_unchanged()
-            work.sending.finish(staging.package, work.top(), verifies=options.verify)
+            work.sending.finish(staging.package, work.tree.top, verifies=options.verify)
             staging.publish()
     return built
 
@@ -111,6 +111,8 @@ class BuildWork:
 
     prefix = ""
     """The prefix of LOB ids in METS."""
+    own_children: int | None = None
+    """How many children the parent at the top names itself, None for as many as any other."""
 
     def __init__(self, source: Source, sharing: Sharing, options: BuildOptions, progress: Progress) -> None:
         self.source = source
@@ -162,7 +164,7 @@ class BuildWork:
             self.warnings += upgrade_notes(self.archive)
         self.kept = 0
         self._expected = 0
-        self._parent_limit = targets.parent_limit(self.dialect, options.parent_limit)
+        self._parent_limit = parents.parent_limit(self.dialect, options.parent_limit)
         self.cluster: Cluster | None = None
         self._workers = processes.Workers(1)
         self._placing: Underway[SegmentTask, TaskPlaced] | None = None
@@ -177,9 +179,17 @@ class BuildWork:
         self.sealed: Seal | None = None
 
     @property
-    def tree(self) -> targets.ParentTree:
+    def tree(self) -> ParentTree:
         """The parents."""
-        return targets.ParentTree(objid=self.objid, name=self.name, limit=self._parent_limit)
+        return ParentTree(
+            dialect=self.dialect,
+            objid=self.objid,
+            name=self.name,
+            limit=self._parent_limit,
+            own=self.own_children,
+            packing=self.packing,
+            is_added=bool(self.prefix),
+        )
 
     @property
     def layout(self) -> Layout:
@@ -208,8 +218,7 @@ class BuildWork:
             else:
                 spots = map(self.spots(course).of, range(len(course.keys)))
                 kept = (spot.ip if self.packing is None else self.packing.file(spot.ip) for spot in spots)
-                root = self._make_parent_root(staging)
-                self._earlier.prepare(kept, root, self.dialect.archive_path(self.objid, self.name))
+                self._earlier.prepare(kept, self.tree.make_root(staging), self.tree.archive_path)
             self._compare(staging)
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
@@ -360,9 +369,9 @@ class BuildWork:
 
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the number of files and folders that are made at most, and the bytes in them."""
-        footprint, ips = self.dialect.footprint, course.segments + 1
+        footprint, ips = self.dialect.footprint, course.segments + 1 + self.tree.number(course.segments - 1)
         archive = 0 if self.archive is None else max(0, self.archive.size - course.compressed)
-        copies = 2 if self._parent_folder() else 1  # the parent is packed from a folder
+        copies = 1 if self.tree.pack is None else 2  # the parent is packed from a folder
         files = course.files + _FOLDERS * len(course.columns) + footprint.files_per_ip * ips
         return files, (
             course.bytes + copies * archive + footprint.per_lob * course.files + footprint.per_ip * ips
@@ -375,13 +384,13 @@ class BuildWork:
         placed: PlacedSegments,
     ) -> tuple[str, ...]:
         """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
-        files = self._pack_parent(staging, self._write_parent(staging, siard, placed))
+        files = self.tree.pack_top(staging, self._write_parent(staging, siard, placed))
         # What the paths of each segment in the manifests begin with, and its number.
         fragments = (
             (f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number)
             for spot in placed.spots()
         )
-        self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.top())
+        self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.tree.top)
         try:
             return check_made(
                 staging.package,
@@ -621,7 +630,7 @@ class BuildWork:
         return written
 
     def _archive_target(self, staging: Partial) -> Path:
-        return self._make_parent_root(staging) / self.dialect.archive_path(self.objid, self.name)
+        return self.tree.make_root(staging) / self.tree.archive_path
 
     def _write_parent(
         self,
@@ -631,7 +640,7 @@ class BuildWork:
     ) -> dict[str, Hashers]:
         """Write the parent's documents; returns the files beside the segments."""
         checksum = self.options.algorithm
-        root = self._make_parent_root(staging)
+        root = self.tree.make_root(staging)
         files = manifests.write_sidecars(
             root,
             staging.work,
@@ -642,7 +651,7 @@ class BuildWork:
             checksum=checksum,
         )
         others = [manifests.placed(*each, checksum) for each in files.items()]
-        content, described = self.content(staging, root, siard, placed)
+        content, described = self.content(staging, siard, placed)
         files |= described
         if content.siard is not None and siard is not None:
             files[content.siard.path] = siard
@@ -650,50 +659,21 @@ class BuildWork:
         return files | self.dialect.write_parent(root, content)
 
     def content(
-        self, staging: Partial, root: Path, siard: Hashers | None, placed: PlacedSegments
+        self, staging: Partial, siard: Hashers | None, placed: PlacedSegments
     ) -> tuple[ParentContent, dict[str, Hashers]]:
         """Return the content of the parent METS: the archive that was written, segments, further parents.
 
-        These are written below ``root`` before; the digests of their files are returned as well.
+        These are written before; the digests of their files are returned as well.
         """
-        content, files = self.tree.write_further(self.dialect, root, staging.work, placed)
+        content, files = self.tree.write_further(staging.package, staging.work, placed)
         described: SiardFile | None = None
         history: tuple[str, ...] = ()
         if siard is not None:
-            path = self.dialect.archive_path(self.objid, self.name)
-            with ZipContainer.opened(self._make_parent_root(staging) / path, self.options.budgets) as written:
+            path = self.tree.archive_path
+            with ZipContainer.opened(self._archive_target(staging), self.options.budgets) as written:
                 zip64 = written.zip64
                 names = ids.name_history(self.source.stem, self.options.name, self.name)
                 history = building_options.history(self.archive, self.made_of, written, names)
             checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
         return replace(content, siard=described, history=history), files
-
-    def _parent_folder(self) -> str:
-        """Return the folder that the parent is packed from, "" when it is not."""
-        return "" if self.packing is None else self.dialect.parent_folder(self.objid)
-
-    def _make_parent_root(self, staging: Partial) -> Path:
-        """Return the folder in which the parent is written: one that does not stay, when it is packed."""
-        if not self._parent_folder():
-            return staging.package
-        root = staging.work / "parent"
-        writing.make_directories(root)
-        return root
-
-    def _pack_parent(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
-        """Pack the parent where it is a folder; returns the files beside the segments as they then are."""
-        ip, packing = self._parent_folder(), self.packing
-        if not ip or packing is None:
-            return files
-        work = staging.work / "pack-parent"
-        writing.make_directory(work)
-        with packing.open_pack(staging.package, ip, work, MANIFEST_ALGORITHMS) as pack:
-            pack.take(self._make_parent_root(staging), ip, files)
-            return {packing.file(ip): pack.finish()}
-
-    def top(self) -> str:
-        """Return the path of the parent's METS, or of the file that it is packed in."""
-        if (ip := self._parent_folder()) and self.packing is not None:
-            return self.packing.file(ip)
-        return f"{self.dialect.parent_folder(self.objid)}/{self.dialect.mets}".removeprefix("/")

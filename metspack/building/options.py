@@ -101,7 +101,7 @@ class BuildOptions(PackageOptions):
     ``manifests.CELLS`` for those in cells, that are taken and not computed; ``spot_check`` is the share of
     their LOBs that is compared all the same (None: 1%). ``siard_version`` "2.2" writes an archive of SIARD
     1.0 as 2.2; None leaves its version. ``parent_limit`` is how many children one METS names (None:
-    ``targets.PARENT_LIMIT``); further parents name those beyond.
+    ``parents.PARENT_LIMIT``); further parents name those beyond.
     """
 
     limits: Limits = PRESETS[DEFAULT_PRESET]

@@ -39,6 +39,9 @@ SEGMENT = regex(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
 FURTHER_PARENT = regex(rf".*_parent_{DIGITS}", re.DOTALL)
 """The folder of a METS that names the children which the parent's does not (decision 35)."""
 
+FURTHER_PARENTS = "further parents"
+"""The USE of the fileGrp with METS of parents that are IPs of their own, and name children themselves."""
+
 SEGMENT_GROUP = regex(rf"seg_{DIGITS}")
 """The ID of the group that has a segment's files in METS (recommendation 0.16)."""
 

@@ -285,7 +285,7 @@ class DataFiles:
         self._containers = containers
         self._tables = tables
         self._mets: dict[int, Path] = {}  # where the documents lie, by their numbers in the tables
-        self._of_parent: list[int] = []
+        self._own: dict[int, list[int]] = {}  # documents of IPs that have children, by the number of the IP
         self.left_out = self.count = 0
         self.examples: tuple[str, ...] = ()
         self.unproven: list[Path] = []
@@ -300,12 +300,13 @@ class DataFiles:
         containers, tables = self._containers, self._tables
         # Made for this alone: it would have every file of every representation.
         tables.execute("CREATE INDEX entry_id ON entry (xml_id, mets)")
-        said = [None, *(said_of_mets(tables, containers[0], each) for each in containers[1:])]
+        said = [said_of_mets(tables, each) for each in containers]
         tables.execute("DROP INDEX entry_id")
         for number, container in enumerate(containers):
             with tempdb.explained(_KEEPING):
                 self._take(number, container, said[number])
-                self._find(number, container)
+                if not container.is_list:
+                    self._find(number, container)
             yield
         if tables.are_together:
             tables.check_once()
@@ -364,25 +365,26 @@ class DataFiles:
                 yield names, stated(*said, by=str(self._containers[0].mets))
             before = names
 
-    def _beside(self, end: str = "") -> Iterator[tuple[Any, ...]]:
-        """Yield what the parent lists in its folder but for data, by names from there, sorted by path."""
-        folder = self._containers[0].ip.name
-        first, last = self._of_parent[0], self._of_parent[-1]
+    def _beside(self, number: int = 0, end: str = "") -> Iterator[tuple[Any, ...]]:
+        """Yield what a parent lists in its folder but for data, by names from there, sorted by path."""
+        folder = self._containers[number].ip.name
+        first, last = self._own[number][0], self._own[number][-1]
         for path, *said in self._tables.rows(_BESIDE, first, last, f"{folder}/", folder, end):
             yield tuple(path.split("/"))[1:], *said
 
     def split_formats(self) -> dict[str, SplitFormat]:
-        """Return what the parent's PREMIS says of LOBs that lie in parts: few, for each is a large one."""
-        parent = self._containers[0]
+        """Return what PREMIS of parents say of LOBs that lie in parts: few, for each is a large one."""
         found: dict[str, SplitFormat] = {}
-        for names, *row, line, mets in self._beside("/".join(("", *PREMIS))):
-            if names[:1] != (REPRESENTATIONS_FOLDER,) or names[2:] != PREMIS:
-                continue
-            said = stated(*row, by=f"{self._mets[mets]} line {line}")
-            try:
-                found |= {each.lob: each for each in split_formats(proven(parent, names, said))}
-            except safexml.XmlError as error:
-                raise damaged(parent.folder.joinpath(*names), error) from None
+        for number in self._own:
+            parent = self._containers[number]
+            for names, *row, line, mets in self._beside(number, "/".join(("", *PREMIS))):
+                if names[:1] != (REPRESENTATIONS_FOLDER,) or names[2:] != PREMIS:
+                    continue
+                said = stated(*row, by=f"{self._mets[mets]} line {line}")
+                try:
+                    found |= {each.lob: each for each in split_formats(proven(parent, names, said))}
+                except safexml.XmlError as error:
+                    raise damaged(parent.folder.joinpath(*names), error) from None
         return found
 
     def _take(self, number: int, container: GivenIp, said: StatedFixity | None) -> None:
@@ -409,8 +411,10 @@ class DataFiles:
         """Add the data files that one METS lists, known by its number in the tables and by its path."""
         container = self._containers[number]
         self._mets[mets] = path
-        if number == 0:
-            self._of_parent.append(mets)
+        if number == 0 or container.is_list:
+            self._own.setdefault(number, []).append(mets)
+        if container.is_list:
+            return
         row = self._tables.row
         if (refused := row(_REFUSED, mets)) is not None:
             raise SourceError(f"{path} line {refused[0]}: {refused[1]}", hint="Correct the METS.")

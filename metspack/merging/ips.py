@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import groupby, repeat
 from pathlib import Path
 from typing import Self
@@ -40,7 +41,9 @@ _DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
 _PRESERVATION = ("metadata", "preservation")
 
 _ABOVE = "SELECT href FROM mptr WHERE mets = ? AND up AND href <> '' ORDER BY id"
-_BELOW = "SELECT href, url, div FROM mptr WHERE mets = ? AND NOT up AND href <> '' ORDER BY id"
+_BELOW = (
+    "SELECT href, url, div FROM mptr WHERE mets = ? AND (down OR NOT (up OR ?)) AND href <> '' ORDER BY id"
+)
 _BY_ID = (
     "SELECT path, size, algorithm, digest FROM entry "
     "WHERE xml_id = ? AND mets = ? AND path IS NOT NULL ORDER BY id LIMIT 1"
@@ -199,7 +202,8 @@ class GivenIp:
     """An IP that was given, what it is called, and the IPs that its METS names.
 
     ``number`` is that of its METS in the tables. ``above`` are names of its parent, ``below`` those of its
-    children in order, each with the location beside it.
+    children in order, each with the location beside it. ``parent`` is the IP that named it, None for the one
+    at the top; ``is_list``: it names children and has no data of the representation.
     """
 
     ip: IpFiles
@@ -208,6 +212,8 @@ class GivenIp:
     representations: tuple[str, ...]
     above: tuple[str, ...]
     below: tuple[tuple[str, str], ...]
+    parent: GivenIp | None = None
+    is_list: bool = False
 
     @property
     def folder(self) -> Path:
@@ -223,9 +229,9 @@ class GivenIp:
 def read_ips(paths: Sequence[Path], packs: OpenPacks, tables: MetsTables) -> tuple[GivenIp, ...]:
     """Read the METS of the IPs in some folders into ``tables``; return the IPs, the parent first.
 
-    Its children are in the order in which its METS names them. Each path is that of an IP, a folder or
-    packed, or of a folder that holds IPs side by side. Packed ones stay open in ``packs``. Raises
-    ``SourceError`` unless they are one parent with all of its children.
+    Its children are in the order in which its METS names them, those of further parents behind these. Each
+    path is that of an IP, a folder or packed, or of a folder that holds IPs side by side. Packed ones stay
+    open in ``packs``. Raises ``SourceError`` unless they are one parent with all of its children.
     """
     found: dict[str, GivenIp] = {}
     for ip in (each for path in paths for each in ips(path, packs)):
@@ -238,6 +244,23 @@ def read_ips(paths: Sequence[Path], packs: OpenPacks, tables: MetsTables) -> tup
             )
     parent = _parent(tuple(found.values()))
     result = {bare(parent.objid): parent}
+    ahead = [iter(_children(parent, found))]
+    while ahead:
+        if (child := next(ahead[-1], None)) is None:
+            ahead.pop()
+        elif (name := bare(child.objid)) not in result:
+            result[name] = child
+            ahead.append(iter(_children(child, found)))
+    if strangers := [each for name, each in found.items() if name not in result]:
+        raise SourceError(
+            f"{strangers[0].folder} ({strangers[0].objid}) is not a child that {parent.mets} names",
+            hint="Leave it out, or get the newest METS of the parent; metspack links shows whose it is.",
+        )
+    return _with_lists(tuple(result.values()))
+
+
+def _children(parent: GivenIp, found: Mapping[str, GivenIp]) -> Iterator[GivenIp]:
+    """Yield the children that a METS names; raises ``SourceError`` for one that was not given."""
     for objid, href in parent.below:
         if (child := found.get(bare(objid))) is None:
             raise SourceError(
@@ -245,19 +268,13 @@ def read_ips(paths: Sequence[Path], packs: OpenPacks, tables: MetsTables) -> tup
                 hint=f"Name it as well{f' (it was made to lie at {shown(href)})' if href else ''}: a "
                 "representation is merged from all its parts.",
             )
-        result[bare(objid)] = child
-    if strangers := [each for name, each in found.items() if name not in result]:
-        raise SourceError(
-            f"{strangers[0].folder} ({strangers[0].objid}) is not a child that {parent.mets} names",
-            hint="Leave it out, or get the newest METS of the parent; metspack links shows whose it is.",
-        )
-    containers = tuple(result.values())
-    _check_representations(containers)
-    return containers
+        yield replace(child, parent=parent)
 
 
-def said_of_mets(tables: MetsTables, parent: GivenIp, child: GivenIp) -> StatedFixity | None:
-    """Return what the parent's METS says of a child's, None when it says nothing."""
+def said_of_mets(tables: MetsTables, child: GivenIp) -> StatedFixity | None:
+    """Return what the METS of its parent says of a child's, None when it says nothing."""
+    if (parent := child.parent) is None:
+        return None
     for objid, href in parent.below:
         if are_same(child.objid, objid):
             row = tables.row(_BY_ID, objid, parent.number)
@@ -275,15 +292,16 @@ def _read_ip(ip: IpFiles, tables: MetsTables) -> GivenIp:
     number, objid = read_mets(tables, ip, (CSIP_METS,))
     if not objid:
         raise SourceError(f"{ip.path / CSIP_METS} has no OBJID", hint=_ANOTHER)
+    above = tuple(href for (href,) in tables.rows(_ABOVE, number))
     pointers: dict[int, dict[bool, str]] = {}
-    for href, url, div in tables.rows(_BELOW, number):
+    for href, url, div in tables.rows(_BELOW, number, bool(above)):  # a child's own are all labelled
         pointers.setdefault(div, {})[bool(url)] = href
     return GivenIp(
         ip=ip,
         number=number,
         objid=objid,
         representations=ip.representations(),
-        above=tuple(href for (href,) in tables.rows(_ABOVE, number)),
+        above=above,
         # What has a location alone is a representation.
         below=tuple((each[False], each.get(True, "")) for each in pointers.values() if False in each),
     )
@@ -305,10 +323,19 @@ def _parent(containers: Sequence[GivenIp]) -> GivenIp:
     )
 
 
-def _check_representations(containers: Sequence[GivenIp]) -> None:
-    """Raise ``SourceError`` unless all have one representation of the same name, or none (AIP1)."""
+def _with_lists(containers: Sequence[GivenIp]) -> tuple[GivenIp, ...]:
+    """Return the same IPs, those marked that only list others.
+
+    Raises ``SourceError`` unless all others have one representation of the same name, or none (AIP1).
+    """
     first = next((each for each in containers if each.representations), None)
-    for each in containers:
+    marked = tuple(
+        replace(each, is_list=each.parent is not None and bool(each.below) and not _shares(each, first))
+        for each in containers
+    )
+    for each in marked:
+        if each.is_list:
+            continue
         if len(each.representations) > 1:
             names = ", ".join(each.representations)
             raise SourceError(
@@ -322,6 +349,11 @@ def _check_representations(containers: Sequence[GivenIp]) -> None:
                 f"{each.representations[0]} in {each.folder}",
                 hint="The parts of a representation have the same name in all containers (E-ARK AIP, AIP1).",
             )
+    return marked
+
+
+def _shares(each: GivenIp, first: GivenIp | None) -> bool:
+    return first is not None and not set(first.representations).isdisjoint(each.representations)
 
 
 def check_fixity(what: str, said: StatedFixity, hashers: Hashers) -> None:

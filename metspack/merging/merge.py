@@ -261,7 +261,7 @@ class _MergeWork:
                 self._workers.jobs = useful if _are_small(files, size) else processes.of_large(useful)
             content = MergedContent(
                 objid=self.objid,
-                containers=len(self.containers),
+                containers=sum(not each.is_list for each in self.containers),
                 archive=siard.id,
                 placing=self._place_data(wholes, placed),
                 files=placed.runs,

@@ -39,7 +39,7 @@ def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
     """Return folder and name of the METS of the IP in ``root`` that has no parent there; None without one.
 
     The first IP by name is asked for its parent, that one for its own, and so on: of many children few are
-    read. None also where the parent that an IP names is not there.
+    read. Where the parent that an IP names is not there, some others are asked; None if it is so of all.
     """
     with os.scandir(root) as entries:
         folders = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
@@ -145,15 +145,20 @@ Document = Callable[[str], Iterator[bytes]]
 """Gives the METS of the IP in a folder."""
 
 
+_ASKED = 20  # IPs, of which the first may be below a further parent that is lost
+
+
 def _top(folders: list[str], document: Document, budgets: Budgets) -> str | None:
     seen: set[str] = set()
-    here = next(iter(folders), None)
-    while here is not None and here not in seen:
-        seen.add(here)
-        ups = _ups(document(here), budgets)
-        if not ups:
-            return here
-        here = _located(ups, here, folders) or _named(document, ups, folders, budgets)
+    here: str | None
+    for first in folders[:_ASKED]:
+        here = first
+        while here is not None and here not in seen:
+            seen.add(here)
+            ups = _ups(document(here), budgets)
+            if not ups and (first == folders[0] or _objid(document(here), budgets)):
+                return here
+            here = _located(ups, here, folders) or _named(document, ups, folders, budgets)
     return None
 
 
@@ -461,7 +466,10 @@ class _Delivery:
                 yield DeliveredPackage(path=path, within=folder, is_packed=True, source=name)
 
     def _is_one(self, root: Path, ips: Sequence[DeliveredPackage], mets: str, *, upward: bool) -> bool:
-        """Return whether links lead from the METS at the top to every IP beside it; ``upward`` also back."""
+        """Return whether links lead from the METS at the top to every IP beside it; ``upward`` also back.
+
+        That is the case also of an IP below one that is lost, and of which others know.
+        """
         left = {_folder_beside(root, each): partial(self._blocks, each) for each in ips}
         if len(left) < len(ips):
             return False  # an IP that lies there twice, packed and not
@@ -472,7 +480,7 @@ class _Delivery:
             folder, document = ahead.pop()
             located, called = downs(document(), folder, self._budgets)
             named |= called
-            known |= {folder, bare(_objid(document(), self._budgets) or folder)}
+            known |= {folder, bare(_objid(document(), self._budgets) or folder), *located, *called}
             reached = located & left.keys()
             if reached < left.keys() and named:
                 reached |= {

@@ -33,10 +33,10 @@ class Identifier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relationship:
-    """A structural relationship to other objects, such as ``is part of``."""
+    """A structural relationship to other objects, such as ``is part of``; those are read once."""
 
     kind: str
-    objects: tuple[Identifier, ...]
+    objects: Iterable[Identifier]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,8 +82,8 @@ CREATE TABLE whole (
 );
 CREATE INDEX whole_lob ON whole (lob);
 CREATE TABLE mptr (
-    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, objid INTEGER, up INTEGER, div INTEGER,
-    line INTEGER
+    id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, objid INTEGER, up INTEGER,
+    down INTEGER, div INTEGER, line INTEGER
 );
 CREATE INDEX mptr_div ON mptr (mets, div);
 CREATE TABLE mapped (
@@ -119,10 +119,10 @@ _FILES_ALONE = tempdb.BulkInsert(
 )
 _PUT_WHOLE = """INSERT INTO whole
     (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-_PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, div, line) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, down, div, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
 _DOWN = (
-    "SELECT m.href, m.url, m.objid, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets "
+    "SELECT m.href, m.url, m.objid, m.down, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets "
     "AND o.div = m.div AND o.url <> m.url), e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
     "FROM mptr m LEFT JOIN here h ON h.xml_id = m.href LEFT JOIN entry e ON e.id = h.entry "
     "WHERE m.mets = ? AND NOT m.up ORDER BY m.id"
@@ -289,7 +289,8 @@ class MetsTables(reading.Closable):
             return
         by = fact.named_by
         kind = (by is links.By.LOCATION, by is links.By.OBJID)
-        self._put(_PUT_MPTR, document.number, href, *kind, fact.is_upward, fact.div, fact.line)
+        leads = fact.is_upward, fact.is_childward
+        self._put(_PUT_MPTR, document.number, href, *kind, *leads, fact.div, fact.line)
 
     def _file(self, document: Document, fact: reader.File) -> None:
         if fact.id is not None and fact.id != fact.id.strip():  # XML Schema, whiteSpace of ID
@@ -561,7 +562,9 @@ class Index(MetsTables):
         self.execute("DELETE FROM here")
         if self.row("SELECT 1 FROM mptr WHERE mets = ? AND NOT up", number) is not None:
             self.execute(_HERE, self._before, number)
-        for href, url, by_objid, line, beside, listed, why, entry, *said in list(self.rows(_DOWN, number)):
+        for href, url, by_objid, childward, line, beside, listed, why, entry, *said in list(
+            self.rows(_DOWN, number)
+        ):
             child: NamedMets | None = None
             refused = why
             if entry is not None:
@@ -570,8 +573,8 @@ class Index(MetsTables):
             elif url and href:
                 place, refused = located(path[:-1], href)
                 child = None if place is None else self._by_url(number, name, place, beside)
-            elif number > 1 or beside is not None:
-                continue  # the link to the parent, without a label that says so; or a name beside a place
+            elif beside is not None or (number > 1 and not childward):
+                continue  # a name beside a place; or the link to the parent, without a label that says so
             elif by_objid and href:
                 place, refused = self._beside.find(href), "but no package beside it has this OBJID"
                 child = None if place is None else _child("/".join(place), href, name, _NOTHING_SAID)

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from metspack.checking.opening import PackageToCheck, opened
-from metspack.containers.ipreader import Content, OpenPacks, unpacked_name
+from metspack.containers.ipreader import Content, OpenPacks, PackedError, unpacked_name
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking
-from metspack.layouts.names import FURTHER_PARENT
+from metspack.files.byteranges import Below
+from metspack.layouts.names import FURTHER_PARENT, FURTHER_PARENTS
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
 from metspack.model import LONGEST, Budgets
-from metspack.packages.files import FolderTree
+from metspack.packages.files import FolderTree, PackedTree
 from metspack.packages.metsfiles import located
 from metspack.progress import Progress
 from metspack.sizes import counted
@@ -76,8 +77,8 @@ class RepeatedFile:
 class PackageContents:
     """A package in one folder: what lies on every volume, what the parent has besides, and its segments.
 
-    On every volume lie the files of the seal and, behind them, METS of further parents. The segments are in
-    the order of the parents' METS.
+    On every volume lie the files of the seal and, behind them, METS of further parents, or the files that
+    these are packed in. The segments are in the order of the parents' METS.
     """
 
     root: Path
@@ -146,7 +147,7 @@ def read_contents(
         found = _opened(package, packs, budgets)
         objid = found.identity(budgets).objid
         top = found.mets or "" if found.top is None else os.fsdecode(found.top.pack)
-        segments, further = _named(found, top, budgets)
+        segments, further = _named(found, top, packs, budgets)
     root = found.root.resolve()
     repeated = dict.fromkeys((*MANIFEST_NAMES, top, *further))
     read = {each.path: each for each in known}
@@ -206,10 +207,13 @@ def _opened(package: Path, packs: OpenPacks, budgets: Budgets) -> PackageToCheck
     return one
 
 
-def _named(package: PackageToCheck, top: str, budgets: Budgets) -> tuple[list[str], list[str]]:
-    """Return the folders of the children that METS of the parents name, in their order, and further METS.
+def _named(
+    package: PackageToCheck, top: str, packs: OpenPacks, budgets: Budgets
+) -> tuple[list[str], list[str]]:
+    """Return the folders of the children that METS of the parents name, in their order, and further parents.
 
-    These are of parents that the parent names (``--parent-limit``); their children come behind its own.
+    These are parents that the parent names (``--parent-limit``), each as the path of its METS or of the file
+    that it is packed in; their children come behind its own.
     """
     mets = package.mets or ""
     tree, name = (package.tree, mets) if package.top is None else (package.top.tree, mets.rpartition("/")[2])
@@ -219,25 +223,34 @@ def _named(package: PackageToCheck, top: str, budgets: Budgets) -> tuple[list[st
     further = dict[str, str]()
     waiting = deque([found])
     while waiting:
-        for folder, path in waiting.popleft().items():
-            if FURTHER_PARENT.fullmatch(folder) is None:
+        for folder, (path, is_parent) in waiting.popleft().items():
+            if not is_parent:
                 segments.setdefault(folder)
             elif folder not in further:
-                further[folder] = path
+                tree, further[folder] = package.tree, path
+                if package.top is not None:  # as the parent is packed, so are further ones
+                    further[folder] = f"{folder}{os.path.splitext(top)[1]}"
+                    tree = PackedTree(packs, Below(root=package.root, segments=(further[folder],)))
                 try:
-                    with package.tree.content(os.fsencode(path)) as content:
+                    with tree.content(os.fsencode(path)) as content:
                         waiting.append(_children(content, path, {mets, top, path}, budgets))
-                except OSError as error:
+                except (OSError, PackedError) as error:
+                    why = error.message if isinstance(error, PackedError) else error.strerror or error
                     raise SourceError(
-                        f"{package.root / path} cannot be read: {error.strerror or error}", hint=_CHECK
+                        f"{package.root / further[folder]} cannot be read: {why}", hint=_CHECK
                     ) from error
     return list(segments), list(further.values())
 
 
-def _children(content: Content, mets: str, above: Collection[str], budgets: Budgets) -> dict[str, str]:
-    """Return the METS that a parent's METS names by their folders, in its order, but those ``above`` it."""
+def _children(
+    content: Content, mets: str, above: Collection[str], budgets: Budgets
+) -> dict[str, tuple[str, bool]]:
+    """Return the METS that a parent's METS names by their folders, in its order, but those ``above`` it.
+
+    Each comes with whether it is that of a parent in its turn, by its group or the name of its folder.
+    """
     folder = tuple(mets.split("/")[:-1])
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, bool]] = {}
     for fact in reader.read(content.blocks(), budgets):
         if not isinstance(fact, Mptr | reader.File) or not fact.href:
             continue
@@ -247,7 +260,9 @@ def _children(content: Content, mets: str, above: Collection[str], budgets: Budg
         path = "/".join(names or ())
         if not is_mets_name(path) or path in above or is_of_representation(os.fsencode(path)):
             continue
-        found.setdefault(path.rpartition("/")[0], path)
+        child = path.rpartition("/")[0]
+        is_listed = isinstance(fact, reader.File) and FURTHER_PARENTS in fact.groups
+        found.setdefault(child, (path, is_listed or FURTHER_PARENT.fullmatch(child) is not None))
     found.pop("", None)
     return found
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from metspack.building.parents import PARENT_LIMIT, ParentTree, PlacedChildren, PlacedSegments, SegmentSpots
 from metspack.building.segments import TaskPlaced, named_child
-from metspack.building.targets import ParentTree, PlacedChildren, PlacedSegments, SegmentSpots
 from metspack.containers.ipwriter import Packing
 from metspack.layouts import lobseg
-from metspack.mets.dialects.interface import ChildMets, Software
+from metspack.mets.dialects.csip.dialect import Csip
+from metspack.mets.dialects.interface import ChildMets, PackageFacts, SiardFile, Software
 from metspack.mets.dialects.recommendation.dialect import Recommendation
 from metspack.planning.assignment import SegmentKeys
 
@@ -40,6 +44,19 @@ def spots_of(keys: list[tuple[str, int]], checksum_type: str = "MD5") -> Segment
         name="N",
         parent="P",
     )
+
+
+CSIP = Csip.of(
+    PackageFacts(
+        name="N",
+        metadata=SimpleNamespace(  # type: ignore[arg-type]
+            version="2.2", dbname="N", description="", data_owner="", origin_timespan=""
+        ),
+        created="2016-02-23T00:00:00Z",
+        checksum_type="MD5",
+        software=Software(name="metspack", version="metspack 0"),
+    )
+)
 
 
 def child(spots: SegmentSpots, number: int, packing: Packing | None = None) -> ChildMets:
@@ -82,7 +99,7 @@ def test_children_are_as_they_were_placed_in_the_order_of_the_parent(checksum_ty
         children[3]
     assert placed.notes == {"odd": 3}
     assert placed.corrected() == {0: 0, 2: 0}
-    ((above, own, split),) = placed.by_parent(None)
+    ((above, own, split),) = placed.by_parent(lambda _: 0)
     assert (above, list(own), split) == (0, expected, [0])
 
 
@@ -91,9 +108,8 @@ def test_each_parent_has_the_children_of_its_tasks() -> None:
     placed = PlacedSegments(spots, None)
     for numbers in ((0,), (1, 2), (3,), (4,), (5, 6)):
         placed.take(task(spots, *numbers, is_split=len(numbers) > 1))
-    found = [
-        (above, [each.size - 1 for each in own], split) for above, own, split in placed.by_parent(limit=2)
-    ]
+    by_parent = placed.by_parent(lambda first: first // 2)
+    found = [(above, [each.size - 1 for each in own], split) for above, own, split in by_parent]
     assert found == [(0, [0, 1, 2], [1]), (1, [3], []), (2, [4, 5, 6], [5])]
     further = [child(spots, 6)]
     assert placed.children().followed(further) == [*placed.children(), *further]
@@ -102,9 +118,8 @@ def test_each_parent_has_the_children_of_its_tasks() -> None:
 
 def test_a_package_without_segments_has_a_parent_all_the_same() -> None:
     placed = PlacedSegments(spots_of([]), None)
-    for limit in (None, 3):
-        ((above, own, split),) = placed.by_parent(limit)
-        assert (above, list(own), split) == (0, [], [])
+    ((above, own, split),) = placed.by_parent(lambda first: first // 3)
+    assert (above, list(own), split) == (0, [], [])
 
 
 def test_a_packed_child_is_named_by_its_file() -> None:
@@ -151,8 +166,8 @@ def test_memory_hardly_grows_with_the_number_of_segments(tmp_path: Path) -> None
     assert size < 250 * MANY
 
     def write() -> object:
-        tree = ParentTree(objid="P", name="N", limit=None)
-        content, _ = tree.write_further(dialect(), tmp_path, tmp_path, placed)
+        tree = ParentTree(dialect=dialect(), objid="P", name="N", limit=PARENT_LIMIT)
+        content, _ = tree.write_further(tmp_path, tmp_path, placed)
         assert isinstance(content.children, PlacedChildren)
         return dialect().write_parent(tmp_path, content)
 
@@ -162,3 +177,26 @@ def test_memory_hardly_grows_with_the_number_of_segments(tmp_path: Path) -> None
     assert size < 500 * MANY
     text = (tmp_path / "mets.xml").read_text(encoding="utf-8")
     assert text.count("<mets:mptr ") == text.count("</mets:file>") == MANY
+
+
+def test_memory_does_not_grow_with_what_a_parent_of_csip_names(tmp_path: Path) -> None:
+    """METS and PREMIS name each child, as the group of its METS and the structMap do."""
+    spots = replace(spots_of([("", each) for each in range(MANY)]), dialect=CSIP)
+    placed = PlacedSegments(spots, None)
+    for each in range(MANY):
+        placed.take(task(spots, each))
+    siard = SiardFile(path="P/representations/rep1/data/N.siard", size=1, checksum="0" * 32, zip64=False)
+
+    def write() -> object:
+        tree = ParentTree(dialect=CSIP, objid="P", name="N", limit=PARENT_LIMIT)
+        content, _ = tree.write_further(tmp_path, tmp_path, placed)
+        return CSIP.write_parent(tmp_path, replace(content, siard=siard))
+
+    write()  # templates are compiled once
+    shutil.rmtree(tmp_path / "P")
+    _, size = taken(most=True, work=write)
+    assert size < 500 * MANY
+    text = (tmp_path / "P/METS.xml").read_text(encoding="utf-8")
+    assert text.count('METS.xml" xlink:title="A child IP') == MANY
+    premis = (tmp_path / "P/metadata/preservation/premis.xml").read_text(encoding="utf-8")
+    assert premis.count("<premis:relatedObjectIdentifier>") == MANY

@@ -10,6 +10,7 @@ import metspack
 from metspack import checking
 from metspack.errors import ConfigError
 from metspack.files import writing
+from metspack.mets.dialects.interface import SegmentSpot
 from metspack.mets.dialects.recommendation.dialect import Recommendation
 from tests.packages.tree import CREATED, tree
 from tests.trees import tree as contents
@@ -49,11 +50,11 @@ def test_a_build_that_was_stopped_at_a_further_parent_gives_the_same_bytes(
     tree(tmp_path / "out")
     real = Recommendation.write_further_parent
 
-    def failing(self: Recommendation, package: Path, folder: str, *rest: object) -> object:
-        if folder.endswith("_2"):
-            writing.make_directories(package / folder)
+    def failing(self: Recommendation, package: Path, spot: SegmentSpot, *rest: object) -> object:
+        if spot.number == 2:
+            writing.make_directories(package / spot.ip)
             raise KeyboardInterrupt
-        return real(self, package, folder, *rest)  # type: ignore[arg-type]
+        return real(self, package, spot, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Recommendation, "write_further_parent", failing)
     options = metspack.BuildOptions(
@@ -82,12 +83,15 @@ def test_every_lob_is_found_below_further_parents(
     assert contents(tmp_path / "lobs") == contents(tmp_path / "expected")
 
 
-def test_what_has_no_further_parents_refuses_the_option(tmp_path: Path, northwind: Path) -> None:
-    options = metspack.BuildOptions(parent_limit=2, dialect="csip")
-    with pytest.raises(ConfigError, match="recommendation"):
-        metspack.build(northwind, tmp_path / "out", options)
+def test_a_limit_that_names_nobody_is_refused(tmp_path: Path, northwind: Path) -> None:
     with pytest.raises(ConfigError, match="at least one child"):
         metspack.build(northwind, tmp_path / "out", metspack.BuildOptions(parent_limit=0))
-    metspack.build(northwind, tmp_path / "out")
-    with pytest.raises(ConfigError, match="further parents"):
-        metspack.add(tmp_path / "out", northwind, metspack.BuildOptions(parent_limit=2, name="Other"))
+
+
+def test_a_dialect_without_further_parents_refuses_the_option(
+    tmp_path: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Recommendation, "further", "")
+    with pytest.raises(ConfigError, match="one parent names all children"):
+        metspack.build(northwind, tmp_path / "out", metspack.BuildOptions(parent_limit=2))
+    metspack.build(northwind, tmp_path / "out", metspack.BuildOptions(limits=metspack.Limits(files=1)))

@@ -228,6 +228,10 @@ def _add(place: Place) -> Sequence[str | Path]:
     return ["add", place.target, place.given / "Second.siard", *_LIMITS]
 
 
+def _add_below_parents(place: Place) -> Sequence[str | Path]:
+    return [*_add(place), "--parent-limit", "1"]
+
+
 def _repair(place: Place) -> Sequence[str | Path]:
     return ["repair", place.target, "--from", place.given / "copy"]
 
@@ -239,6 +243,7 @@ def _of_package(*words: str) -> Callable[[Place], Sequence[str | Path]]:
 COMMANDS = (
     Command("build", _give_archive, _build()),
     Command("build --dialect csip", _give_archive, _build(*_CSIP)),
+    Command("build --parent-limit", _give_archive, _build(*_CSIP, "--parent-limit", "1")),
     Command("build --pack zip", _give_archive, _build(*_CSIP, "--pack", "zip")),
     Command("build, stopped before", _stopped(_give_archive, _build(), 0.5), _build()),
     Command("build --discard-on-interrupt", _give_archive, _build("--discard-on-interrupt"), discards=True),
@@ -278,6 +283,7 @@ COMMANDS = (
     Command("convert", _give_package(), _of_package("convert", "--max-files", "2", "--max-bytes", "90")),
     Command("add", _give_package_to_add_to, _add, changes=True),
     Command("add, stopped before", _stopped(_give_package_to_add_to, _add, 0.7), _add, changes=True),
+    Command("add --parent-limit", _give_package_to_add_to, _add_below_parents, changes=True),
     Command("repair", _give_damaged, _repair, changes=True, mends=True),
     Command(
         "repair, stopped before", _stopped(_give_damaged, _repair, 0.7), _repair, changes=True, mends=True

@@ -48,6 +48,13 @@ def test_children_whose_parent_is_not_there_have_no_top(tmp_path: Path, up: tupl
     assert top(tmp_path) is None
 
 
+def test_the_top_is_found_though_a_further_parent_of_the_first_ip_is_not_there(tmp_path: Path) -> None:
+    ip(tmp_path, "a", "A", ("URL", "../gone/METS.xml"))
+    ip(tmp_path, "b", "B", ("URL", "../z/METS.xml"))
+    ip(tmp_path, "z", "Z")
+    assert top(tmp_path) == ("z", "METS.xml")
+
+
 def test_parents_in_a_circle_have_no_top(tmp_path: Path) -> None:
     ip(tmp_path, "a", "A", ("URL", "../b/METS.xml"))
     ip(tmp_path, "b", "B", ("URL", "../a/METS.xml"))

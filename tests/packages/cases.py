@@ -18,7 +18,7 @@ from tests.packages import csip, steps
 from tests.packages.forge import forge
 from tests.packages.placed import packaged
 from tests.packages.samples import PIECES, sample
-from tests.packages.tree import tree
+from tests.packages.tree import csip_tree, tree
 
 HERE = Path(__file__).parent
 KINDS: Mapping[str, Severity] = {"bad": Severity.ERROR, "warn": Severity.WARNING, "good": Severity.INFO}
@@ -81,6 +81,8 @@ class Case:
             return csip.divide(root, self._damage, by_objid=self.recipe["form"] == "csip objid")
         elif self.recipe.get("form") == "tree":
             tree(root)
+        elif self.recipe.get("form") == "csip tree":
+            csip_tree(root)
         else:
             forge(root)
         self._damage(root)

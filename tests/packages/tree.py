@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import metspack
+from tests import siards
 
 CREATED = "2026-01-02T03:04:05Z"
 
@@ -20,3 +21,13 @@ def tree(root: Path, limit: int = 2) -> None:
         limits=metspack.Limits(files=1), created=CREATED, objid="PARENT", parent_limit=limit
     )
     metspack.build(source, root, options)
+
+
+def csip_tree(root: Path) -> None:
+    """Build such a package of the dialect csip, in which every parent is an IP beside the others."""
+    source = siards.siard(root.with_name("Tree.siard"), *(b"%d" % each * (each + 1) for each in range(5)))
+    options = metspack.BuildOptions(
+        limits=metspack.Limits(files=1), created=CREATED, objid="TREE", parent_limit=2, dialect="csip"
+    )
+    metspack.build(source, root, options)
+    source.unlink()

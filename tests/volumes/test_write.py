@@ -68,10 +68,41 @@ def test_further_parents_lie_on_every_volume_and_their_children_follow(
         assert all((each.path / "further-parents" / path).is_file() for path in paths)
 
 
-def test_a_further_parent_that_is_lost_is_told(package: Packages, tmp_path: Path) -> None:
-    out = Path(shutil.copytree(package("further parents"), tmp_path / "out"))
-    (out / "Small_parent_1" / "mets.xml").unlink()
-    with pytest.raises(SourceError, match=r"Small_parent_1/mets.xml cannot be read: No such file"):
+@pytest.mark.parametrize(
+    ("form", "paths"),
+    [
+        ("further parents in csip", ["NW/METS.xml", "NW_segments_1/METS.xml", "NW_segments_2/METS.xml"]),
+        ("further parents in tar", ["NW.tar", "NW_segments_1.tar", "NW_segments_2.tar"]),
+    ],
+)
+def test_further_parents_that_are_ips_lie_on_every_volume(
+    package: Packages, tmp_path: Path, form: str, paths: list[str]
+) -> None:
+    made = written(package(form), tmp_path / "media")
+    assert [each.path for each in made.listed.everywhere][2:] == paths
+    segments = [each.path for held in made.listed.volumes for each in held if each.path]
+    end = ".tar" if "tar" in form else ""
+    assert segments == [f"NW_s0_t0_c2_seg_{number}{end}" for number in range(5)]
+    for each in made.volumes:
+        assert all((each.path / form.replace(" ", "-") / path).is_file() for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("form", "path"),
+    [
+        ("further parents", "Small_parent_1/mets.xml"),
+        ("further parents in csip", "NW_segments_1/METS.xml"),
+        ("further parents in tar", "NW_segments_1.tar"),
+    ],
+)
+def test_a_further_parent_that_is_lost_is_told(
+    package: Packages, tmp_path: Path, form: str, path: str
+) -> None:
+    out = Path(shutil.copytree(package(form), tmp_path / "out"))
+    (out / path).unlink()
+    if "/" in path:
+        shutil.rmtree((out / path).parent)
+    with pytest.raises(SourceError, match=rf"{path} cannot be read: .*No such file"):
         written(out, tmp_path / "media", segments=1)
 
 

@@ -161,7 +161,7 @@ class DivisionGroup(Group):
         option(
             "--parent-limit N",
             "Maximum number of children that one METS names; further parents, which the parent names, name "
-            "those beyond.",
+            "those beyond: with --dialect csip each is an IP of its own.",
             PACKAGE,
             rare=True,
             read=_most_children,

@@ -170,6 +170,7 @@ class ChildContent:
 class ParentContent:
     """What the parent IP holds: OBJID, the package's name, the archive if there is one, and the children.
 
+    The last ``further`` of the children are parents of others.
     ``split`` gives the split LOBs, ``parts`` their parts in the same order, each LOB's from the first on.
     ``pieces`` are the files of an archive that is not one file (``siard`` is None then), ``others`` what
     else lies outside the segments; their ids are those of METS. Every function begins anew at every call.
@@ -180,6 +181,7 @@ class ParentContent:
     name: str
     siard: SiardFile | None
     children: Sequence[ChildMets]
+    further: int = 0
     split: Callable[[], Iterator[SplitLob]] = lambda: iter(())
     parts: Callable[[], Iterator[SplitPart]] = lambda: iter(())
     pieces: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
@@ -231,7 +233,8 @@ class Statement:
 
     ``root`` and ``header`` are attributes by their names as written, ``labels`` those of structMaps,
     ``checksum`` is the first algorithm. ``child`` is the first reference to the METS of a child, ``href`` the
-    first to any file; ``child_objid`` is what the first mptr to a child names by its OBJID.
+    first to any file; ``child_objid`` is what the first mptr to a child names by its OBJID, ``children`` how
+    many there are.
     """
 
     root: Mapping[str, str] = field(default_factory=dict)
@@ -242,6 +245,7 @@ class Statement:
     href: str = ""
     child: str = ""
     child_objid: str = ""
+    children: int = 0
 
     def add_file(self, checksum: str, href: str) -> None:
         """Keep the checksum algorithm and the href of a file entry, unless an earlier entry gave them."""
@@ -335,7 +339,8 @@ class Dialect(ABC):
     It can be pickled: segments are described by other processes. The same content gives the same bytes.
     ``mets`` is the name of every IP's METS, ``footprint`` what it takes on disk beside the LOBs, generously;
     ``archives`` is the pattern of the places that archives have below the parent's folder, and
-    ``checksum_type`` the algorithm of the checksums in METS, as METS calls it.
+    ``checksum_type`` the algorithm of the checksums in METS, as METS calls it. A further parent is called
+    after the package and by the word ``further``, "" where the parent names all children itself.
     """
 
     __slots__ = ()
@@ -343,8 +348,7 @@ class Dialect(ABC):
     mets: ClassVar[str]
     footprint: ClassVar[Footprint]
     archives: ClassVar[str]
-    has_further_parents: ClassVar[bool] = False
-    """Whether further parents can name the children that the parent does not."""
+    further: ClassVar[str] = ""
 
     checksum_type: str
 
@@ -411,9 +415,12 @@ class Dialect(ABC):
         """Write all that the parent IP is beside the archive, as ``write_child`` does for a child."""
 
     def write_further_parent(
-        self, package: Path, folder: str, parent: str, content: ParentContent
+        self, package: Path, spot: SegmentSpot, parent: str, content: ParentContent
     ) -> dict[str, Hashers]:
-        """Write a parent of some of the children into a folder; ``parent`` is the OBJID of the one above."""
+        """Write a parent of some of the children; ``parent`` is the OBJID of the one above.
+
+        ``spot`` is where it lies, with its number, as ``spot`` gives it for a segment.
+        """
         raise _refusal("given further parents")
 
     # --- an archive that is added to a package ----------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 from metspack.errors import ConfigError
 from metspack.files import reading
+from metspack.layouts.names import FURTHER_PARENTS
 from metspack.mets import (
     CSIP_METS,
     REPRESENTATIONS_FOLDER,
@@ -57,7 +58,9 @@ class _Watched:
     """
 
     def __init__(self, objid: str, children: str) -> None:
-        self._groups = {ids.element_id(objid, each) for each in ("child IPs", "documentation group")}
+        self._groups = {
+            ids.element_id(objid, each) for each in ("child IPs", FURTHER_PARENTS, "documentation group")
+        }
         self._maps = {ids.element_id(objid, "split LOBs"): _SPLIT, children: _CHILDREN}
         self.linked = 0
         self.described: tuple[str, ...] = ()
@@ -264,13 +267,13 @@ def _premis(macro: str, *values: object) -> str:
 
 
 def _add_children(dialect: CsipPackage, mets: GrowingDocument, content: ParentContent, linked: int) -> None:
-    group, link_map, ips = dialect.linked_children(content)
-    if group is None:
-        pass  # the children are named by OBJID alone
-    elif mets.has(group.id):
-        mets.append(group.id, _rendered("_files.xml.j2", dialect, group))
-    else:
-        mets.append(_FILES, _rendered("_group.xml.j2", dialect, group))
+    for group in dialect.child_groups(content):
+        if mets.has(group.id):
+            mets.append(group.id, _rendered("_files.xml.j2", dialect, group))
+        else:
+            mets.append(_FILES, _rendered("_group.xml.j2", dialect, group))
+    link_map = links.children_map(dialect.terms, content.objid)
+    ips = [each for _, some in dialect.linked_children(content) for each in some]
     if not mets.has(_CHILDREN):
         mets.append("mets:mets", _links("children", link_map, ips))
     elif link_map.within:

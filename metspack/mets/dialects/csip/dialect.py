@@ -19,7 +19,7 @@ from metspack.mets.dialects.csip import package as csip_package
 from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
-from metspack.mets.dialects.csip.terms import DATA, Agents, Terms, folder_name
+from metspack.mets.dialects.csip.terms import DATA, SEGMENTS, Agents, Terms, folder_name
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Addition,
@@ -48,6 +48,8 @@ class Csip(CsipPackage, Dialect):
     mets: ClassVar[str] = CSIP_METS
     footprint: ClassVar[Footprint] = Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=40)
     archives: ClassVar[str] = f"{REPRESENTATIONS_FOLDER}/*/{DATA}/*"
+    # The OBJID is the LABEL of a div as well, and one that has "parent" in it is that of a link upwards.
+    further: ClassVar[str] = SEGMENTS
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
@@ -166,10 +168,7 @@ class Csip(CsipPackage, Dialect):
         )
         with closing(Placements()) as schemas:
             facts = self.write_package(ip, part, self.group(ip, representation, data), schemas)
-            above = links.linked(self.terms, spot.objid, content.parent, label="the parent IP")
-            facts["parent"] = {"words": links.parent_map(self.terms, spot.objid), "ip": above}
-            if self.roda_ancestors:
-                facts["ancestors"] = {"id": ip.id("ancestors"), "objid": content.parent}
+            facts |= self.above(ip, content.parent)
             ip.render(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
 
@@ -179,7 +178,8 @@ class Csip(CsipPackage, Dialect):
         part = IpRole(
             role="the parent IP with the SIARD archive",
             label=self.label("the SIARD archive"),
-            children=tuple(each.objid for each in content.children),
+            children=content.children,
+            has_further=content.further > 0,
         )
         group = self.write_archive(ip, content, part.label)
         with closing(Placements()) as schemas, closing(Placements()) as documentation:
@@ -188,9 +188,15 @@ class Csip(CsipPackage, Dialect):
             facts = self.write_package(ip, part, group, schemas, documentation.files)
             facts["history"] = content.notes
             if content.children:
-                self._add_children(facts, content)
+                self.add_children(facts, content)
             ip.render(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
+
+    def write_further_parent(
+        self, package: Path, spot: SegmentSpot, parent: str, content: ParentContent
+    ) -> dict[str, Hashers]:
+        """Write an IP whose representation is the list of its children, and which links to them."""
+        return csip_package.write_further(self, package, spot, parent, content)
 
     @classmethod
     def find(cls, root: Path) -> tuple[str, str] | None:

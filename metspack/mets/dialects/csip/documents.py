@@ -12,7 +12,7 @@ from metspack.files import reading
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, premis
 from metspack.mets.dialects.csip.files import FileGroup, IpFolder
 from metspack.mets.dialects.csip.terms import Agents, Terms
-from metspack.mets.dialects.interface import Software
+from metspack.mets.dialects.interface import ChildMets, Software
 from metspack.mets.filetable import PlacedFile
 from metspack.mets.premis import (
     SUCCESS,
@@ -86,15 +86,18 @@ class Action:
 class IpRole:
     """The role of an IP among those of a package; ``title`` and ``parent`` are "" for the parent.
 
-    ``is_whole``: there are no others.
+    ``is_whole``: there are no others. ``has_further``: it names parents of others; ``children_list`` is the
+    path of the list of children in an IP that is such a parent, "" in others.
     """
 
     role: str
     label: str
     title: str = ""
     parent: str = ""
-    children: tuple[str, ...] = ()
+    children: Sequence[ChildMets] = ()
     is_whole: bool = False
+    has_further: bool = False
+    children_list: str = ""
 
 
 DIGESTS = Action(

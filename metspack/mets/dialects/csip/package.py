@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import field, replace
-from itertools import chain, groupby
+from functools import partial
+from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +14,7 @@ from typing import Any, Self
 from metspack import resources
 from metspack.digests import Hashers
 from metspack.files.reading import StrPath
+from metspack.layouts.names import FURTHER_PARENTS
 from metspack.mets import CSIP_METS, ids, premis
 from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import (
@@ -29,7 +31,7 @@ from metspack.mets.dialects.csip.documents import (
     replaced_digests,
 )
 from metspack.mets.dialects.csip.files import ABOUT, FileGroup, IpFolder, MetadataReference, schema_files
-from metspack.mets.dialects.csip.links import Linked, LinkMap
+from metspack.mets.dialects.csip.links import Linked
 from metspack.mets.dialects.csip.terms import (
     CHILD_LINKS,
     CITS_SIARD,
@@ -39,15 +41,18 @@ from metspack.mets.dialects.csip.terms import (
     PACKAGE_TYPES,
     PROFILES,
     REPRESENTATION,
+    SEGMENTS,
     Agents,
     folder_name,
 )
 from metspack.mets.dialects.interface import (
     Adopted,
+    ChildMets,
     DialectOptions,
     MergedContent,
     Names,
     ParentContent,
+    SegmentSpot,
     SplitLob,
     SplitPart,
 )
@@ -58,6 +63,7 @@ from metspack.model import Digest
 from metspack.values import dataclass
 
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
+_CHILDREN_AT_ONCE = 100
 
 Files = Callable[[], Iterable[Placed]]
 
@@ -192,14 +198,14 @@ class CsipPackage(CsipDocuments):
             schemas.add(ip.copy(f"schemas/{name}", self._schemas, (name,)))
         described = self._write_descriptive(ip, part)
         about = ip.write_about(ABOUT, self.about(part, ip.objid))
-        has = Relationship(kind="has part", objects=tuple(Identifier(value=each) for each in part.children))
+        has = Relationship(kind="has part", objects=(Identifier(value=each.objid) for each in part.children))
         top = PremisWhole(
             category="intellectualEntity",
             type=premis.LOCAL,
             value=ip.objid,
             relationships=(
                 *((included(part.parent),) if part.parent else ()),
-                *((has,) if has.objects else ()),
+                *((has,) if part.children else ()),
             ),
         )
         kept = self.write_premis(ip, PREMIS, top, iter(()), (DIVISION,) if top.relationships else ())
@@ -245,36 +251,65 @@ class CsipPackage(CsipDocuments):
             "data": f"{self.representation}/{DATA}/",
             "is_whole": part.is_whole,
             "is_by_objid": self.terms.is_by_objid,
+            "has_further": part.has_further,
+            "children_list": part.children_list,
         }
 
-    def _add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
+    def above(self, ip: IpFolder, parent: str) -> dict[str, Any]:
+        """Return what METS of an IP says of its parent."""
+        linked = links.linked(self.terms, ip.objid, parent, label="the parent IP")
+        facts: dict[str, Any] = {"parent": {"words": links.parent_map(self.terms, ip.objid), "ip": linked}}
+        if self.roda_ancestors:
+            facts["ancestors"] = {"id": ip.id("ancestors"), "objid": parent}
+        return facts
+
+    def add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
         """Add the links to the children, and the file entries, if any, with the fixity of their METS."""
-        group, words, linked = self.linked_children(content)
-        facts["children"] = {"words": words, "ips": linked}
-        if group is not None:
-            facts["groups"].append(group)
+        words = links.children_map(self.terms, content.objid)
+        facts["children"] = {"words": words, "ips": self.linked_children(content)}
+        facts["groups"] += self.child_groups(content)
         if next(content.parts(), None) is not None:
             facts["split"] = {
                 **self.split_words(content),
                 "lobs": groupby(content.parts(), attrgetter("lob")),
             }
 
-    def linked_children(self, content: ParentContent) -> tuple[FileGroup | None, LinkMap, list[Linked]]:
-        """Return the group with the METS of the children, and the words and links of their structMap.
+    def linked_children(self, content: ParentContent) -> Iterator[tuple[int, list[Linked]]]:
+        """Yield the links of the structMap of the children, many at a time, and how many were before."""
+        count = 0
+        children = iter(content.children)
+        while some := [self._linked(content.objid, each) for each in islice(children, _CHILDREN_AT_ONCE)]:
+            yield count, some
+            count += len(some)
 
-        There is no group where the parent names its children by OBJID alone.
+    def _linked(self, parent: str, child: ChildMets) -> Linked:
+        file = links.file_id(self.terms, parent, child.objid)
+        label = child.content.rpartition(f"/{DATA}/")[2]
+        return links.child(self.terms, parent, child.objid, label=label, file=file)
+
+    def child_groups(self, content: ParentContent) -> Iterator[FileGroup]:
+        """Yield the group with METS of the children, and that of children that are parents themselves.
+
+        There is none where the parent names its children by OBJID alone.
         """
-        linked, files = [], []
-        for each in content.children:
+        last = len(content.children) - content.further
+        label = links.children_map(self.terms, content.objid).label
+        for use, purpose, numbers in (
+            (label, "child IPs", range(last)),
+            (FURTHER_PARENTS, FURTHER_PARENTS, range(last, len(content.children))),
+        ):
+            if numbers and not self.terms.is_by_objid:
+                yield FileGroup(
+                    id=ids.element_id(content.objid, purpose),
+                    use=use,
+                    div="",
+                    files=partial(self._child_files, content, numbers),
+                )
+
+    def _child_files(self, content: ParentContent, numbers: Iterable[int]) -> Iterator[PlacedFile]:
+        for each in map(content.children.__getitem__, numbers):
             file = links.file_id(self.terms, content.objid, each.objid)
-            files.append(_listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum))
-            label = each.content.rpartition(f"/{DATA}/")[2]
-            linked.append(links.child(self.terms, content.objid, each.objid, label=label, file=file))
-        words = links.children_map(self.terms, content.objid)
-        if self.terms.is_by_objid:
-            return None, words, linked
-        identifier = ids.element_id(content.objid, "child IPs")
-        return FileGroup(id=identifier, use=words.label, div="", files=lambda: files), words, linked
+            yield _listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum)
 
     def split_words(self, content: ParentContent) -> dict[str, str]:
         """Return what the structMap of split LOBs is called by, and how it names the children."""
@@ -301,6 +336,47 @@ def _followed(first: PlacedFile, others: Files | None) -> Iterator[Placed]:
     yield first
     if others is not None:
         yield from others()
+
+
+def write_further(
+    dialect: CsipPackage, package: Path, spot: SegmentSpot, parent: str, content: ParentContent
+) -> dict[str, Hashers]:
+    """Write all of an IP that only names children; returns each file's digests by path.
+
+    Its one representation is the list of them. Raises ``TargetError``.
+    """
+    ip = IpFolder(package, spot.ip, spot.objid, dialect.checksum_type)
+    name = SEGMENTS if dialect.terms.representation.casefold() != SEGMENTS else f"{SEGMENTS}-list"
+    own = replace(dialect, terms=replace(dialect.terms, representation=name), trusted="")
+    path = f"{own.representation}/{DATA}/{SEGMENTS}.txt"
+    title = f"further parent {spot.number}"
+    part = IpRole(
+        role="a further parent IP, which names child IPs",
+        label=dialect.label(title),
+        title=title,
+        parent=parent,
+        children=content.children,
+        children_list=path,
+    )
+    written = ip.write(path, (f"{each.objid}\n".encode() for each in content.children))
+    file = replace(written, path=f"{SEGMENTS}.txt")
+    data = own.data_group(ip, lambda: (file,), DATA, archive="")
+    mets = own.write_representation(
+        ip,
+        data,
+        label=part.label,
+        objects=chain(
+            premis.rows((file,), dialect.checksum_type, data.folder),
+            dialect.split_objects(content.split(), content.parts()),
+        ),
+        done=dialect.identified() if next(content.split(), None) is not None else (),
+    )
+    with closing(Placements()) as schemas:
+        facts = dialect.write_package(ip, part, own.group(ip, mets, data), schemas)
+        facts |= dialect.above(ip, parent)
+        dialect.add_children(facts, content)
+        ip.render(CSIP_METS, "mets.xml.j2", facts)
+    return ip.files
 
 
 def adopted(

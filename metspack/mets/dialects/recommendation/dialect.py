@@ -63,7 +63,7 @@ class Recommendation(Dialect):
     mets: ClassVar[str] = PLAIN_METS
     footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=16)
     archives: ClassVar[str] = "*"
-    has_further_parents: ClassVar[bool] = True
+    further: ClassVar[str] = "parent"
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
@@ -141,13 +141,13 @@ class Recommendation(Dialect):
         return self._write(package, PLAIN_METS, "parent.xml.j2", facts)
 
     def write_further_parent(
-        self, package: Path, folder: str, parent: str, content: ParentContent
+        self, package: Path, spot: SegmentSpot, parent: str, content: ParentContent
     ) -> dict[str, Hashers]:
         """Write the METS of a further parent, which names its children and the parent above it."""
-        facts = self.parent_facts(content, folder)
+        facts = self.parent_facts(content, spot.ip)
         facts["parent"]["above"] = parent
         facts["parent"]["above_id"] = ids.element_id(content.objid, f"{parent} parent")
-        return self._write(package, f"{folder}/{PLAIN_METS}", "further.xml.j2", facts)
+        return self._write(package, f"{spot.ip}/{PLAIN_METS}", "further.xml.j2", facts)
 
     @classmethod
     def find(cls, root: Path) -> tuple[str, str] | None:
