@@ -9,9 +9,11 @@ Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import field
 from enum import Enum, unique
 from functools import lru_cache
+from typing import Any
 
 from metspack.values import dataclass, regex
 
@@ -22,6 +24,9 @@ SPLIT_LOBS = "split LOB"
 """The USE of the fileGrp that says what the whole LOBs are."""
 
 _PARENT = ("parent", "godfather")
+_CHILD = "child"
+_CSIP = "csip"
+_REPRESENTATIONS = "representations"  # before the folder of one, in a USE (CSIP64) and a LABEL (CSIP107)
 _ANCESTORS = ("roda structural map", "ancestors")
 _IDENTIFIERS = {"URN", "HANDLE", "PURL", "DOI"}
 _OTHER_IDENTIFIERS = {"UUID", "URN", "IDENTIFIER"}
@@ -140,10 +145,32 @@ class Mptr:
 @lru_cache(1)  # it is asked for one mptr after the other, and their labels may be long
 def _where(*labels: str | None) -> tuple[bool, bool, bool]:
     """Return whether labels are of an ancestor, of the parent or one above it, or of a child."""
-    words = [each.casefold() for each in labels if each]
+    words = [_words(each) for each in labels if each]
     is_ancestor = any(label in _ANCESTORS for label in words)
     is_upward = is_ancestor or any(word in label for label in words for word in _PARENT)
-    return is_ancestor, is_upward, not is_upward and any("child" in label for label in words)
+    return is_ancestor, is_upward, not is_upward and any(_CHILD in label for label in words)
+
+
+def is_of_children(groups: Iterable[str]) -> bool:
+    """Return whether one of the IDs and USEs of the fileGrp around a file says that it is of children."""
+    return any(_CHILD in _words(each) for each in groups)
+
+
+def div_labels(structmap: str | None, divs: Iterable[tuple[str | None, Any, Any]]) -> tuple[str, ...]:
+    """Return the LABELs of the divs around an ``mptr`` that say where it leads; ``divs`` begin with them.
+
+    In the structMap labelled CSIP that of the outermost does not: it is the OBJID (CSIP86 of 2.0 and 2.1).
+    """
+    labels = (label for label, *_ in divs)
+    if structmap is not None and structmap.strip().casefold() == _CSIP:
+        next(labels, None)
+    return tuple(label for label in labels if label is not None)
+
+
+def _words(name: str) -> str:
+    """Return a LABEL or USE in lower case, without the name that somebody gave a representation."""
+    text = name.casefold()
+    return _REPRESENTATIONS if text.startswith(f"{_REPRESENTATIONS}/") else text
 
 
 _ID = regex(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.ASCII | re.DOTALL)

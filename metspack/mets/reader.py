@@ -15,7 +15,7 @@ from typing import Any
 from metspack import safexml
 from metspack.errors import MetspackError
 from metspack.mets import UNREAD, is_top_mets_name
-from metspack.mets.links import Mptr
+from metspack.mets.links import Mptr, div_labels
 from metspack.model import Budgets
 from metspack.safexml import Allowance
 from metspack.values import dataclass, regex
@@ -519,7 +519,7 @@ class Reader:
                 contentids=attributes.get("CONTENTIDS"),
                 structmap_type=self._structmap[0],
                 structmap_label=self._structmap[1],
-                div_labels=tuple(label for label, _order, _number in self._divs if label is not None),
+                div_labels=div_labels(self._structmap[1], self._divs),
                 line=self._line,
                 order=self._divs[-1][1] if self._divs else None,
                 div=self._divs[-1][2] if self._divs else 0,

@@ -254,7 +254,7 @@ class MetsTables(reading.Closable):
         if files is None:
             return False
         is_lob = not is_aside(fact.groups, None)
-        is_child = "child" in "\n".join(fact.groups).casefold()
+        is_child = links.is_of_children(fact.groups)
         folder = "".join(f"{each}/" for each in document.folder)
         self._flush(_PUT_ENTRY)
         if files.are_alone and "mimetype" not in run.columns:
@@ -317,7 +317,7 @@ class MetsTables(reading.Closable):
             lob, alone = (listed, None) if document.number > 1 else (None, listed)
         is_part = lob is not None and fact.groupid is not None and self._is_part(fact)
         is_child = kind == "file" and (
-            "child" in "\n".join(fact.groups).casefold()
+            links.is_of_children(fact.groups)
             or (document.number == 1 and path is not None and is_mets_name(path[-1]))
         )
         self._put(

@@ -10,7 +10,7 @@ from metspack import digests, uris
 from metspack.layouts.names import ARCHIVE, SIARD
 from metspack.mets import PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name, packages, reader
 from metspack.mets.fastreader import Run
-from metspack.mets.links import Mptr
+from metspack.mets.links import Mptr, is_of_children
 from metspack.model import Digest, Format
 from metspack.siard import metadata
 from metspack.values import dataclass, regex
@@ -20,7 +20,6 @@ _SIZE_DIGITS = 18
 ARCHIVES = "ID_SIARD_DDL"
 """The fileGrp of the archive (recommendation 0.16), whatever its name ends with."""
 
-_CHILD = "child"  # in the name of a group
 _ASIDE = {"Documentation", "Schemas"}  # what the USE of such groups begins with (CSIP60, CSIP113)
 
 
@@ -203,4 +202,4 @@ def has_archive(file: reader.File, run: Run) -> bool:
 
 def may_lead(file: reader.File, names: str) -> bool:
     """Return whether files with these names may be the METS of children."""
-    return _CHILD in "\n".join(file.groups).lower() or PLAIN_METS in names.lower()
+    return is_of_children(file.groups) or PLAIN_METS in names.lower()

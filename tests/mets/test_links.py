@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare
+from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare, div_labels, is_of_children
 
 UUID = "3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11"
 IDENTIFIERS = st.text(st.sampled_from("abAB:-. "), max_size=8)
@@ -115,8 +115,37 @@ def test_how_it_is_named(pointer: Mptr, by: By) -> None:
         (mptr(label="SIARD structmap", divs=("SIARD files", "child IPs", "child IP")), False, False, True),
         (mptr(kind=SPLITLOB, divs=("LOB", "child IP with a part")), False, False, False),
         (mptr(label="CSIP", divs=("Representations/rep1",)), False, False, False),
+        (mptr(label="CSIP", divs=("Representations/childcare",)), False, False, False),
+        (mptr(label="CSIP", divs=("representations/parents/data",)), False, False, False),
         (mptr(), False, False, False),
     ],
 )
 def test_which_way_it_leads(pointer: Mptr, up: bool, ancestor: bool, child: bool) -> None:
     assert (pointer.is_upward, pointer.is_ancestor, pointer.is_childward) == (up, ancestor, child)
+
+
+@pytest.mark.parametrize(
+    ("structmap", "left"),
+    [("CSIP", ("child IPs", "a child IP")), (" csip", ("child IPs", "a child IP")), ("children", None)],
+)
+def test_the_name_of_a_package_does_not_say_which_way_a_link_leads(
+    structmap: str, left: tuple[str, ...] | None
+) -> None:
+    labels = ("urn:parent:1", "child IPs", "a child IP")
+    assert div_labels(structmap, [(each, "1", 2) for each in labels]) == (left or labels)
+    assert div_labels(structmap, [(None, None, 1), *((each, None, 2) for each in labels[1:])]) == labels[1:]
+    assert div_labels(None, []) == div_labels(structmap, []) == ()
+
+
+@pytest.mark.parametrize(
+    ("groups", "is_so"),
+    [
+        (("ID_lobseg_child_mets",), True),
+        (("Common", "Child IPs"), True),
+        (("Representations/childcare", "Representations"), False),
+        (("Representations/parents", "children of it"), True),
+        ((), False),
+    ],
+)
+def test_a_group_says_that_it_is_of_children(groups: tuple[str, ...], is_so: bool) -> None:
+    assert is_of_children(groups) is is_so

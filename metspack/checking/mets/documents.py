@@ -24,7 +24,7 @@ from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, SinkBeside, check_links, condensed
-from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
+from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare, is_of_children
 from metspack.mets.packages import SOURCE, note
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import ARCHIVES, has_archive, may_lead, plain_files, split_lob
@@ -112,7 +112,7 @@ class FileGroups:
         self, name: str, outer: int, is_child: bool, is_whole: bool, is_other: bool
     ) -> tuple[int, bool, bool, bool]:
         flags = (
-            is_child or "child" in name.casefold(),
+            is_child or is_of_children((name,)),
             is_whole or SPLIT_LOBS in name,
             is_other or name.startswith(_OF_NO_LOBS),
         )

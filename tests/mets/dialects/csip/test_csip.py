@@ -391,3 +391,12 @@ def test_a_plus_is_escaped_in_references_and_stands_in_folder_names(tmp_path: Pa
     hrefs = [each.get(f"{X}href") for each in root(package / "urn+example+N" / "METS.xml").iter(f"{M}FLocat")]
     assert "../urn%2Bexample%2BN_lobseg_0/METS.xml" in hrefs
     assert not [each for each in hrefs if "+" in each]
+
+
+@pytest.mark.parametrize(("objid", "representation"), [("urn:parent:1", "rep1"), ("children", "childcare")])
+def test_names_with_the_words_of_links_lead_nowhere(tmp_path: Path, objid: str, representation: str) -> None:
+    options = replace(csip(representation=representation), objid=objid)
+    package = built(tmp_path, options)
+    assert findings(package) == []
+    api.restore(package, tmp_path / "back")
+    assert sorted(each.read_bytes() for each in (tmp_path / "back").rglob("*.bin")) == sorted(CONTENTS)
