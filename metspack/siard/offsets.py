@@ -11,6 +11,7 @@ from metspack.errors import SourceError
 from metspack.values import dataclass, regex
 
 _DECLARED = regex(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+_TAG = regex(rb"""[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")  # where ASCII is one byte each
 _NONE: Mapping[str, str] = MappingProxyType({})
 _ASCII = bytes(range(128))
 
@@ -115,6 +116,10 @@ def _appendable(element: Element) -> list[Element]:
 
 def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
     """Return the offset behind the tag that begins at ``start``; a ``>`` inside quotes does not end it."""
+    if encoding.unit == 1:
+        found = _TAG.match(data, start)
+        if found is not None:
+            return int(found.end())
     at = start
     while True:
         closing = encoding.found(">", data, at)
