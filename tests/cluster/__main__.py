@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests import siards
 from tests.cluster import rounds
 from tests.cluster.hosts import ended, metspack
 from tests.conftest import CHECKOUT
@@ -26,14 +27,20 @@ def main() -> None:
         code, _, errors = ended(metspack("build", source, "-o", folder / "one", *rounds.LIMIT))
         assert code == 0, errors
         expected = tree(folder / "one")
-        code, _, errors = ended(metspack("restore", folder / "one", "-o", folder / "lobs"))
+        # As many as a task holds are read together: these are eight tasks.
+        many = siards.packed(
+            folder / "Many.siard", siards.parts(siards.lobs(*map(str.encode, map(str, range(8_000)))))
+        )
+        code, _, errors = ended(metspack("build", many, "-o", folder / "many", "--max-files", "1000"))
+        assert code == 0, errors
+        code, _, errors = ended(metspack("restore", folder / "many", "-o", folder / "lobs"))
         assert code == 0, errors
         restored = tree(folder / "lobs")
         for seed in range(given.seed, given.seed + given.rounds):
             (here := folder / str(seed)).mkdir()
             sys.stdout.write(f"{rounds.make_round(here, source, expected, seed)}\n")
             (reading := folder / f"{seed}-reading").mkdir()
-            sys.stdout.write(f"{rounds.make_reading_round(reading, folder / 'one', restored, seed)}\n")
+            sys.stdout.write(f"{rounds.make_reading_round(reading, folder / 'many', restored, seed)}\n")
             sys.stdout.flush()
 
 

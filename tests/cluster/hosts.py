@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.cluster.preload import TASK
 from tests.conftest import CHECKOUT
 from tests.watching import suite_watch
 
@@ -60,7 +61,14 @@ class Hosts:
             file.unlink()
 
     def attempts(self) -> list[str]:
-        """Return the labels of the tasks that were begun, once for each attempt."""
+        """Return the labels of segments, slices and reads that were begun, once for each attempt."""
+        return [each for each in self._noted() if not each.startswith(TASK)]
+
+    def tasks(self) -> list[str]:
+        """Return the tasks that were begun, once for each attempt."""
+        return [each for each in self._noted() if each.startswith(TASK)]
+
+    def _noted(self) -> list[str]:
         return [each.split()[1] for each in self.notes.read_text().splitlines()]
 
     def _begin(self, what: str, *words: str, name: str = "scheduler") -> subprocess.Popen[bytes]:
