@@ -27,6 +27,9 @@ from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
 from metspack.packages.metsfiles import (
     LOB_ID,
+    TO_DATA,
+    Divided,
+    Names,
     PlainRun,
     archive_of,
     digest_of,
@@ -151,10 +154,7 @@ _LISTED = (
     "WHERE mets = ? AND child AND path IS NOT NULL ORDER BY id"
 )
 
-_TO_DATA = 4  # an IP's folder, the representations, one of them, its data
-
 Row = tuple[Any, ...]
-Names = tuple[str, ...]
 
 _NOTHING_SAID = (None, None, None, 0)  # no size, algorithm and digest, and no line that says them
 
@@ -441,7 +441,7 @@ class Index(MetsTables):
         """
         if not is_representation(data):
             return {}
-        return _Divided(self._folders_of_data.get(data[-3:], {}), data)
+        return Divided(self._folders_of_data.get(data[-3:], {}), data)
 
     @cached_property
     def _folders_of_data(self) -> dict[Names, dict[Names, list[Names]]]:
@@ -452,9 +452,9 @@ class Index(MetsTables):
         found: dict[Names, dict[Names, list[Names]]] = {}
         for (path,) in self.rows("SELECT path FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL"):
             folder = tuple(path.split("/"))[:-1]
-            if len(folder) >= _TO_DATA:
-                places = found.setdefault(folder[1:_TO_DATA], {}).setdefault(folder[_TO_DATA:], [])
-                if not places or (len(places) == 1 and places[0][:_TO_DATA] != folder[:_TO_DATA]):
+            if len(folder) >= TO_DATA:
+                places = found.setdefault(folder[1:TO_DATA], {}).setdefault(folder[TO_DATA:], [])
+                if not places or (len(places) == 1 and places[0][:TO_DATA] != folder[:TO_DATA]):
                     places.append(folder)
         return found
 
@@ -654,29 +654,6 @@ def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> Nam
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
     fixity = StatedFixity(size=size, digest=digest, by=f"{by} line {line}")
     return NamedMets(path=tuple(listed.split("/")), called=called or "", fixity=fixity)
-
-
-class _Divided(Mapping[Names, Names]):
-    """The folders of LOBs that belong below the data of a representation, but for those that lie there."""
-
-    def __init__(self, folders: Mapping[Names, Sequence[Names]], data: Names) -> None:
-        self._folders = folders
-        self._data = data
-
-    def __getitem__(self, below: Names) -> Names:
-        """Return the first folder that belongs at some names."""
-        for folder in self._folders[below]:
-            if folder[:_TO_DATA] != self._data:
-                return folder
-        raise KeyError(below)
-
-    def __iter__(self) -> Iterator[Names]:
-        """Yield the names at which folders belong."""
-        return (each for each in self._folders if each in self)
-
-    def __len__(self) -> int:
-        """Return their number."""
-        return sum(1 for _ in self)
 
 
 def _bare(identifier: str | None) -> str | None:
