@@ -36,7 +36,7 @@ from metspack.mets.fastreader import Run
 from metspack.mets.reader import File
 from metspack.model import LONGEST, SMALL, Budgets, Columnar, Format
 from metspack.packages.formats import PREMIS, SplitFormat, split_formats
-from metspack.packages.index import Document, MetsTables, plain_run
+from metspack.packages.index import AT_INDEX, Document, MetsTables, Row, plain_run
 from metspack.packages.lobs import StatedFixity
 from metspack.packages.metsfiles import format_in
 from metspack.processes import ThreadedHashers
@@ -63,8 +63,11 @@ def data_path(folder: str) -> str:
     THEN substr({rest}, instr({rest}, '/') + {len(_DATA)}) END"""
 
 
+# The entries of one METS lie together: of many METS, all of them together are read once.
+_OF_METS = """mets = ?1 AND id >= (SELECT first_entry FROM mets WHERE id = ?1)
+AND id <= (SELECT last_entry FROM mets WHERE id = ?1)"""
 _SELECTED = f"""WITH file AS (
-    SELECT id, kind, {data_path("?2")} AS below, coalesce(xml_id, '') AS xml_id FROM entry WHERE mets = ?1
+    SELECT id, kind, {data_path("?2")} AS below, coalesce(xml_id, '') AS xml_id FROM entry WHERE {_OF_METS}
 ) SELECT"""  # noqa: S608
 _PUT = f"""INSERT OR IGNORE INTO data (entry, container, path, xml_id) {_SELECTED}
 id, ?3, iif(kind = 'run', NULL, below), iif(kind = 'run', NULL, xml_id) FROM file
@@ -72,9 +75,9 @@ WHERE below IS NOT NULL ORDER BY id"""
 _ADDED = "SELECT path, xml_id FROM data WHERE n > ? AND path IS NOT NULL"
 _SECOND = f"""{_SELECTED} below, xml_id FROM file WHERE below IS NOT NULL
 AND id NOT IN (SELECT entry FROM data) ORDER BY id LIMIT 1"""  # noqa: S608
-_REFUSED = "SELECT line, refused FROM entry WHERE mets = ? AND refused IS NOT NULL ORDER BY id LIMIT 1"
+_REFUSED = f"SELECT line, refused FROM entry WHERE {_OF_METS} AND refused IS NOT NULL ORDER BY id LIMIT 1"  # noqa: S608
 _WITHOUT_DIGEST = f"""SELECT e.line, d.path FROM data d JOIN entry e ON e.id = d.entry
-WHERE e.mets = ? AND (e.algorithm IS NULL OR e.algorithm NOT IN ({", ".join("?" * len(OCTETS))}))
+WHERE d.n > ? AND e.mets = ? AND (e.algorithm IS NULL OR e.algorithm NOT IN ({", ".join("?" * len(OCTETS))}))
 ORDER BY d.n LIMIT 1"""  # noqa: S608
 _VIEW = """CREATE VIEW data_file AS SELECT d.n, d.container, d.path, d.xml_id, e.mets, e.line, e.size,
     e.algorithm, e.digest, e.media, e.format, CASE WHEN e.groupid <> '' AND e.seq GLOB '[0-9]*'
@@ -300,11 +303,15 @@ class DataFiles:
         containers, tables = self._containers, self._tables
         # Made for this alone: it would have every file of every representation.
         tables.execute("CREATE INDEX entry_id ON entry (xml_id, mets)")
-        said = [said_of_mets(tables, each) for each in containers]
+        tables.execute(AT_INDEX)
+        named: dict[int, dict[str, tuple[str, str]]] = {}
+        said = [said_of_mets(tables, each, named) for each in containers]
+        listed = [self._listed_below(each) for each in containers]
         tables.execute("DROP INDEX entry_id")
+        tables.execute("DROP INDEX entry_file")
         for number, container in enumerate(containers):
             with tempdb.explained(_KEEPING):
-                self._take(number, container, said[number])
+                self._take(number, container, said[number], listed[number])
                 if not container.is_list:
                     self._find(number, container)
             yield
@@ -387,19 +394,26 @@ class DataFiles:
                     raise damaged(parent.folder.joinpath(*names), error) from None
         return found
 
-    def _take(self, number: int, container: GivenIp, said: StatedFixity | None) -> None:
-        """Add the data files that a container's METS list; ``said`` is what the parent's says of its own."""
+    def _listed_below(self, container: GivenIp) -> Row | None:
+        """Return what a container's METS says of that of its representation, None for nothing."""
+        if not container.representations:
+            return None
+        below = (REPRESENTATIONS_FOLDER, container.representations[0], CSIP_METS)
+        return self._tables.file_at(container.number, (container.ip.name, *below))
+
+    def _take(self, number: int, container: GivenIp, said: StatedFixity | None, listed: Row | None) -> None:
+        """Add the data files that a container's METS list; ``said`` is what the parent's says of its own.
+
+        ``listed`` is what its own says of that of its representation.
+        """
         if number and (said is None or not said.algorithms):
             self.unproven.append(container.mets)
         self._add(number, container.number, container.mets)
         if said is not None:
             for _ in proven(container, (CSIP_METS,), said):
                 pass
-        if not container.representations:
-            return
-        below = (REPRESENTATIONS_FOLDER, container.representations[0], CSIP_METS)
-        listed = self._tables.file_at(container.number, (container.ip.name, *below))
         if listed is not None:
+            below = (REPRESENTATIONS_FOLDER, container.representations[0], CSIP_METS)
             *row, line = listed
             said = stated(*row, by=f"{container.mets} line {line}")
             hashers = ThreadedHashers(said.algorithms)
@@ -423,7 +437,7 @@ class DataFiles:
         last = self._tables.execute(_PUT, mets, folder, number)
         if (second := row(_SECOND, mets, folder)) is not None:
             self._refuse_second(container, *second)
-        if (bare := row(_WITHOUT_DIGEST, mets, *OCTETS)) is not None:
+        if (bare := row(_WITHOUT_DIGEST, before, mets, *OCTETS)) is not None:
             raise SourceError(
                 f"{path} line {bare[0]}: {shown(bare[1])} has no digest that can be compared",
                 hint="Without one its bytes cannot be verified: rewrite the METS with digests.",

@@ -17,7 +17,7 @@ from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, walking
 from metspack.files.byteranges import Below, Stretch
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
-from metspack.mets.links import are_same, bare
+from metspack.mets.links import bare
 from metspack.mets.packages import stem_of_pack
 from metspack.model import Digest
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
@@ -271,19 +271,27 @@ def _children(parent: GivenIp, found: Mapping[str, GivenIp]) -> Iterator[GivenIp
         yield replace(child, parent=parent)
 
 
-def said_of_mets(tables: MetsTables, child: GivenIp) -> StatedFixity | None:
-    """Return what the METS of its parent says of a child's, None when it says nothing."""
+def said_of_mets(
+    tables: MetsTables, child: GivenIp, named: dict[int, dict[str, tuple[str, str]]]
+) -> StatedFixity | None:
+    """Return what the METS of its parent says of a child's, None when it says nothing.
+
+    ``named`` keeps the children of parents, by the parent's number, from one call to the next.
+    """
     if (parent := child.parent) is None:
         return None
-    for objid, href in parent.below:
-        if are_same(child.objid, objid):
-            row = tables.row(_BY_ID, objid, parent.number)
-            place, _ = located((parent.ip.name,), href)
-            if place is not None and (listed := tables.file_at(parent.number, place)) is not None:
-                row = ("/".join(place), *listed)
-            if row is not None and not row[0].startswith(f"{parent.ip.name}/"):
-                return stated(*row[1:4], by=str(parent.mets))
-            return None
+    if parent.number not in named:
+        named[parent.number] = {bare(each[0]): each for each in reversed(parent.below)}
+    found = named[parent.number].get(bare(child.objid))
+    if found is None:
+        return None
+    objid, href = found
+    row = tables.row(_BY_ID, objid, parent.number)
+    place, _ = located((parent.ip.name,), href)
+    if place is not None and (listed := tables.file_at(parent.number, place)) is not None:
+        row = ("/".join(place), *listed)
+    if row is not None and not row[0].startswith(f"{parent.ip.name}/"):
+        return stated(*row[1:4], by=str(parent.mets))
     return None
 
 

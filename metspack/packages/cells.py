@@ -261,6 +261,7 @@ SELECT * FROM run WHERE first BETWEEN coalesce((SELECT max(first) FROM run WHERE
 AND last >= ?1 ORDER BY first
 """
 _PUT_RUN = "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_IN_ORDER = ("cell", "inside", "nowhere", "astray")  # tables whose rows come in the order of their numbers
 _BATCH = 2_000
 _FOLDERS = 1_000
 
@@ -275,11 +276,12 @@ class InsideLob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TableOf:
-    """A table of the archive at ``path``, names from the package's root."""
+    """A table of the archive at ``path``, names from the package's root; ``number`` counts its tables."""
 
     archive: Archive
     path: tuple[str, ...]
     table: Table
+    number: int
 
     def above(self, root: int, folders: Sequence[str]) -> str:
         """Return the path in the package of a folder below a granted root of the archive, with a slash."""
@@ -305,6 +307,10 @@ class CellTable(Closable):
         self._opened: tuple[int, Archive] | None = None
         self._database = tempdb.create()
         indexes = [f"CREATE INDEX {table}_lob ON {table} (lob)" for table in ("cell", "astray")]
+        indexes.append("CREATE INDEX run_number ON run (number)")
+        if len(package.archives) > 1:
+            indexes.append("CREATE INDEX inside_archive ON inside (archive, start, number)")
+        self._numbers = {path: number for number, path in enumerate(package.archives)}
         for statement in (*_SCHEMA.split(";"), *indexes, "BEGIN"):
             self._do(statement)
 
@@ -318,18 +324,27 @@ class CellTable(Closable):
         Raises ``SourceError`` when it cannot be read to the end: then none of its cells are taken.
         """
         start = self._count
+        before = {name: self._last(name) for name in _IN_ORDER}
         try:
             with opened_archive(self._package, path, self._budgets) as archive:
+                numbers = {id(table): number for number, table in enumerate(archive.metadata.tables)}
                 for table in read_tables(self._package, archive, path):
                     self._folders.clear()
+                    source = _TableOf(archive=archive, path=path, table=table, number=numbers[id(table)])
                     for runs in together(_cell_runs(archive, table), len):
-                        self._take_runs(_TableOf(archive=archive, path=path, table=table), runs)
+                        self._take_runs(source, runs)
         except SourceError:
             self._flush_all()
-            for name in ("run", "cell", "inside", "nowhere", "astray"):
-                self._do(f"DELETE FROM {name} WHERE number >= ?", start)  # noqa: S608 -- a constant
+            self._do("DELETE FROM run WHERE number >= ?", start)
+            for name, last in before.items():
+                self._do(f"DELETE FROM {name} WHERE rowid > ?", last)  # noqa: S608 -- a constant
             raise
         self._flush_all()
+
+    def _last(self, name: str) -> int:
+        """Return the number of the last row of a table."""
+        (last,) = self._database.execute(f"SELECT coalesce(max(rowid), 0) FROM {name}").fetchone()  # noqa: S608
+        return int(last)
 
     def _take_runs(self, source: _TableOf, runs: Sequence[CellRun]) -> None:
         stems = [self._package.index.prefix(source.path) + run.id_stem for run in runs]
@@ -388,8 +403,8 @@ class CellTable(Closable):
             first=listed.numbers[0],
             last=listed.numbers[-1],
             number=number,
-            archive=self._package.archives.index(source.path),
-            table=source.archive.metadata.tables.index(source.table),
+            archive=self._numbers[source.path],
+            table=source.number,
             folder=folder,
             is_measured=bool(run.lengths),
             algorithm=run.algorithm,
@@ -552,7 +567,8 @@ class CellTable(Closable):
                 digest=digest,
             )
             archive = self._archive(run.archive)
-            source = _TableOf(archive=archive, path=names, table=archive.metadata.tables[run.table])
+            table = archive.metadata.tables[run.table]
+            source = _TableOf(archive=archive, path=names, table=table, number=run.table)
             self._take_one(run.number + number - run.first, source, cell, path)
 
     def _archive(self, number: int) -> Archive:

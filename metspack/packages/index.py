@@ -7,8 +7,9 @@ cannot be read is a fault of the package, which the others can be given back wit
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
 from metspack.packages.metsfiles import (
     LOB_ID,
+    TO_DATA,
+    Divided,
+    Names,
     PlainRun,
     archive_of,
     digest_of,
@@ -67,8 +71,11 @@ def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
 _BATCH = 2_000
 _ONE_BY_ONE = {"format_name", "format_version", "format_registry", "format_key"}
 _OF_ITS_OWN = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
+_READ_INTO = ("entry", "whole", "mptr", "mapped")  # the tables of what documents say
 _SCHEMA = """
-CREATE TABLE mets (id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT);
+CREATE TABLE mets (
+    id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT, first_entry INTEGER, last_entry INTEGER
+);
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, kind TEXT, xml_id TEXT, lob TEXT, part INTEGER, groupid TEXT,
     seq TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT, format TEXT, path TEXT, refused TEXT,
@@ -85,7 +92,7 @@ CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, objid INTEGER, up INTEGER,
     down INTEGER, div INTEGER, line INTEGER
 );
-CREATE INDEX mptr_div ON mptr (mets, div);
+CREATE INDEX mptr_div ON mptr (mets, div, url);
 CREATE TABLE mapped (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, child TEXT, place TEXT, line INTEGER
 );
@@ -123,7 +130,8 @@ _PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, down, div, line) VALU
 _PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
 _DOWN = (
     "SELECT m.href, m.url, m.objid, m.down, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets "
-    "AND o.div = m.div AND o.url <> m.url), e.path, e.refused, e.id, e.size, e.algorithm, e.digest, e.line "
+    "AND o.div = m.div AND o.url = NOT m.url ORDER BY o.id LIMIT 1), e.path, e.refused, e.id, e.size, "
+    "e.algorithm, e.digest, e.line "
     "FROM mptr m LEFT JOIN here h ON h.xml_id = m.href LEFT JOIN entry e ON e.id = h.entry "
     "WHERE m.mets = ? AND NOT m.up ORDER BY m.id"
 )
@@ -134,6 +142,12 @@ _HERE = (
 _AT = (
     "SELECT size, algorithm, digest, line FROM entry "
     "WHERE path = ? AND mets = ? AND kind = 'file' ORDER BY id LIMIT 1"
+)
+AT_INDEX = "CREATE INDEX IF NOT EXISTS entry_file ON entry (mets, path) WHERE kind = 'file'"
+"""The index that ``MetsTables.file_at`` needs when it is asked for more than one file."""
+_READ = (
+    "UPDATE mets SET objid = ?, first_entry = ? + 1, last_entry = (SELECT coalesce(max(id), 0) FROM entry) "
+    "WHERE id = ?"
 )
 _LISTED = (
     "SELECT id, xml_id, path, size, algorithm, digest, line FROM entry "
@@ -161,7 +175,7 @@ class MetsTables(reading.Closable):
         self._database = tempdb.create()
         self._database.create_function("bare", 1, _bare, deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
-        self._before = 0
+        self._before = dict.fromkeys(_READ_INTO, 0)
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._archive_digests: dict[tuple[str, ...], Digest] = {}
         for statement in (*_SCHEMA.split(";"), "BEGIN"):
@@ -169,6 +183,8 @@ class MetsTables(reading.Closable):
 
     def enter(self, path: tuple[str, ...], called: str = "") -> int:
         """Enter a document by its path and what another calls it, before it is read; return its number."""
+        for table in _READ_INTO:
+            (self._before[table],) = self.row(f"SELECT coalesce(max(id), 0) FROM {table}") or (0,)  # noqa: S608
         return self.execute("INSERT INTO mets (path, called) VALUES (?, ?)", "/".join(path), called or None)
 
     def read(self, number: int, path: tuple[str, ...], blocks: Iterable[bytes]) -> str:
@@ -177,7 +193,6 @@ class MetsTables(reading.Closable):
         Raises what ``blocks`` does, and as ``reader.read``: then ``forget`` what came before.
         """
         document = Document(number, path[:-1])
-        self._before = (self.row("SELECT coalesce(max(id), 0) FROM entry") or (0,))[0]
         for each in condensed(blocks, self.budgets):
             if not isinstance(each, Run):
                 self._take(document, each)
@@ -185,16 +200,17 @@ class MetsTables(reading.Closable):
                 for fact in each.facts():
                     self._take(document, fact)
         self.flush()
-        self.execute("UPDATE mets SET objid = ? WHERE id = ?", document.objid, number)
+        self.execute(_READ, document.objid, self._before["entry"], number)
         return document.objid
 
     def forget(self, number: int) -> None:
         """Remove all that the document read last said, but not that it was entered."""
         self._waiting.clear()
-        self.execute("DELETE FROM entry WHERE mets = ? AND id > ?", number, self._before)
-        for table in ("whole", "mptr", "mapped"):
-            self.execute(f"DELETE FROM {table} WHERE mets = ?", number)  # noqa: S608 -- a constant
-        self.execute("UPDATE mets SET objid = NULL WHERE id = ?", number)
+        for table, before in self._before.items():
+            self.execute(f"DELETE FROM {table} WHERE id > ?", before)  # noqa: S608 -- a constant
+        self.execute(
+            "UPDATE mets SET objid = NULL, first_entry = NULL, last_entry = NULL WHERE id = ?", number
+        )
 
     def rows(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield the rows of a query, streamed."""
@@ -378,6 +394,7 @@ class Index(MetsTables):
         self._beside = ByObjid(root, self._blocks, self.budgets)
         self._segments: list[HeldSegment] = []
         self._prefixes: dict[tuple[str, ...], str] = {}
+        self._digests_of: dict[tuple[str, ...], list[tuple[str, ...]]] | None = None
         self.objid = ""
         self.faults: list[SourceError] = []
         try:
@@ -409,24 +426,36 @@ class Index(MetsTables):
 
     def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
         """Yield the files of one of ``archives``, all its pieces, that METS gives a digest, with it."""
-        for path, digest in self._archive_digests.items():
-            if archive_of(path) == (archive_of(archive) or archive):
-                yield path, digest
+        if self._digests_of is None:
+            self._digests_of = {}
+            for path in self._archive_digests:
+                self._digests_of.setdefault(archive_of(path) or (), []).append(path)
+        for path in self._digests_of.get(archive_of(archive) or archive, ()):
+            yield path, self._archive_digests[path]
 
-    def divided(self, data: tuple[str, ...]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    def divided(self, data: Names) -> Mapping[Names, Names]:
         """Return the folders of LOBs in other packages that belong below a representation's data (AIP1).
 
         ``data`` are the names from the root to that folder, ``.../representations/rep1/data``; the keys are
         those from there. Empty when ``data`` is not such a folder.
         """
-        found: dict[tuple[str, ...], tuple[str, ...]] = {}
         if not is_representation(data):
-            return found
-        shared = data[-3:]
+            return {}
+        return Divided(self._folders_of_data.get(data[-3:], {}), data)
+
+    @cached_property
+    def _folders_of_data(self) -> dict[Names, dict[Names, list[Names]]]:
+        """By the names that representations share, and those below their data: folders of LOBs.
+
+        Of each the first, and the first that lies in another package.
+        """
+        found: dict[Names, dict[Names, list[Names]]] = {}
         for (path,) in self.rows("SELECT path FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL"):
             folder = tuple(path.split("/"))[:-1]
-            if folder[1:4] == shared and folder[:4] != data:
-                found.setdefault(folder[4:], folder)
+            if len(folder) >= TO_DATA:
+                places = found.setdefault(folder[1:TO_DATA], {}).setdefault(folder[TO_DATA:], [])
+                if not places or (len(places) == 1 and places[0][:TO_DATA] != folder[:TO_DATA]):
+                    places.append(folder)
         return found
 
     def prefix(self, archive: tuple[str, ...]) -> str:
@@ -481,7 +510,7 @@ class Index(MetsTables):
     def lob_at(self, path: tuple[str, ...]) -> str | None:
         """Return the LOB that lies, whole or with a part, in the file at a path; None when none is listed."""
         # Asked for packages alone whose ids are not those of the cells.
-        self.execute("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
+        self.execute("CREATE INDEX IF NOT EXISTS entry_path ON entry (path) WHERE lob IS NOT NULL")
         row = self.row("SELECT lob FROM entry WHERE path = ? AND lob IS NOT NULL", "/".join(path))
         return None if row is None else str(row[0])
 
@@ -561,7 +590,7 @@ class Index(MetsTables):
         down = False
         self.execute("DELETE FROM here")
         if self.row("SELECT 1 FROM mptr WHERE mets = ? AND NOT up", number) is not None:
-            self.execute(_HERE, self._before, number)
+            self.execute(_HERE, self._before["entry"], number)
         for href, url, by_objid, childward, line, beside, listed, why, entry, *said in list(
             self.rows(_DOWN, number)
         ):
@@ -607,7 +636,7 @@ class Index(MetsTables):
         if is_representation(place):
             row = self.row("SELECT coalesce(called, objid) FROM mets WHERE id = ?", number)
             objid = str(row[0]) if row else None
-        self.execute("CREATE INDEX IF NOT EXISTS entry_path ON entry (path)")
+        self.execute(AT_INDEX)
         return _child(listed, objid, name, self.file_at(number, place) or _NOTHING_SAID)
 
     def _check_is_no_child(self, name: str) -> None:

@@ -329,6 +329,8 @@ def _own_path(row: LobRow) -> str:
     return "" if only is None or only.entry else only.path
 
 
+# The entries of one METS lie together: those of others are not looked at.
+_ENTRIES = "mets m CROSS JOIN entry e ON e.id BETWEEN m.first_entry AND m.last_entry AND e.mets = m.id"
 _IN_SEGMENT = "(m.path = ? OR (m.path >= ? AND m.path < ?))"
 
 
@@ -341,7 +343,7 @@ def _bounds(segment: HeldSegment) -> tuple[str, str, str]:
 def segment_weight(package: Package, segment: HeldSegment) -> tuple[int, int]:
     """Return the number of the files of LOBs that a child lists, and their bytes as METS gives them."""
     sql = (
-        "SELECT count(*), coalesce(sum(e.size), 0) FROM entry e JOIN mets m ON m.id = e.mets "  # noqa: S608
+        f"SELECT count(*), coalesce(sum(e.size), 0) FROM {_ENTRIES} "  # noqa: S608 -- a constant
         f"WHERE e.lob IS NOT NULL AND {_IN_SEGMENT}"
     )
     files, size = package.index.row(sql, *_bounds(segment)) or (0, 0)
@@ -355,7 +357,7 @@ class _Within:
         called = f"SELECT coalesce(m.called, m.objid, '') FROM mets m WHERE {_IN_SEGMENT}"  # noqa: S608
         self._called = {row[0] for row in package.index.rows(called, *_bounds(segment))}
         listed = (
-            "SELECT e.lob FROM entry e JOIN mets m ON m.id = e.mets "  # noqa: S608 -- a constant
+            f"SELECT e.lob FROM {_ENTRIES} "  # noqa: S608 -- a constant
             f"WHERE e.lob IS NOT NULL AND {_IN_SEGMENT}"
         )
         places = (cells.place_of(lob) for (lob,) in package.index.rows(listed, *_bounds(segment)))

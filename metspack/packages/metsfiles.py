@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 
 from metspack import digests, uris
@@ -203,3 +203,31 @@ def has_archive(file: reader.File, run: Run) -> bool:
 def may_lead(file: reader.File, names: str) -> bool:
     """Return whether files with these names may be the METS of children."""
     return is_of_children(file.groups) or PLAIN_METS in names.lower()
+
+
+Names = tuple[str, ...]
+TO_DATA = 4
+"""The number of names on the path of a representation's data: IP, representations, one of them, data."""
+
+
+class Divided(Mapping[Names, Names]):
+    """The folders of LOBs that belong below the data of a representation, but for those that lie there."""
+
+    def __init__(self, folders: Mapping[Names, Sequence[Names]], data: Names) -> None:
+        self._folders = folders
+        self._data = data
+
+    def __getitem__(self, below: Names) -> Names:
+        """Return the first folder that belongs at some names."""
+        for folder in self._folders[below]:
+            if folder[:TO_DATA] != self._data:
+                return folder
+        raise KeyError(below)
+
+    def __iter__(self) -> Iterator[Names]:
+        """Yield the names at which folders belong."""
+        return (each for each in self._folders if each in self)
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return sum(1 for _ in self)

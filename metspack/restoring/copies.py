@@ -71,7 +71,7 @@ class TreeCopy:
         if not isinstance(self._tree, FolderTree):
             return
         names = path.split(b"/")
-        for length in range(len(names) - 1, 0, -1):
+        for length in range(_depth(os.fsencode(self._tree.root.joinpath(*self._tree.names)), names), 0, -1):
             folder = b"/".join(names[:length])
             if (tree := self._pack(folder)) is not None:
                 yield tree, b"/".join(names[length:])
@@ -100,6 +100,15 @@ class TreeCopy:
         cut = [each[: found.end(1)] for each in ends if (found := _PART.search(each)) and found[1]]
         for each in dict.fromkeys((*ends, *cut)):
             yield from self.content(each)
+
+
+def _depth(place: bytes, names: Sequence[bytes]) -> int:
+    """Return how many folders of a path below a place may be packed: all above such a one are there."""
+    for length, name in enumerate(names[:-1], start=1):
+        place = os.path.join(place, name)
+        if not os.path.lexists(place):
+            return length
+    return len(names) - 1
 
 
 def place_of(lob: str) -> str | None:

@@ -115,6 +115,13 @@ LEFT JOIN have h ON h.place = 0 AND h.path = s.path AND h.algorithm = s.algorith
 WHERE (s.algorithm IS NOT NULL AND h.digest IS NOT s.digest) OR (s.size IS NOT NULL AND s.size IS NOT
     (SELECT k.size FROM have k WHERE k.place = 0 AND k.path = s.path LIMIT 1)) ORDER BY s.path
 """
+_PARTS = "CREATE TEMP TABLE part (lob TEXT, number INTEGER, path BLOB, size INTEGER)"
+# Of several files with one ID the first by path is meant.
+_ENDS = """
+CREATE TEMP TABLE part_end AS SELECT lob, number, sum(size) OVER (PARTITION BY lob ORDER BY number) AS stop
+FROM (SELECT lob, number, min(path), size FROM part GROUP BY lob, number)
+"""
+_END_BEFORE = "SELECT stop FROM part_end WHERE lob = ? AND number < ? ORDER BY number DESC LIMIT 1"
 _NAMED_METS = "SELECT DISTINCT path FROM line WHERE CAST(path AS TEXT) LIKE '%mets.xml'"
 _HAS_METS = "SELECT 1 FROM line WHERE candidate = ? AND CAST(path AS TEXT) LIKE '%mets.xml' LIMIT 1"
 _STATED_METS = """
@@ -144,6 +151,7 @@ class FileEvidence(tempdb.Scratch):
     """
 
     __slots__ = (
+        "_are_added_up",
         "_budgets",
         "_copies",
         "_count",
@@ -176,6 +184,7 @@ class FileEvidence(tempdb.Scratch):
         self._jobs = jobs
         self._progress = progress
         self._count = 0
+        self._are_added_up = False
         self.files = self.octets = 0
         self.doubts: dict[bytes, str] = {}
 
@@ -251,11 +260,24 @@ class FileEvidence(tempdb.Scratch):
         part = _PART_ID.fullmatch(row[0])
         if part is None:
             return row[0], 0
-        before = (
-            self._database.execute("SELECT size FROM lob WHERE id = ?", (f"{part[1]}.p{each}",)).fetchone()
-            for each in range(int(part[2]))
+        self._add_up_parts()
+        row = self._database.execute(_END_BEFORE, (part[1], int(part[2]))).fetchone()
+        return part[1], row[0] if row is not None else 0
+
+    def _add_up_parts(self) -> None:
+        """Note once where each part of a LOB that a METS lists ends in it, by its number."""
+        if self._are_added_up:
+            return
+        self._are_added_up = True
+        self._database.execute(_PARTS)
+        rows = (
+            (part[1], int(part[2]), path, size or 0)
+            for path, identifier, size in tempdb.rows(self._database, "SELECT path, id, size FROM lob")
+            if (part := _PART_ID.fullmatch(identifier)) is not None and part[2] == str(int(part[2]))
         )
-        return part[1], sum(size[0] or 0 for size in before if size is not None)
+        self._database.executemany("INSERT INTO part VALUES (?, ?, ?, ?)", rows)
+        self._database.execute(_ENDS)
+        self._database.execute("CREATE INDEX part_end_lob ON part_end (lob, number)")
 
     # --- What there is
 

@@ -174,7 +174,7 @@ class _Replacing:
         self._evidence = evidence
         self._progress = progress
         self._reasons: dict[bytes, str] = {}
-        self._mended: list[bytes] = []
+        self._mended: dict[bytes, None] = {}
         self._staging: Transaction | None = None
 
     def run(self, *, dry_run: bool) -> Repaired:
@@ -190,7 +190,7 @@ class _Replacing:
             for path, copy, taken in self._taken(wanted):
                 was = wanted.pop(path)
                 repaired.append(RepairedFile(path=_text(path), was=was, size=taken, copy=copy))
-                self._mended.append(path)
+                self._mended[path] = None
             if self._staging is not None and repaired:
                 self._publish(self._staging)
         return Repaired(

@@ -84,6 +84,26 @@ class Grants:
     divided: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
 
+class _Spots(Mapping[tuple[str, ...], Spot]):
+    """Folders below a granted root as spots, each made when it is asked for."""
+
+    def __init__(self, root: int, folders: Mapping[tuple[str, ...], tuple[str, ...]]) -> None:
+        self._root = root
+        self._folders = folders
+
+    def __getitem__(self, names: tuple[str, ...]) -> Spot:
+        """Return the spot of the folder at some names."""
+        return Spot(root=self._root, path=self._folders[names])
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        """Yield the names."""
+        return iter(self._folders)
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self._folders)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Located:
     """A LOB cell: its LOB and the convention that found it, or the error that says why it was not found.
@@ -231,9 +251,7 @@ class Archive(Closable):
             lob_folder=self.metadata.lob_folder,
             drives=drives,
             mapping=mapping,
-            divided={
-                names: Spot(root=1 + len(opened.own), path=path) for names, path in grants.divided.items()
-            },
+            divided=_Spots(1 + len(opened.own), grants.divided),
             budgets=self.budgets,
             version=self.metadata.version,
         )

@@ -227,6 +227,7 @@ def _ends(url: str | None) -> Iterator[Names]:
 
 _LONGEST = 64_000_000
 _NUMBER = regex(r"[0-9]{1,18}", re.ASCII)
+_TEXT = regex(rb'"[^"]*"?')  # in JSON without escapes, where it has no line feed
 _SHOWN = 20
 _PEEKED = 1 << 10
 _FORM = (
@@ -377,26 +378,30 @@ def _chosen(
 
 def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tuple[str, list[_WrittenFile]]]:
     # Of a pretty-printed shard the lines mean nothing by themselves.
-    waiting = b""
-    start = 0
+    waiting: list[bytes] = []
+    size = start = depth = 0
     for number, line in enumerate(lines, start=1):
-        start = start or number
-        waiting += line
-        if not waiting.strip():
-            waiting, start = b"", 0
+        if not (waiting or line.strip()):
             continue
-        if len(waiting) > _LONGEST:
+        start = start or number
+        waiting.append(line)
+        size += len(line)
+        bare = _TEXT.sub(b"", line.replace(rb"\\", b"").replace(rb"\"", b""))
+        depth += bare.count(b"{") - bare.count(b"}")
+        if size > _LONGEST:
             break
-        if not line.rstrip().endswith(b"}"):
+        # An object ends where all its braces are closed: what is none there becomes none by further lines.
+        if depth > 0 or not line.rstrip().endswith(b"}"):
             continue
         try:
-            shard = json.loads(waiting.decode("utf-8-sig"))
+            shard = json.loads(b"".join(waiting).decode("utf-8-sig"))
         except (ValueError, RecursionError):
-            continue  # more lines may follow; if none does, it is told below
-        waiting, where, start = b"", f"{path} line {start}", 0
+            break
+        waiting, where = [], f"{path} line {start}"
+        size = start = depth = 0
         # What ends with a brace and is JSON is an object.
         yield from _json_shard(where, shard, lob)
-    if waiting.strip():
+    if waiting:
         raise SourceError(f"{path} line {start}: is not JSON", hint=_FORM)
 
 
