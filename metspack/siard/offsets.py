@@ -117,9 +117,9 @@ def _appendable(element: Element) -> list[Element]:
 def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
     """Return the offset behind the tag that begins at ``start``; a ``>`` inside quotes does not end it."""
     if encoding.unit == 1:
-        found = _TAG.match(data, start)
-        if found is not None:
-            return int(found.end())
+        whole = _TAG.match(data, start)
+        if whole is not None:
+            return whole.end()
     at = start
     while True:
         closing = encoding.found(">", data, at)
