@@ -116,10 +116,8 @@ def _appendable(element: Element) -> list[Element]:
 
 def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
     """Return the offset behind the tag that begins at ``start``; a ``>`` inside quotes does not end it."""
-    if encoding.unit == 1:
-        whole = _TAG.match(data, start)
-        if whole is not None:
-            return whole.end()
+    if encoding.unit == 1 and (whole := _TAG.match(data, start)) is not None:
+        return whole.end()
     at = start
     while True:
         closing = encoding.found(">", data, at)
