@@ -39,8 +39,9 @@ _ADDRESS = regex(r"tcp://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 _LOCAL = regex(r"local:([1-9][0-9]{0,3})")
 _ANSWER = 10.0  # seconds in which a scheduler answers
 _PATIENCE = 60.0  # seconds for which a cluster may be without any worker: they may be starting again
-_TRIES = 3  # after which a result that cannot be fetched is given up
+_TRIES = 3  # after which a result that cannot be fetched, or a worker that is not reached, is given up
 _ENDING = 10.0  # seconds in which a worker notices that its task is no longer wanted
+_REST = 1.0  # seconds before workers are asked again of which one could not be reached
 _LOOK = 0.1  # seconds between two looks at what has come
 _ASK = 3.0  # seconds between two questions for the workers that there are
 _REPORTED = 1 << 18  # bytes that a worker moves before it looks whether they are still wanted
@@ -188,12 +189,6 @@ class Cluster:
             except BaseException:
                 self.close()
                 raise
-        if not self.jobs:
-            self.close()
-            raise TargetError(
-                f"the cluster at {address} has no workers",
-                hint=f"Start some on machines that see the same files: dask worker {address} --nthreads 1",
-            )
         try:
             self._check(WorkerTerms(version=__version__, python=_python()))
         except BaseException:
@@ -201,19 +196,32 @@ class Cluster:
             raise
 
     def _check(self, terms: WorkerTerms) -> None:
-        """Ask all workers whether they are fit; raises ``TargetError`` where one is not."""
-        with _quiet():
-            try:
-                answers = self._client.run(_unfitness, terms, on_error="return")
-            except (OSError, RuntimeError, ValueError) as error:
-                raise self.gone() from error
-        unfit = [
-            f"{worker} has no metspack {__version__}: {said}" if isinstance(said, Exception) else said
-            for worker, said in sorted(answers.items())
-            if said
-        ]
-        if unfit:
+        """Ask all workers whether they are fit; raises ``TargetError`` where one is not, or none answers."""
+        answers = self._answers(terms)
+        if not answers:
+            raise TargetError(
+                f"the cluster at {self.address} has no workers",
+                hint="Start some on machines that see the same files: "
+                f"dask worker {self.address} --nthreads 1",
+            )
+        if unfit := [_fault(worker, said) for worker, said in sorted(answers.items()) if said]:
             raise _refusal(self.address, unfit)
+
+    def _answers(self, terms: WorkerTerms) -> dict[str, str | Exception]:
+        """Return what each worker answers; one that dies while it is asked is as one that died before."""
+        tries = 0
+        while True:
+            with _quiet():
+                try:
+                    answers: dict[str, str | Exception] = self._client.run(
+                        _unfitness, terms, on_error="return"
+                    )
+                except (OSError, RuntimeError, ValueError) as error:
+                    raise self.gone() from error
+            tries += 1
+            if tries == _TRIES or not any(isinstance(said, OSError) for said in answers.values()):
+                return answers
+            time.sleep(_REST)  # in which the scheduler notices who is dead
 
     def _count_workers(self) -> int:
         return len(self._client.ncores())
@@ -474,6 +482,15 @@ def _named(error: MetspackError, worker: str) -> MetspackError:
     again = type(error)(f"{error.message} (worker {worker})", hint=error.hint, details=error.details)
     again.__cause__ = error.__cause__
     return again
+
+
+def _fault(worker: str, said: str | Exception) -> str:
+    """Return why a worker is of no use, from what it answered."""
+    if isinstance(said, OSError):
+        return f"{worker} does not answer: {said}"
+    if isinstance(said, Exception):
+        return f"{worker} has no metspack {__version__}: {said}"
+    return said
 
 
 def _refusal(address: str, unfit: Sequence[str]) -> TargetError:

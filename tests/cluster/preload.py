@@ -2,7 +2,8 @@
 
 The variable ``CLUSTER_WORKER`` says how: as JSON, ``notes`` a file that each attempt is a line of, ``slow``
 the seconds that each takes longer (``slow_at`` by label), ``version``, ``python`` and ``blind`` what the
-worker says of itself. What a file beside the notes says holds from then on: ``blind`` and ``unreadable``.
+worker says of itself; ``dying`` the name of a worker that dies as it is asked. What a file beside the notes
+says holds from then on: ``blind`` and ``unreadable``.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class _Said:
 def dask_setup(worker: Any) -> None:
     said = _Said()
     _change_terms(said)
+    if said.first.get("dying") == worker.name:
+        cluster._unfitness = lambda *_: os._exit(1)
     _note_tasks(worker, said)
     _note_placing(worker, said)
     _spoil_reading(worker, said)

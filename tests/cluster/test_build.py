@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -288,6 +289,40 @@ def test_a_cluster_without_workers_is_told(northwind: Path, tmp_path: Path) -> N
     with Hosts(tmp_path / "hosts", 0) as hosts, pytest.raises(TargetError, match="has no workers") as raised:
         build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster=hosts.address))
     assert f"dask worker {hosts.address} --nthreads 1" in raised.value.hint
+
+
+def test_a_worker_that_dies_while_it_is_asked_is_not_missed(northwind: Path, tmp_path: Path) -> None:
+    with Hosts(tmp_path / "hosts", 2, dying="w0") as hosts:
+        build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster=hosts.address))
+        assert [each.poll() for each in hosts.workers] == [1, None]
+    build.build(northwind, tmp_path / "alone", OPTIONS)
+    assert tree(tmp_path / "out") == tree(tmp_path / "alone")
+
+
+def test_a_worker_that_is_there_and_cannot_be_reached_is_told(
+    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    class Client:
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def ncores(self) -> dict[str, int]:
+            return {"tcp://there:1": 1, "tcp://away:1": 1}
+
+        def run(self, _work: object, *terms: object, on_error: str) -> dict[str, str | Exception]:
+            asked.append((terms, on_error))
+            return {"tcp://there:1": "", "tcp://away:1": ConnectionResetError("reset by peer")}
+
+        def close(self, **_: object) -> None:
+            pass
+
+    monkeypatch.setattr("metspack.cluster._REST", 0.0)
+    monkeypatch.setattr("metspack.cluster._library", lambda: SimpleNamespace(Client=Client))
+    with pytest.raises(TargetError, match=r"tcp://away:1 does not answer: reset by peer$"):
+        build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster="tcp://127.0.0.1:9"))
+    assert len(asked) == 3
 
 
 def test_a_cluster_that_nobody_answers_for_is_told(
