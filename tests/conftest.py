@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
@@ -79,6 +80,9 @@ def pytest_runtest_protocol() -> Iterator[None]:
     suite_watch.pause()
 
 
+_real = functools.cache(os.path.realpath)  # of folders that stay where they are
+
+
 @pytest.fixture(autouse=True)
 def _nothing_is_opened_that_was_not_granted(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -92,7 +96,7 @@ def _nothing_is_opened_that_was_not_granted(
     yield
     temporary = tempfile.gettempdir()
     data = os.environ.get(FOLDER, CHECKOUT.parent / "shared")
-    roots = tuple(f"{os.path.realpath(each)}/" for each in (temporary, CHECKOUT, data, "/dev"))
+    roots = tuple(f"{_real(os.fspath(each))}/" for each in (temporary, CHECKOUT, data, "/dev"))
     astray = sorted({(path, by) for path, by in found if not suite_watch.is_granted(path, roots)})
     assert not astray, f"opened though nobody granted it: {astray}"
 

@@ -13,12 +13,13 @@ import os
 import random
 import sys
 import zlib
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from unittest.mock import patch
 
+from metspack import values
 from tests.crash.commands import COMMANDS, Command
 from tests.crash.control import FAULTS, UNDISTURBED
 from tests.crash.power import Recording, losses, records
@@ -54,9 +55,25 @@ def work(chosen: argparse.Namespace, folder: Path, share: int, shares: int) -> N
     for number, command in enumerate(COMMANDS):
         if chosen.command and command.name not in chosen.command:
             continue
-        changed = patch(command.constant, command.value) if command.constant else nullcontext()
-        with changed:
+        with _changed(command):
             _work(chosen, command, folder / str(number), share, shares)
+
+
+@contextmanager
+def _changed(command: Command) -> Iterator[None]:
+    """Set the constant of a command."""
+    if not command.constant:
+        yield
+        return
+    # Not by unittest.mock: what that imports would lie in each fork, and be taken apart at its end.
+    module, _, name = command.constant.rpartition(".")
+    owner = importlib.import_module(module)
+    before = getattr(owner, name)
+    setattr(owner, name, command.value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
 
 
 def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int, shares: int) -> None:
@@ -103,12 +120,21 @@ def _calls(bench: Bench) -> list[str]:
         with suppress(ImportError):
             importlib.import_module(name)
     bench.warm_up()
+    gc.unfreeze()  # the command line has frozen what it found
+    _compile_values()
     gc.collect()
     gc.freeze()
     bench.reset()
     ended = bench.run_command(UNDISTURBED, log=log)
     assert ended.code == 0, ended
     return [words[0] for what, words, _ in records(log) if what == "call"]
+
+
+def _compile_values() -> None:
+    """Compile what gives values their fields, where it was used: else each fork does once it has many."""
+    for each in gc.get_objects():
+        if type(each) is values._Init and each._left < values._FILLED:
+            each._compile(None, each._owner)
 
 
 def _tell(**facts: object) -> None:

@@ -41,6 +41,7 @@ from metspack.sources.archive import Archive
 from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
 from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
+from tests.kept import copied
 from tests.laws import THOROUGH, spread
 from tests.packages import forge
 from tests.restoring import damages, splitting
@@ -117,6 +118,11 @@ def manifest_holds(folder: Path) -> bool:
 
 def built(source: Path, target: Path, options: BuildOptions = OPTIONS) -> Built:
     return build.build(source, target, options)
+
+
+def packed(sample: Path, target: Path, options: BuildOptions = OPTIONS) -> None:
+    """Make a package of a sample, which is built once for all tests."""
+    copied((sample, repr(options)), target, lambda out: build.build(sample, out, options))
 
 
 @pytest.mark.parametrize(
@@ -382,7 +388,7 @@ def test_a_package_without_an_archive_gives_its_files(
 def test_files_are_the_same_whoever_wrote_them(
     jobs: int, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built(northwind_full, tmp_path / "package", replace(OPTIONS, limits=Limits(bytes=30_000)))
+    packed(northwind_full, tmp_path / "package", replace(OPTIONS, limits=Limits(bytes=30_000)))
     result = restore_files(tmp_path / "package", tmp_path / "at once", RestoreOptions(jobs=1))
     monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 5)
     monkeypatch.setattr(restoring_files, "_MERGED", 3)
@@ -413,7 +419,7 @@ def test_the_first_lob_that_is_damaged_is_told_whoever_read_it(
     jobs: int, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 5)
-    built(northwind_full, tmp_path / "package", OPTIONS)
+    packed(northwind_full, tmp_path / "package")
     for number in (12, 3):
         (file, *_) = sorted((tmp_path / f"package/Northwind-full_lobseg_{number}").rglob("record*"))
         data = file.read_bytes()
@@ -429,7 +435,7 @@ def test_what_is_found_while_others_are_written_is_told_first(
     jobs: int, missing: str, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 5)
-    built(northwind_full, tmp_path / "package", OPTIONS)
+    packed(northwind_full, tmp_path / "package")
     first, *_, last = sorted((tmp_path / "package").rglob("record*"))
     data = first.read_bytes()
     first.write_bytes(bytes([data[0] ^ 1]) + data[1:])
@@ -449,7 +455,7 @@ def test_what_is_found_while_others_are_written_is_told_first(
 
 def test_a_selection_reads_no_more_than_it_needs(northwind_full: Path, tmp_path: Path) -> None:
     package = tmp_path / "package"
-    built(northwind_full, package, OPTIONS)
+    packed(northwind_full, package)
     shutil.rmtree(package / "Northwind-full_lobseg_15")  # what is not asked for may be missing
     restored = restore_files(package, tmp_path / "files", RestoreOptions(only=("s0.t4", "s0.t2.c4.r1")))
     found = [name for name in tree(tmp_path / "files") if name.startswith("content/") and "." in name]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,13 @@ class Loopback:
     def err(self, **faults: object) -> None:
         """Let the proxy do something wrong from now on, nothing without arguments."""
         (self.folder / "faults.json").write_text(json.dumps(faults))
+
+    @cached_property
+    def bucket(self) -> Any:
+        """The bucket as the client's library has it, past the proxy: one client for all tests."""
+        from obstore.store import from_url  # noqa: PLC0415 -- where it is installed
+
+        return from_url(f"s3://{BUCKET}", endpoint=self.direct, client_options={"allow_http": True})
 
     def requests(self) -> list[str]:
         """Return the requests that came to the proxy since the last call."""
@@ -113,9 +121,7 @@ class S3:
 
     def store(self) -> Any:
         """Return the bucket as the client's library has it, past the proxy."""
-        from obstore.store import from_url  # noqa: PLC0415 -- where it is installed
-
-        return from_url(f"s3://{BUCKET}", endpoint=self.loopback.direct, client_options={"allow_http": True})
+        return self.loopback.bucket
 
     def put(self, key: str, data: bytes) -> None:
         """Put an object, past the proxy."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import re
 import sys
 import threading
@@ -116,6 +117,7 @@ class Proxy(BaseHTTPRequestHandler):
 
 
 def main() -> None:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # nobody reads a line for each request
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     _, port = server.get_host_and_port()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -156,11 +157,17 @@ class Group:
                 yield each, option
 
 
-def declared(group: type[Group]) -> Iterator[tuple[Field[Any], Option]]:
-    """Yield the fields of a group, each with its option."""
+def declared(group: type[Group]) -> tuple[tuple[Field[Any], Option], ...]:
+    """Return the fields of a group, each with its option."""
+    hashable: Any = group  # which mypy denies, for it looks at the method of its instances
+    found: tuple[tuple[Field[Any], Option], ...] = _declared(hashable)
+    return found
+
+
+@functools.cache  # else the annotations of a group would be compiled again for each command that is run
+def _declared(group: Any) -> Any:
     hints = get_type_hints(group, include_extras=True)
-    for each in fields(group):
-        yield each, get_args(hints[each.name])[1]
+    return tuple((each, get_args(hints[each.name])[1]) for each in fields(group))
 
 
 def values(*groups: Group) -> dict[str, Any]:

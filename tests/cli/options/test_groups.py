@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from metspack.cli.options import choices
-from metspack.cli.options.groups import Group, argument, expanded, option, values
+from metspack.cli.options.groups import Group, argument, declared, expanded, option, values
 from metspack.errors import ConfigError
 
 
@@ -83,3 +83,8 @@ def test_a_value_that_there_is_not_is_refused() -> None:
     with pytest.raises(ConfigError, match="--fore 'green' is not known") as refused:
         Colours(fore="green").values()
     assert refused.value.hint == "Choose one of red, blue."
+
+
+def test_annotations_are_read_once_for_all_commands_of_a_process() -> None:
+    assert declared(Colours) is declared(Colours)
+    assert [field.name for field, _ in declared(Colours)] == ["fore", "back", "thin", "rags", "note"]
