@@ -7,7 +7,7 @@ sort as manifests do.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from metspack.checking.similarity import nearest
@@ -145,7 +145,7 @@ CREATE TABLE route (
     nested INTEGER, odd INTEGER, split INTEGER, numbered INTEGER
 );
 CREATE TABLE cell (
-    id INTEGER PRIMARY KEY, archive BLOB, place TEXT, file TEXT, inside INTEGER, path BLOB, size INTEGER,
+    id INTEGER PRIMARY KEY, archive BLOB, place TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT
 );
 CREATE TABLE holding (
@@ -290,6 +290,12 @@ class Catalogue(tempdb.Scratch):
     def insert(self, insertion: tempdb.BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
         """Insert rows, all of which have the ``shared`` values."""
         insertion.run(self._database, shared, rows)
+
+    def insert_columns(
+        self, insertion: tempdb.ColumnInsert, shared: Row, columns: Sequence[Sequence[Any] | None]
+    ) -> None:
+        """Insert rows that are given as columns, all of which have the ``shared`` values."""
+        insertion.run(self._database, shared, columns)
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""

@@ -6,7 +6,7 @@ import functools
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,49 @@ class BulkInsert:
                 start += step
                 if self._counts:
                     shared = (shared[0] + number * shared[1], *shared[1:])
+
+
+class ColumnInsert:
+    """An INSERT statement for rows that are given as columns: what all rows have in one is given once.
+
+    ``shared`` are the names of columns of which all rows always have the same, ``own`` those of the others.
+    """
+
+    def __init__(self, table: str, *, shared: Sequence[str], own: Sequence[str]) -> None:
+        self._table = table
+        self._shared = tuple(shared)
+        self._own = tuple(own)
+        self._statements: dict[tuple[bool, ...], BulkInsert] = {}
+
+    def run(
+        self, database: sqlite3.Connection, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]
+    ) -> None:
+        """Insert rows with the ``shared`` values and the columns of the others, None for one without any."""
+        differing = True, *(each is not None and not _is_one(each) for each in columns[1:])
+        if (statement := self._statements.get(differing)) is None:
+            statement = self._statements[differing] = self._statement(differing)
+        given = zip(columns, differing, strict=True)
+        alike = [each and each[0] for each, differs in given if not differs]
+        rows = zip(*(each for each in compress(columns, differing) if each is not None), strict=True)
+        statement.run(database, (*shared, *alike), rows)
+
+    def _statement(self, differing: tuple[bool, ...]) -> BulkInsert:
+        own = list(compress(self._own, differing))
+        shared = [*self._shared, *(name for name in self._own if name not in own)]
+        values = [f"?{number}" for number in range(1, len(shared) + 1)] + [
+            f"?{{{n}}}" for n in range(len(own))
+        ]
+        return BulkInsert(
+            f"{self._table} ({', '.join((*shared, *own))})",
+            f"({', '.join(values)})",
+            shared=len(shared),
+            own=len(own),
+        )
+
+
+def _is_one(column: Sequence[Any]) -> bool:
+    """Return whether a column has the same in all rows."""
+    return column[0] == column[-1] and column.count(column[0]) == len(column)
 
 
 class Scratch(Closable):

@@ -52,3 +52,17 @@ def test_the_saving_of_a_copy_can_be_interrupted(tmp_path: Path, monkeypatch: py
         with pytest.raises(KeyboardInterrupt):
             tempdb.save(database, tmp_path / "copy.db")
     assert ticks == 1
+
+
+@pytest.mark.parametrize("rows", [1, 3, 250])
+@pytest.mark.parametrize("changes", [False, True])
+def test_rows_given_as_columns_are_those_given_one_by_one(rows: int, changes: bool) -> None:
+    insertion = tempdb.ColumnInsert("it", shared=("a", "b"), own=("c", "d", "e"))
+    numbers = list(range(rows))
+    others = [*["x"] * (rows - 1), "y"] if changes else ["x"] * rows
+    with closing(tempdb.create(schema="CREATE TABLE it (a, b, c, d, e)")) as database:
+        insertion.run(database, (1, "two"), (numbers, None, others))
+        insertion.run(database, (3, None), (numbers, others, None))
+        found = database.execute("SELECT * FROM it ORDER BY rowid").fetchall()
+    first = [(1, "two", number, None, other) for number, other in enumerate(others)]
+    assert found == [*first, *((3, None, number, other, None) for number, other in enumerate(others))]

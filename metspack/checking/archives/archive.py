@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields
+from functools import partial
 from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 
 from metspack import safexml, sizes
@@ -119,7 +119,16 @@ _ANY_TWICE = "SELECT EXISTS (SELECT 1 FROM cell GROUP BY path HAVING count(*) > 
 _TWICE = """
 SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
     SELECT min(id) FROM cell WHERE path = c.path AND inside = c.inside AND archive = c.archive)
-WHERE o.id < c.id ORDER BY c.id
+WHERE o.id < c.id AND c.id >= ? AND c.id < ? ORDER BY c.id
+"""
+_TIMES_TWICE = """
+SELECT count(*) - (SELECT count(*) FROM (SELECT DISTINCT path, inside FROM cell WHERE id >= ?1 AND id < ?2))
+FROM cell WHERE id >= ?1 AND id < ?2
+"""
+_NEXT_ARCHIVE = """
+SELECT c.id, coalesce((
+    SELECT n.id FROM cell n WHERE n.id > c.id AND n.archive <> c.archive ORDER BY n.id LIMIT 1), 1 << 62)
+FROM cell c WHERE c.id >= ? ORDER BY c.id LIMIT 1
 """
 # Nearly always all agree, and one look tells that: only where some do not are the reasons looked for.
 _ANY_OTHER = """
@@ -308,8 +317,11 @@ def _of_cells(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=counted(size, "byte")
         )
     if catalogue.number(_ANY_TWICE):
-        for _, twice in groupby(catalogue.rows(_TWICE), key=itemgetter(0)):
-            yield from grouping.each_of(twice, most, _lob_in_two_cells)
+        first = 0
+        while (cells := catalogue.row(_NEXT_ARCHIVE, first)) is not None:  # those of one archive
+            number = partial(catalogue.number, _TIMES_TWICE, *cells)
+            yield from grouping.each_of(catalogue.rows(_TWICE, *cells), most, _lob_in_two_cells, number)
+            _, first = cells
     if catalogue.number(_ANY_OTHER):
         yield from _of_other_cells(catalogue)
     for mets, line, lob, count in catalogue.rows(_LISTED_APART):
