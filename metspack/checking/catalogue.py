@@ -189,6 +189,8 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
+)
+_INDEXES_OF_CELLS = (
     "CREATE INDEX IF NOT EXISTS cell_path ON cell (path)",
     "CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)",
 )
@@ -370,6 +372,11 @@ class Catalogue(tempdb.Scratch):
         """Build the indexes by path; cheaper once everything is in than row by row."""
         self.index_entries()
         for statement in _INDEXES:
+            self._database.execute(statement)
+
+    def index_cells(self) -> None:
+        """Build the indexes of cells, once those of an archive are all in."""
+        for statement in _INDEXES_OF_CELLS:
             self._database.execute(statement)
 
     def index_ids(self) -> None:

@@ -85,17 +85,19 @@ class BulkInsert:
     ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
     ``?{0}`` and so on are a row's own values (``own`` in number): most of the time is that of giving these.
     With ``counts`` the first two that are shared are a number and a step, and ``?1 + {row} * ?2`` is the
-    number of a row.
+    number of a row. Rows that contradict those that are there are left out, or an error where ``is_strict``.
     """
 
-    def __init__(self, table: str, row: str, *, shared: int, own: int, counts: bool = False) -> None:
+    def __init__(
+        self, table: str, row: str, *, shared: int, own: int, counts: bool = False, is_strict: bool = False
+    ) -> None:
         numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
         rows = [row.format(*range(first, first + own), row=place) for place, first in enumerate(numbers)]
         self._own = own
         self._counts = counts
+        insert = "INSERT" if is_strict else "INSERT OR IGNORE"
         self._statements = {
-            each: f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows[:each])}"  # noqa: S608 -- constants
-            for each in _AT_ONCE
+            each: f"{insert} INTO {table} VALUES {', '.join(rows[:each])}" for each in _AT_ONCE
         }
 
     def run(
@@ -117,9 +119,10 @@ class ColumnInsert:
     """An INSERT statement for rows that are given as columns: what all rows have in one is given once.
 
     ``shared`` are the names of columns of which all rows always have the same, ``own`` those of the others.
+    A row that contradicts one that is there is an error.
     """
 
-    def __init__(self, table: str, *, shared: Sequence[str], own: Sequence[str]) -> None:
+    def __init__(self, table: str, *, shared: Sequence[str] = (), own: Sequence[str]) -> None:
         self._table = table
         self._shared = tuple(shared)
         self._own = tuple(own)
@@ -148,6 +151,7 @@ class ColumnInsert:
             f"({', '.join(values)})",
             shared=len(shared),
             own=len(own),
+            is_strict=True,
         )
 
 

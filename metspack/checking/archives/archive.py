@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from metspack import safexml, sizes
@@ -45,7 +45,8 @@ _ODD = {
     tables.DISORDERED: "cells out of order, or twice in a row",
 }
 _CONTENT = "content/"
-_OF_A_CELL = "SELECT 1 FROM cell WHERE path = ? AND archive = ?"
+_AT_ONCE = 1_000
+_OF_CELLS = "SELECT DISTINCT path FROM cell WHERE path BETWEEN ? AND ? AND archive = ?"
 _PUT = "INSERT INTO folded_entry VALUES (?, ?)"
 _ALIKE = """
 SELECT f.name, (SELECT min(o.name) FROM folded_entry o WHERE o.folded = f.folded AND o.name < f.name) AS other
@@ -89,12 +90,13 @@ def unnamed(
     # What is inside an unpacked archive is a file of the package.
     folder = form.path + b"/" if form.is_unpacked else b""
     count, first = 0, ""
-    for name in container.names(_CONTENT):
-        if name.endswith("/") or name in tables:
-            continue
-        path = folder + name.encode("utf-8", "surrogateescape")
-        if catalogue.row(_OF_A_CELL, path, form.path) is None:
-            count, first = count + 1, first or name
+    names = (name for name in container.names(_CONTENT) if not name.endswith("/") and name not in tables)
+    while some := list(islice(names, _AT_ONCE)):
+        paths = [folder + name.encode("utf-8", "surrogateescape") for name in some]
+        found = catalogue.all(_OF_CELLS, min(paths), max(paths), form.path)
+        if odd := set(paths).difference(path for (path,) in found):
+            count += len(odd)
+            first = first or next(name for name, path in zip(some, paths, strict=True) if path in odd)
     if count:
         yield Code.ENTRY_OF_NOTHING.at(shown(form.path), 0, first, found=first, count=f"{count:,}")
 
@@ -432,6 +434,7 @@ class _ArchiveCheck:
                 yield from self._metadata_form(metadata)
                 for table in metadata.tables:
                     yield from self._table(entries, metadata, table)
+                self._catalogue.index_cells()
                 if self.complete:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
                 self._keep_routes(metadata.version)
