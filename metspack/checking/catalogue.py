@@ -294,10 +294,10 @@ class Catalogue(tempdb.Scratch):
         insertion.run(self._database, shared, rows)
 
     def insert_columns(
-        self, insertion: tempdb.ColumnInsert, shared: Row, columns: Sequence[Sequence[Any] | None]
+        self, insertion: tempdb.BulkInsert, shared: Row, columns: Sequence[Sequence[Any] | None]
     ) -> None:
         """Insert rows that are given as columns, all of which have the ``shared`` values."""
-        insertion.run(self._database, shared, columns)
+        insertion.run_columns(self._database, shared, columns)
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""

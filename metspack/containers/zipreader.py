@@ -569,7 +569,9 @@ def _index(records: CentralRecords, found: Directory, what: str) -> sqlite3.Conn
 
 
 _PUT = "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_PUT_TOGETHER = tempdb.ColumnInsert("entry", own=Row._fields)
+_PUT_TOGETHER = tempdb.BulkInsert(
+    "entry", "(?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, ?{6}, ?{7})", shared=0, own=ROW_FIELDS, is_strict=True
+)
 _TWICE = "is in the central directory more than once; expected each name once"
 
 
@@ -579,7 +581,7 @@ def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None
         for values in records:
             # In their order none can contradict another: then many at a time are put in.
             if records.ordered and values:
-                _PUT_TOGETHER.run(index, (), [values[slot::ROW_FIELDS] for slot in range(ROW_FIELDS)])
+                _PUT_TOGETHER.run_columns(index, (), [values[slot::ROW_FIELDS] for slot in range(ROW_FIELDS)])
             else:
                 index.executemany(_PUT, _rows(values))
     except sqlite3.IntegrityError:

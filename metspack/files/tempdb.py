@@ -6,7 +6,7 @@ import functools
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from itertools import chain, compress
+from itertools import chain, compress, count
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +93,15 @@ class BulkInsert:
     ) -> None:
         numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
         rows = [row.format(*range(first, first + own), row=place) for place, first in enumerate(numbers)]
+        self._form = table, row, shared
         self._own = own
         self._counts = counts
+        self._is_strict = is_strict
         insert = "INSERT" if is_strict else "INSERT OR IGNORE"
         self._statements = {
             each: f"{insert} INTO {table} VALUES {', '.join(rows[:each])}" for each in _AT_ONCE
         }
+        self._fewer: dict[tuple[bool, ...], BulkInsert] = {}
 
     def run(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]
@@ -114,44 +117,33 @@ class BulkInsert:
                 if self._counts:
                     shared = (shared[0] + number * shared[1], *shared[1:])
 
-
-class ColumnInsert:
-    """An INSERT statement for rows that are given as columns: what all rows have in one is given once.
-
-    ``shared`` are the names of columns of which all rows always have the same, ``own`` those of the others.
-    A row that contradicts one that is there is an error.
-    """
-
-    def __init__(self, table: str, *, shared: Sequence[str] = (), own: Sequence[str]) -> None:
-        self._table = table
-        self._shared = tuple(shared)
-        self._own = tuple(own)
-        self._statements: dict[tuple[bool, ...], BulkInsert] = {}
-
-    def run(
+    def run_columns(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]
     ) -> None:
-        """Insert rows with the ``shared`` values and the columns of the others, None for one without any."""
-        differing = True, *(each is not None and not _is_one(each) for each in columns[1:])
-        if (statement := self._statements.get(differing)) is None:
-            statement = self._statements[differing] = self._statement(differing)
-        given = zip(columns, differing, strict=True)
-        alike = [each and each[0] for each, differs in given if not differs]
-        rows = zip(*(each for each in compress(columns, differing) if each is not None), strict=True)
-        statement.run(database, (*shared, *alike), rows)
+        """Insert rows that are given as columns; what all rows have in one, or None, is given once.
 
-    def _statement(self, differing: tuple[bool, ...]) -> BulkInsert:
-        own = list(compress(self._own, differing))
-        shared = [*self._shared, *(name for name in self._own if name not in own)]
-        values = [f"?{number}" for number in range(1, len(shared) + 1)] + [
-            f"?{{{n}}}" for n in range(len(own))
-        ]
+        The first of them is not None.
+        """
+        own = tuple(each is not None and not _is_one(each) for each in columns)
+        own = own if any(own) else (True, *own[1:])
+        alike = [each and each[0] for each, is_own in zip(columns, own, strict=True) if not is_own]
+        if own not in self._fewer:
+            self._fewer[own] = self._with_fewer(own)
+        rows = zip(*(each for each in compress(columns, own) if each is not None), strict=True)
+        self._fewer[own].run(database, (*shared, *alike), rows)
+
+    def _with_fewer(self, own: tuple[bool, ...]) -> BulkInsert:
+        """Return the same where rows have but some of the values as their own; all others are shared."""
+        table, row, shared = self._form
+        places, given = count(), count(shared + 1)
+        values = [f"{{{next(places)}}}" if is_own else str(next(given)) for is_own in own]
         return BulkInsert(
-            f"{self._table} ({', '.join((*shared, *own))})",
-            f"({', '.join(values)})",
-            shared=len(shared),
-            own=len(own),
-            is_strict=True,
+            table,
+            row.format(*values, row="{row}"),
+            shared=shared + len(own) - sum(own),
+            own=sum(own),
+            counts=self._counts,
+            is_strict=self._is_strict,
         )
 
 

@@ -17,7 +17,7 @@ from metspack.checking.archives.packagefiles import StatedCells
 from metspack.checking.catalogue import Batch, Catalogue, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
-from metspack.files.tempdb import ColumnInsert
+from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import LobRoute
 from metspack.locations.statement import Levels
 from metspack.mets import REPRESENTATIONS_FOLDER
@@ -28,8 +28,11 @@ from metspack.values import dataclass, regex
 
 _PUT = """INSERT INTO cell (archive, place, inside, path, size, length, algorithm, digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-_PUT_RUN = ColumnInsert(
-    "cell", shared=("archive", "inside", "algorithm"), own=("place", "path", "size", "length", "digest")
+_PUT_RUN = BulkInsert(
+    "cell (archive, inside, algorithm, place, path, size, length, digest)",
+    "(?1, ?2, ?3, ?{0}, ?{1}, ?{2}, ?{3}, ?{4})",
+    shared=3,
+    own=5,
 )
 _PIECES = """
 SELECT p.path, d.size FROM piece p JOIN disk d ON d.path = p.path AND d.kind = 'f'
