@@ -158,7 +158,8 @@ class Sharing(tempdb.Scratch):
         lengths = run.sizes if shared.is_measured else repeat(None, len(run))
         digests = run.digests if shared.digest else repeat(None, len(run))
         firsts: dict[tuple[Any, ...], str] = {}
-        for number, said_there in enumerate(zip(own, lengths, digests, strict=False)):
+        columns = zip(own, lengths, digests, strict=True)
+        for number, said_there in enumerate(columns):
             row = run.rows[number]
             if (first := firsts.get(said_there)) is not None:
                 self._share(stem, row, first)
@@ -336,7 +337,7 @@ class Sharing(tempdb.Scratch):
 
     def tell_files(self, run: CellRun, files: Sequence[str]) -> None:
         """Store the new ``file`` of each of some cells, as ``tell`` does without digests."""
-        if self.count and files and (shared := self._shared_rows(run)):
+        if files and (shared := self._shared_rows(run)):
             for row, file in zip(run.rows, files, strict=True):
                 if row in shared:
                     self.tell(f"{run.id_stem}{row}", file, None)
