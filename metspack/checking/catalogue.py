@@ -7,7 +7,7 @@ sort as manifests do.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from metspack.checking.similarity import nearest
@@ -145,7 +145,7 @@ CREATE TABLE route (
     nested INTEGER, odd INTEGER, split INTEGER, numbered INTEGER
 );
 CREATE TABLE cell (
-    id INTEGER PRIMARY KEY, archive BLOB, place TEXT, file TEXT, inside INTEGER, path BLOB, size INTEGER,
+    id INTEGER PRIMARY KEY, archive BLOB, place TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT
 );
 CREATE TABLE holding (
@@ -189,6 +189,8 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
+)
+_INDEXES_OF_CELLS = (
     "CREATE INDEX IF NOT EXISTS cell_path ON cell (path)",
     "CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)",
 )
@@ -291,6 +293,12 @@ class Catalogue(tempdb.Scratch):
         """Insert rows, all of which have the ``shared`` values."""
         insertion.run(self._database, shared, rows)
 
+    def insert_columns(
+        self, insertion: tempdb.BulkInsert, shared: Row, columns: Sequence[Sequence[Any] | None]
+    ) -> None:
+        """Insert rows that are given as columns, all of which have the ``shared`` values."""
+        insertion.run_columns(self._database, shared, columns)
+
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""
         self._database.create_function(name, 1, function, deterministic=True)
@@ -364,6 +372,11 @@ class Catalogue(tempdb.Scratch):
         """Build the indexes by path; cheaper once everything is in than row by row."""
         self.index_entries()
         for statement in _INDEXES:
+            self._database.execute(statement)
+
+    def index_cells(self) -> None:
+        """Build the indexes of cells, once those of an archive are all in."""
+        for statement in _INDEXES_OF_CELLS:
             self._database.execute(statement)
 
     def index_ids(self) -> None:

@@ -214,16 +214,20 @@ def _of_all(finding: Finding, kind: str, count: int) -> Finding:
     )
 
 
-def each_of(rows: Iterable[Row], most: int, finding: Callable[..., Finding]) -> Iterator[Finding]:
+def each_of(
+    rows: Iterable[Row], most: int, finding: Callable[..., Finding], number: Callable[[], int]
+) -> Iterator[Finding]:
     """Yield a finding for each row, made of its values; one for all of those that will only be counted.
 
     ``most`` are told one by one, so that ``FurtherFindings`` keeps no place of what is far behind these.
+    ``number`` returns how many rows there are.
     """
     left = iter(rows)
-    for row in islice(left, most + MOST_PLACES):
+    last = most + MOST_PLACES
+    for row in islice(left, last):
         yield finding(*row)
-    for row in left:
-        yield replace(finding(*row), count=1 + sum(1 for _ in left))
+    if (behind := next(left, None)) is not None:
+        yield replace(finding(*behind), count=number() - last)
 
 
 def each_counted(

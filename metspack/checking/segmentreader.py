@@ -332,9 +332,9 @@ class _SegmentReader:
 
     def _take_files(self, run: Run) -> None:
         files = self._plain(run)
-        rows = [(each[0], each[5], each[3], each[4]) for each in files.rows]
-        ids, names, sizes, _ = zip(*rows, strict=True)
-        self._in_mets.add("", names, sizes)
+        ids = files.ids
+        rows = list(zip(ids, files.hrefs, files.sizes, files.digests, strict=True))
+        self._in_mets.add("", files.hrefs, files.sizes)
         ordered = list(zip(map(len, ids), ids, strict=True))
         self._extents.append((min(ordered), max(ordered)))
         if len(set(ids)) < len(ids) or len(self._extents) > _MOST_EXTENTS:

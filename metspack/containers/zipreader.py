@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from importlib import import_module
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, Self
 
@@ -495,15 +495,16 @@ class ZipContainer(Closable):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
-        return (name for name, _ in self.sizes(prefix))
+        return (name for (name,) in self._beginning("name", prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield the names that begin with ``prefix``, sorted by code points, each with the entry's bytes."""
-        sql = "SELECT name, size FROM entry WHERE name >= ? ORDER BY name"
-        for name, size in self._index.execute(sql, (prefix,)):
-            if not name.startswith(prefix):
-                return
-            yield name, size
+        return self._beginning("name, size", prefix)
+
+    def _beginning(self, columns: str, prefix: str) -> Iterator[Any]:
+        """Yield columns, of which the name is the first, of the entries whose names begin with ``prefix``."""
+        sql = f"SELECT {columns} FROM entry WHERE name >= ? ORDER BY name"  # noqa: S608 - names of columns
+        return takewhile(lambda row: row[0].startswith(prefix), self._index.execute(sql, (prefix,)))
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes as ``contents`` the function does."""
@@ -567,11 +568,10 @@ def _index(records: CentralRecords, found: Directory, what: str) -> sqlite3.Conn
     return index
 
 
-_ROWS = 100
-_TOGETHER = _ROWS * ROW_FIELDS
-_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?)"
-_PUT = f"INSERT INTO entry VALUES {_VALUES}"  # noqa: S608 - a constant
-_PUT_TOGETHER = _PUT + f", {_VALUES}" * (_ROWS - 1)
+_PUT = "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_TOGETHER = tempdb.BulkInsert(
+    "entry", "(?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, ?{6}, ?{7})", shared=0, own=ROW_FIELDS, is_strict=True
+)
 _TWICE = "is in the central directory more than once; expected each name once"
 
 
@@ -580,10 +580,10 @@ def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None
     try:
         for values in records:
             # In their order none can contradict another: then many at a time are put in.
-            stop = len(values) - len(values) % _TOGETHER if records.ordered else 0
-            for start in range(0, stop, _TOGETHER):
-                index.execute(_PUT_TOGETHER, values[start : start + _TOGETHER])
-            index.executemany(_PUT, _rows(values[stop:]))
+            if records.ordered and values:
+                _PUT_TOGETHER.run_columns(index, (), [values[slot::ROW_FIELDS] for slot in range(ROW_FIELDS)])
+            else:
+                index.executemany(_PUT, _rows(values))
     except sqlite3.IntegrityError:
         (before,) = index.execute("SELECT count(*) FROM entry").fetchone()
         row = Row(*next(islice(chain.from_iterable(map(_rows, records)), before, None)))

@@ -213,13 +213,23 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
 
 def is_missing(root: Path, segments: Sequence[str] = ()) -> bool:
     """Return whether it is certain that there is no folder at ``segments`` below ``root``."""
+    return _refused(root, segments) == errno.ENOENT
+
+
+def holds_nothing(root: Path, segments: Sequence[str] = ()) -> bool:
+    """Return whether it is certain that there is no folder, or that what is there is none."""
+    return _refused(root, segments) in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
+
+
+def _refused(root: Path, segments: Sequence[str]) -> int | None:
+    """Return the number of the error with which a folder cannot be opened; None also where nobody knows."""
     if mirrors.are_used():
-        return False
+        return None
     try:
         release(opened_folder(root, segments))
     except OSError as error:
-        return error.errno == errno.ENOENT
-    return False
+        return error.errno
+    return None
 
 
 @contextmanager

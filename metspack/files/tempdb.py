@@ -6,7 +6,7 @@ import functools
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from itertools import chain
+from itertools import chain, compress, count
 from pathlib import Path
 from typing import Any
 
@@ -85,18 +85,23 @@ class BulkInsert:
     ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
     ``?{0}`` and so on are a row's own values (``own`` in number): most of the time is that of giving these.
     With ``counts`` the first two that are shared are a number and a step, and ``?1 + {row} * ?2`` is the
-    number of a row.
+    number of a row. Rows that contradict those that are there are left out, or an error where ``is_strict``.
     """
 
-    def __init__(self, table: str, row: str, *, shared: int, own: int, counts: bool = False) -> None:
+    def __init__(
+        self, table: str, row: str, *, shared: int, own: int, counts: bool = False, is_strict: bool = False
+    ) -> None:
         numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
         rows = [row.format(*range(first, first + own), row=place) for place, first in enumerate(numbers)]
+        self._form = table, row, shared
         self._own = own
         self._counts = counts
+        self._is_strict = is_strict
+        insert = "INSERT" if is_strict else "INSERT OR IGNORE"
         self._statements = {
-            each: f"INSERT OR IGNORE INTO {table} VALUES {', '.join(rows[:each])}"  # noqa: S608 -- constants
-            for each in _AT_ONCE
+            each: f"{insert} INTO {table} VALUES {', '.join(rows[:each])}" for each in _AT_ONCE
         }
+        self._fewer: dict[tuple[bool, ...], BulkInsert] = {}
 
     def run(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]
@@ -111,6 +116,40 @@ class BulkInsert:
                 start += step
                 if self._counts:
                     shared = (shared[0] + number * shared[1], *shared[1:])
+
+    def run_columns(
+        self, database: sqlite3.Connection, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]
+    ) -> None:
+        """Insert rows that are given as columns; what all rows have in one, or None, is given once.
+
+        The first of them is not None.
+        """
+        own = tuple(each is not None and not _is_one(each) for each in columns)
+        own = own if any(own) else (True, *own[1:])
+        alike = [each and each[0] for each, is_own in zip(columns, own, strict=True) if not is_own]
+        if own not in self._fewer:
+            self._fewer[own] = self._with_fewer(own)
+        rows = zip(*(each for each in compress(columns, own) if each is not None), strict=True)
+        self._fewer[own].run(database, (*shared, *alike), rows)
+
+    def _with_fewer(self, own: tuple[bool, ...]) -> BulkInsert:
+        """Return the same where rows have but some of the values as their own; all others are shared."""
+        table, row, shared = self._form
+        places, given = count(), count(shared + 1)
+        values = [f"{{{next(places)}}}" if is_own else str(next(given)) for is_own in own]
+        return BulkInsert(
+            table,
+            row.format(*values, row="{row}"),
+            shared=shared + len(own) - sum(own),
+            own=sum(own),
+            counts=self._counts,
+            is_strict=self._is_strict,
+        )
+
+
+def _is_one(column: Sequence[Any]) -> bool:
+    """Return whether a column has the same in all rows."""
+    return column[0] == column[-1] and column.count(column[0]) == len(column)
 
 
 class Scratch(Closable):

@@ -171,15 +171,14 @@ class Names(tempdb.Scratch):
             for table in archive.metadata.tables
             for kind in ("xml", "xsd")
         }
-        names = archive.tree.names("content/")
-        while some := list(islice(names, _BATCH)):
-            keys = list(map(_encoded, some))
+        entries = archive.tree.sizes("content/")
+        while some := list(islice(entries, _BATCH)):
+            keys = [_encoded(name) for name, _ in some]
             found = self._database.execute(_NAMED_AMONG, (min(keys), max(keys)))
             named = {name for (name,) in found}
-            for name, key in zip(some, keys, strict=True) if not named.issuperset(keys) else ():
+            for (name, size), key in zip(some, keys, strict=True) if not named.issuperset(keys) else ():
                 if key not in named and name not in structure and not name.endswith("/"):
-                    extent = archive.tree.extent(name)
-                    counting.add(name, 0 if extent is None else extent.size)
+                    counting.add(name, size)
 
     def _tops(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield the folders to look through, none below another: their real paths, and those given."""

@@ -249,10 +249,10 @@ class DataTables(MetsTables):
         if not all(each.startswith(above) for each in places):
             return False
         media = run.columns.get("mimetype") or [fact.mimetype or ""] * run.count
-        ids, _, lines, sizes, digests, _, _ = zip(*files.rows, strict=True)
         paths = [each[len(above) :] for each in places]
         self.flush()
-        rows = zip(paths, ids, [each or DEFAULT for each in media], sizes, digests, lines, strict=True)
+        kinds = [each or DEFAULT for each in media]
+        rows = zip(paths, files.ids, kinds, files.sizes, files.digests, run.lines, strict=True)
         while batch := list(islice(rows, LONGEST)):
             for _, alike in groupby(batch, lambda row: (row[0].rpartition("/")[0], row[3] <= SMALL)):
                 columns = [*zip(*alike, strict=True)]

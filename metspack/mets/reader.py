@@ -303,8 +303,9 @@ class Reader:
             raise safexml.exceeded(
                 f"elements are nested more than {self._budgets.depth} deep", "depth", self._parser
             )
-        self._declare(attributes)
-        local = self._name(name)
+        if "xmlns" in "".join(attributes):
+            self._declare(attributes)
+        local = self._scopes[-1][2].get(name) or self._name(name)
         if self._depth == 1:
             self._root(local, attributes)
         elif not local.startswith(_PREFIX):
@@ -321,7 +322,7 @@ class Reader:
             self._found.append(Identified(id=identifier, element=element, line=self._line))
 
     def _end(self, name: str) -> None:
-        local = self._name(name)
+        local = self._scopes[-1][2].get(name) or self._name(name)
         if local == FILE:
             self._found.append(self._files.pop().fact())
         elif local == _GROUP:
@@ -344,10 +345,8 @@ class Reader:
 
     def _declare(self, attributes: dict[str, str]) -> None:
         """Open a scope for an element that declares namespaces."""
-        declared = {
-            name[6:]: value for name, value in attributes.items() if name == "xmlns" or name[:6] == "xmlns:"
-        }
-        if declared:
+        names = (each for each in attributes if f"{each}:".startswith("xmlns:"))
+        if declared := {each[6:]: attributes[each] for each in names}:
             self._scopes.append((self._depth, self._scopes[-1][1] | declared, {}))
 
     def _name(self, raw: str) -> str:
@@ -638,6 +637,7 @@ _INDEX = regex(r"SIARD.* INDEX", re.IGNORECASE)
 _OAIS = "OAISPACKAGETYPE"
 _RECOMMENDED = "package of the recommendation on external LOBs"
 _MAKERS = 10
+_MOST_FACTS = 1_000  # of which the header is one, or its agents: it comes first
 _VERSION = regex(r"v?[0-9][\w.+-]{0,39}")
 
 
@@ -661,14 +661,14 @@ def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = Non
     oais = software = made = ""
     makers: dict[str, None] = {}
     with suppress(MetspackError):
-        for fact in read(document, budgets):
+        for number, fact in enumerate(read(document, budgets)):
             if isinstance(fact, Root):
                 root = fact
             elif isinstance(fact, MetsHeader):
                 found = (value for key, value in fact.attributes.items() if key.rpartition(":")[2] == _OAIS)
                 oais = next(found, "")
                 made = fact.attributes.get("CREATEDATE", "").strip()
-            elif not isinstance(fact, Agent | Identified):
+            elif number > _MOST_FACTS or not isinstance(fact, Agent | Identified):
                 break
             elif isinstance(fact, Agent) and fact.role == "CREATOR" and (name_given := fact.name.strip()):
                 is_software = fact.type == "OTHER"

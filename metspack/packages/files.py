@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -225,15 +226,19 @@ class MountedTree:
     def __init__(self, base: PackageTree) -> None:
         self.base = base
         self._mounts: dict[bytes, PackageTree] = {}
+        self._longest = 0  # the bytes of the longest path at which a tree is mounted
 
     def mount(self, at: bytes, tree: PackageTree) -> None:
         """Mount a tree at a path."""
         self._mounts[at] = tree
+        self._longest = max(self._longest, len(at))
 
     def held(self, path: bytes) -> tuple[PackageTree, bytes]:
         """Return the tree that holds a path, and the path in it; of two mounts the deeper one."""
         if self._mounts:
             at = path
+            if len(path) > self._longest:  # a path may have a million names, which is no reason to try each
+                at = path[: max(path.rfind(b"/", 0, self._longest + 1), 0)]
             while at:
                 if (tree := self._mounts.get(at)) is not None:
                     return tree, path[len(at) + 1 :]
@@ -307,7 +312,11 @@ class PackageFiles(MountedTree):
 
     def _packed(self, names: Names) -> tuple[PackageTree, bytes] | None:
         """Mount the zip or tar file that holds a METS; returns it and the path in it, None without one."""
-        for length in range(len(names) - 1, 0, -1):
+        # A path may have a million names: no file lies below the first that is not a folder.
+        folders = bisect_left(
+            range(len(names)), 1, key=lambda length: reading.holds_nothing(self._root, names[:length])
+        )
+        for length in range(min(len(names) - 1, folders), 0, -1):
             *above, name = names[:length]
             for suffix in SUFFIXES:
                 file = Below(root=self._root, segments=(*above, name + os.fsdecode(suffix)))

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -108,20 +107,13 @@ _PUT_ENTRY = """INSERT INTO entry
     child, line, alone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 # What the files of a run are: of no LOB, each a LOB, each a LOB unless its METS has children, each a part.
 _NO_LOBS, _LOBS, _LOBS_ALONE, _PARTS = range(4)
-_FILES_OF_RUN = tempdb.BulkInsert(
-    """entry (mets, kind, xml_id, lob, part, groupid, line, size, algorithm, digest, path, seq, child, alone,
+_FILES = tempdb.BulkInsert(
+    """entry (mets, kind, algorithm, path, xml_id, lob, part, alone, size, digest, groupid, seq, child, line,
     media)""",
-    """(?1, 'file', ?{0}, CASE ?4 WHEN 1 THEN ?{0} WHEN 3 THEN ?{1} END, ?4 = 3, ?{1}, ?{2}, ?{3}, ?2, ?{4},
-    ?3 || ?{5}, ?{6}, ?5, CASE ?4 WHEN 2 THEN ?{0} END, ?{7})""",
-    shared=5,
-    own=8,
-)
-_FILES_ALONE = tempdb.BulkInsert(
-    """entry (mets, kind, xml_id, lob, part, size, algorithm, digest, path, child, line, alone, media)""",
-    """(?3, 'file', ?{0}, CASE ?6 WHEN 1 THEN ?{0} END, 0, ?{1}, ?4, ?{2}, ?5 || ?{3}, ?7, ?1 + {row} * ?2,
-    CASE ?6 WHEN 2 THEN ?{0} END, ?8)""",
-    shared=8,
-    own=4,
+    """(?3, 'file', ?4, ?5 || ?{0}, ?{1}, CASE ?6 WHEN 1 THEN ?{1} WHEN 3 THEN ?{4} END, ?6 = 3,
+    CASE ?6 WHEN 2 THEN ?{1} END, ?{2}, ?{3}, ?{4}, ?{5}, ?7, ?1 + {row} * ?2, ?{6})""",
+    shared=7,
+    own=7,
     counts=True,
 )
 _PUT_WHOLE = """INSERT INTO whole
@@ -273,20 +265,13 @@ class MetsTables(reading.Closable):
         is_child = links.is_of_children(fact.groups)
         folder = "".join(f"{each}/" for each in document.folder)
         self._flush(_PUT_ENTRY)
-        if files.are_alone and "mimetype" not in run.columns:
-            kind = (_LOBS if is_below else _LOBS_ALONE) if is_lob else _NO_LOBS
-            alone = (files.line, files.step, document.number, files.algorithm, folder, kind, is_child)
-            with tempdb.explained("the index of the package"):
-                _FILES_ALONE.run(self._database, (*alone, fact.mimetype), files.short_rows)
-            return True
-        media = run.columns.get("mimetype") or repeat(fact.mimetype)
+        media: Sequence[str | None] = run.columns.get("mimetype") or [fact.mimetype] * run.count
         kind = _NO_LOBS
         if is_lob:
             kind = _LOBS_ALONE if not is_below else _LOBS if files.groups is None else _PARTS
-        rows = ((*row, each) for row, each in zip(files.rows, media, strict=False))
+        shared = (files.line, files.step, document.number, files.algorithm, folder, kind, is_child)
         with tempdb.explained("the index of the package"):
-            shared = (document.number, files.algorithm, folder, kind, is_child)
-            _FILES_OF_RUN.run(self._database, shared, rows)
+            _FILES.run_columns(self._database, shared, (*files.columns, media))
         return True
 
     def _mptr(self, document: Document, fact: links.Mptr) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from metspack import digests, uris
 from metspack.layouts.names import ARCHIVE, SIARD
@@ -124,35 +124,25 @@ _HEXADECIMAL = regex(r"[0-9A-Fa-f]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainRun:
-    """What a run of files has in common, and the columns of what each has; they can be read once."""
+    """What a run of files has in common, and the columns of what each has."""
 
     algorithm: str
     line: int
     step: int
-    ids: Iterable[str]
+    ids: Sequence[str]
     groups: Sequence[str] | None
-    lines: Sequence[int]
-    sizes: Iterable[int]
+    sizes: Sequence[int]
     digests: Sequence[str]
     hrefs: Sequence[str]
     places: Sequence[str] | None
 
     @property
-    def are_alone(self) -> bool:
-        """Whether none of them has a GROUPID or a SEQ."""
-        return self.groups is None and self.places is None
+    def columns(self) -> tuple[Sequence[Any] | None, ...]:
+        """The columns of hrefs, IDs, sizes, digests, GROUPIDs and SEQs, None for those that have none.
 
-    @property
-    def rows(self) -> Iterator[tuple[str, str | None, int, int, str, str, str | None]]:
-        """A row for each: ID, GROUPID, line, size, digest, href, SEQ."""
-        groups, places = self.groups or repeat(None), self.places or repeat(None)
-        columns = (self.ids, groups, self.lines, self.sizes, self.digests, self.hrefs, places)
-        return zip(*columns, strict=False)
-
-    @property
-    def short_rows(self) -> Iterator[tuple[str, int, str, str]]:
-        """A row for each: ID, size, digest, href. The line of each is ``step`` behind the one before it."""
-        return zip(self.ids, self.sizes, self.digests, self.hrefs, strict=False)
+        The line of each file is ``step`` behind the one before it.
+        """
+        return self.hrefs, self.ids, self.sizes, self.digests, self.groups, self.places
 
 
 def plain_files(run: Run) -> PlainRun | None:
@@ -166,9 +156,8 @@ def plain_files(run: Run) -> PlainRun | None:
         algorithm=algorithm,
         line=run.line,
         step=run.step,
-        ids=map(str.strip, ids),
+        ids=list(map(str.strip, ids)),
         groups=run.columns.get("groupid"),
-        lines=run.lines,
         sizes=sizes,
         digests=found,
         hrefs=hrefs,
@@ -176,11 +165,11 @@ def plain_files(run: Run) -> PlainRun | None:
     )
 
 
-def _sizes(texts: Sequence[str]) -> Iterable[int] | None:
+def _sizes(texts: Sequence[str]) -> Sequence[int] | None:
     lengths = set(map(len, texts)) or {0}
     if min(lengths) < 1 or max(lengths) > _LONGEST_SIZE or not _DIGITS.fullmatch("".join(texts)):
         return None
-    return map(int, texts)
+    return list(map(int, texts))
 
 
 def _digests(run: Run) -> tuple[str | None, Sequence[str]]:

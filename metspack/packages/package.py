@@ -38,6 +38,7 @@ from metspack.packages.splitlobs import chained
 
 _NEAR = 200
 _CLOSE = 0.6
+_KEPT = 1_000  # parts of LOBs, and errors, that are kept
 
 # What is true of the entry of a LOB that is one file, of which nothing else is said anywhere.
 _IS_ALONE = """
@@ -101,6 +102,8 @@ class Package(Closable):
     def __init__(self, path: Path, budgets: Budgets | None = None) -> None:
         self.root, self.mets = _found(path)
         self._budgets = budgets or Budgets()
+        self._lobs: dict[str, HeldLob | SourceError] = {}
+        self._kept = 0
 
     @cached_property
     def index(self) -> Index:
@@ -181,6 +184,28 @@ class Package(Closable):
         Raises ``SourceError`` for one that the package does not hold, with the nearest there is, and for
         one whose parts are not complete, in order, and as large as METS says; see ``splitlobs``.
         """
+        # Many cells may name one LOB of many files, which is not read anew for each of them.
+        found = self._lobs.get(lob)
+        if found is None:
+            found = self._read(lob)
+            weight = len(found.parts) if isinstance(found, HeldLob) else 1
+            if self._kept + weight > _KEPT:
+                self._lobs.clear()
+                self._kept = 0
+            self._lobs[lob] = found
+            self._kept += weight
+        if isinstance(found, HeldLob):
+            return found
+        raise found.with_traceback(None)  # with which all would stay that was at hand when it was made
+
+    def _read(self, lob: str) -> HeldLob | SourceError:
+        """Return the LOB with an id, or the error with which it cannot be told."""
+        try:
+            return self._held(lob)
+        except SourceError as error:
+            return error
+
+    def _held(self, lob: str) -> HeldLob:
         parts: list[HeldPart] = []
         wholes: list[HeldPart] = []
         for row in self.index.rows(_PARTS, lob):

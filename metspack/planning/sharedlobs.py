@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, repeat
 from pathlib import Path
+from string import digits
 from typing import Any, NamedTuple
 
 from metspack.files import reading, tempdb, writing
@@ -26,17 +27,18 @@ _KEPT = 1_000  # LOBs named again of which it is remembered which cell was the f
 _NAMES = ("utf-8", "surrogateescape")
 _HOLDERS = 10_000  # zip files and folders of which is remembered how far they were named
 _BEFORE, _BEHIND = (-1, ""), (1 << 64, "")
-_CONCERNED = """
-SELECT 1 FROM json_each(?) AS given
-WHERE given.value IN (SELECT cell FROM again) OR given.value IN (SELECT cell FROM value) LIMIT 1
+_FIRST = """
+SELECT first FROM (
+    SELECT last, first FROM again WHERE stem = ?1 AND row <= ?2 ORDER BY row DESC LIMIT 1
+) WHERE last >= ?2
 """
 _FIRSTS = """
-SELECT a.first FROM json_each(?) AS given LEFT JOIN again a ON a.cell = given.value ORDER BY given.key
+SELECT max(row, ?2), min(last, ?3), first FROM again WHERE stem = ?1 AND last >= ?2 AND row BETWEEN
+    coalesce((SELECT max(row) FROM again WHERE stem = ?1 AND row <= ?2), ?2) AND ?3
 """
-_SHARED = """
-SELECT given.key FROM json_each(?) AS given WHERE given.value IN (SELECT cell FROM value)
-"""
-_TELL = "UPDATE value SET file = ?, algorithm = ?, digest = ? WHERE cell = ?"
+_SHARED = "SELECT row FROM value WHERE stem = ? AND row BETWEEN ? AND ?"
+_PUT_VALUE = "INSERT OR IGNORE INTO value (stem, row) VALUES (?, ?)"
+_TELL = "UPDATE value SET file = ?, algorithm = ?, digest = ? WHERE stem = ? AND row = ?"
 _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
@@ -79,9 +81,20 @@ def _sorting(place: _Place) -> bytes:
     return place[0].to_bytes(8) + place[1].encode(*_NAMES)
 
 
+def _split(cell: str) -> tuple[str, int]:
+    """Return the identifier of a cell's LOB without its row, and the row."""
+    stem = cell.rstrip(digits)
+    return stem, int(cell[len(stem) :])
+
+
 def _said(container: str, length: int | None, algorithm: str | None, value: str | None) -> str:
     """Return what a cell says of the bytes that it names."""
     return f"{container} {length} {algorithm} {value}"
+
+
+def _bounds(run: CellRun) -> tuple[str, int, int]:
+    """Return what the identifiers of some cells begin with, and the first and the last of their rows."""
+    return run.id_stem, min(run.rows, default=0), max(run.rows, default=0)
 
 
 class Sharing(tempdb.Scratch):
@@ -110,7 +123,7 @@ class Sharing(tempdb.Scratch):
         self._shares = shares
         self._last: dict[_Holder, _Place] = {}
         self._waiting: list[tuple[bytes, str, str]] = []
-        self._again: list[tuple[str, str]] = []
+        self._again: list[tuple[str, int, int, str]] = []  # rows that follow each other, from one to another
         self._known: dict[tuple[bytes, str], str] = {}
         self._apart = False  # whether there are stretches, whose LOBs are not found one by one
         self.count = 0
@@ -120,8 +133,10 @@ class Sharing(tempdb.Scratch):
             "CREATE TABLE named (bytes BLOB, said TEXT, cell TEXT, PRIMARY KEY (bytes, said)) WITHOUT ROWID",
             "CREATE TABLE stretch (holder BLOB, first BLOB, last BLOB, run TEXT, numbers BLOB)",
             "CREATE INDEX stretch_place ON stretch (holder, first)",
-            "CREATE TABLE again (cell TEXT PRIMARY KEY, first TEXT) WITHOUT ROWID",
-            "CREATE TABLE value (cell TEXT PRIMARY KEY, file, algorithm, digest) WITHOUT ROWID",
+            "CREATE TABLE again (stem TEXT, row INTEGER, last INTEGER, first TEXT, PRIMARY KEY (stem, row))"
+            " WITHOUT ROWID",
+            "CREATE TABLE value (stem TEXT, row INTEGER, file, algorithm, digest, PRIMARY KEY (stem, row))"
+            " WITHOUT ROWID",
             "BEGIN",
         )
 
@@ -142,11 +157,20 @@ class Sharing(tempdb.Scratch):
         own = run.extents[1 if shared.folders is None else 0]
         lengths = run.sizes if shared.is_measured else repeat(None, len(run))
         digests = run.digests if shared.digest else repeat(None, len(run))
-        columns = zip(holder.places(own), run.rows, lengths, digests, strict=True)
-        for number, (place, row, length, digest) in enumerate(columns):
+        firsts: dict[tuple[Any, ...], str] = {}
+        columns = zip(own, lengths, digests, strict=True)
+        for number, said_there in enumerate(columns):
+            row = run.rows[number]
+            if (first := firsts.get(said_there)) is not None:
+                self._share(stem, row, first)
+                continue
+            each, length, digest = said_there
+            (place,) = holder.places((each,))
             said = _said(container, length, shared.digest, digest)
-            if self._is_first(holder, place, said, f"{stem}{row}"):
+            if (first := self._first_of(holder, place, said, stem, row)) is None:
                 yield run.lob(number)
+            else:
+                firsts[said_there] = first
 
     def _are_new(self, run: LobRun, container: str) -> bool:
         """Return whether LOBs lie apart from each other, behind all that was named where they lie."""
@@ -217,20 +241,24 @@ class Sharing(tempdb.Scratch):
         said = _said(
             container, lob.cell.length, *((digest.algorithm, digest.value) if digest else (None, None))
         )
-        return self._is_first(holder, place, said, lob.place.id)
+        return self._first_of(holder, place, said, *_split(lob.place.id)) is None
 
-    def _is_first(self, holder: _Holder, place: _Place, said: str, cell: str) -> bool:
-        """Return whether the LOB of a cell is to be placed, given by its place and what is said of it."""
+    def _first_of(self, holder: _Holder, place: _Place, said: str, stem: str, row: int) -> str | None:
+        """Return the cell whose LOB a cell shares, given by its place and what is said of it.
+
+        None for a LOB that is to be placed.
+        """
         key = holder.bytes(place)
         if (first := self._known.get((key, said))) is not None:
-            self._share(cell, first)
-            return False
+            self._share(stem, row, first)
+            return first
+        cell = f"{stem}{row}"
         if place > self._before(holder):
             self._last[holder] = place  # behind all that was named there: nothing need be looked up
             self._waiting.append((key, said, cell))
             if len(self._waiting) == _AT_ONCE:
                 self._flush()
-            return True
+            return None
         self._flush()
         with tempdb.explained(_WHAT):
             if self._apart:
@@ -239,31 +267,36 @@ class Sharing(tempdb.Scratch):
             is_new = bool(taken.rowcount)
             found = self._database.execute(_OTHER if is_new else _SAME, (key, said)).fetchone()
             if found is None:
-                return True
+                return None
             (first,) = found
             if is_new or not self._shares:
                 self._copied = self._copied if self.copies else (first, cell)
                 self.copies += 1
-                return True
-            self._database.execute("INSERT OR IGNORE INTO value (cell) VALUES (?)", (first,))
+                return None
+            self._database.execute(_PUT_VALUE, _split(first))
         if len(self._known) == _KEPT:
             self._known.clear()
         self._known[key, said] = first
-        self._share(cell, first)
-        return False
+        self._share(stem, row, first)
+        return str(first)
 
-    def _share(self, cell: str, first: str) -> None:
+    def _share(self, stem: str, row: int, first: str) -> None:
         """Note that a cell has the LOB of the first one that named it."""
-        self._shared = self._shared if self.count else (first, cell)
+        self._shared = self._shared if self.count else (first, f"{stem}{row}")
         self.count += 1
-        self._again.append((cell, first))
-        if len(self._again) == _AT_ONCE:
-            self._flush()
+        if self._again:
+            before, start, last, same = self._again[-1]
+            if last == row - 1 and same == first and before == stem:
+                self._again[-1] = before, start, row, same
+                return
+            if len(self._again) == _AT_ONCE:
+                self._flush()
+        self._again.append((stem, row, row, first))
 
     def _flush(self) -> None:
         with tempdb.explained(_WHAT):
             self._database.executemany("INSERT INTO named VALUES (?, ?, ?)", self._waiting)
-            self._database.executemany("INSERT INTO again VALUES (?, ?)", self._again)
+            self._database.executemany("INSERT INTO again VALUES (?, ?, ?, ?)", self._again)
         self._waiting.clear()
         self._again.clear()
 
@@ -272,42 +305,47 @@ class Sharing(tempdb.Scratch):
         if not self.count:
             return None
         self._flush()
-        row = self._database.execute("SELECT first FROM again WHERE cell = ?", (cell,)).fetchone()
+        row = self._database.execute(_FIRST, _split(cell)).fetchone()
         return None if row is None else str(row[0])
 
     def concerns(self, run: CellRun) -> bool:
         """Return whether one of some cells shares a file, or has the file that others share."""
-        if not self.count:
-            return False
-        return self._database.execute(_CONCERNED, (self._cells(run),)).fetchone() is not None
+        return bool(self._shared_rows(run)) or any(self.firsts_of(run))
 
     def firsts_of(self, run: CellRun) -> list[str | None]:
         """Return of each of some cells what ``first`` does."""
         if not self.count:
             return [None] * len(run)
-        return [each for (each,) in tempdb.rows(self._database, _FIRSTS, (self._cells(run),))]
-
-    def _cells(self, run: CellRun) -> str:
         self._flush()
-        stem = run.id_stem
-        return json.dumps([f"{stem}{row}" for row in run.rows])
+        firsts: dict[int, str] = {}
+        for row, last, first in self._database.execute(_FIRSTS, _bounds(run)).fetchall():
+            firsts.update(dict.fromkeys(range(row, last + 1), first))
+        return list(map(firsts.get, run.rows))
+
+    def _shared_rows(self, run: CellRun) -> set[int]:
+        """Return the rows of those of some cells that have the file that others share."""
+        if not self.count:
+            return set()
+        found = self._database.execute(_SHARED, _bounds(run)).fetchall()
+        return {row for (row,) in found}.intersection(run.rows)
 
     def tell(self, cell: str, file: str, digest: Digest | None) -> None:
         """Store the new ``file`` and digest of a cell, for those that share it."""
         if self.count:
             said = (digest.algorithm, digest.value) if digest else (None, None)
-            self._database.execute(_TELL, (file, *said, cell))
+            self._database.execute(_TELL, (file, *said, *_split(cell)))
 
     def tell_files(self, run: CellRun, files: Sequence[str]) -> None:
         """Store the new ``file`` of each of some cells, as ``tell`` does without digests."""
-        if self.count and files:
-            for (number,) in self._database.execute(_SHARED, (self._cells(run),)).fetchall():
-                self.tell(f"{run.id_stem}{run.rows[number]}", files[number], None)
+        if files and (shared := self._shared_rows(run)):
+            for row, file in zip(run.rows, files, strict=True):
+                if row in shared:
+                    self.tell(f"{run.id_stem}{row}", file, None)
 
     def told(self, first: str) -> tuple[str, Digest | None]:
         """Return the stored file and digest of a cell, which comes before all that share its file."""
         file, algorithm, value = self._database.execute(
-            "SELECT file, algorithm, digest FROM value WHERE cell = ?", (first,)
+            "SELECT file, algorithm, digest FROM value WHERE stem = ? AND row = ?", _split(first)
         ).fetchone()
         return file, Digest(algorithm=algorithm, value=value) if algorithm else None
 
@@ -315,7 +353,7 @@ class Sharing(tempdb.Scratch):
         """Write which cells share which file, for ``recall``; return the rest of what that is to be given."""
         self._flush()
         with writing.NewFile(path) as file:
-            rows = tempdb.rows(self._database, "SELECT cell, first FROM again")
+            rows = tempdb.rows(self._database, "SELECT stem, row, last, first FROM again")
             while some := list(islice(rows, _AT_ONCE)):
                 file.write(json.dumps(some).encode() + b"\n")
         return {
@@ -333,9 +371,9 @@ class Sharing(tempdb.Scratch):
         with open(reading.opened(path), encoding="utf-8", closefd=True) as lines, tempdb.explained(_WHAT):
             for line in lines:
                 rows = json.loads(line)
-                firsts = {(first_cell,): None for _, first_cell in rows}
-                self._database.executemany("INSERT INTO again VALUES (?, ?)", rows)
-                self._database.executemany("INSERT OR IGNORE INTO value (cell) VALUES (?)", firsts)
+                firsts = dict.fromkeys(_split(first_cell) for *_, first_cell in rows)
+                self._database.executemany("INSERT INTO again VALUES (?, ?, ?, ?)", rows)
+                self._database.executemany(_PUT_VALUE, firsts)
 
     def words(self) -> Iterator[str]:
         """Yield warnings about cells that name the LOB of another cell."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -42,6 +42,9 @@ class ArchiveEntries(Protocol[Extent]):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
+
+    def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Yield the names that begin with ``prefix`` as ``names`` does, each with the bytes it is of."""
 
     def contents(self, extent: Extent) -> Iterator[bytes]:
         """Yield an entry's bytes, proven when the iterator has ended; raises SourceError."""
@@ -181,12 +184,16 @@ class FolderEntries(tempdb.Scratch):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, folders' too, sorted by code points."""
-        for (name,) in self._database.execute(
-            "SELECT name FROM entry WHERE name >= ? ORDER BY name", (prefix,)
-        ):
-            if not name.startswith(prefix):
-                return
-            yield name
+        return (name for (name,) in self._beginning("name", prefix))
+
+    def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Yield the names that begin with ``prefix``, sorted by code points, each with the file's bytes."""
+        return self._beginning("name, ifnull(size, 0)", prefix)
+
+    def _beginning(self, columns: str, prefix: str) -> Iterator[Any]:
+        """Yield columns, of which the name is the first, of the entries whose names begin with ``prefix``."""
+        sql = f"SELECT {columns} FROM entry WHERE name >= ? ORDER BY name"  # noqa: S608 - names of columns
+        return takewhile(lambda row: row[0].startswith(prefix), self._database.execute(sql, (prefix,)))
 
     def contents(self, extent: FileExtent) -> Iterator[bytes]:
         """Yield a file's bytes as ``contents`` the function does."""
@@ -266,6 +273,12 @@ class WrappedTree(Generic[Extent]):
         for name in self._tree.names(self.root + prefix):
             if name != self.root:
                 yield name[len(self.root) :]
+
+    def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Yield the names that begin with ``prefix`` as ``names`` does, each with its entry's bytes."""
+        for name, size in self._tree.sizes(self.root + prefix):
+            if name != self.root:
+                yield name[len(self.root) :], size
 
     def contents(self, extent: Extent) -> Iterator[bytes]:
         """Yield an entry's bytes as the other tree does."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from metspack.errors import SourceError
+from metspack.packages import listing
 from metspack.packages.package import Package
 from metspack.restoring import repair, roundtrip
 from metspack.restoring.shards import reading
@@ -95,9 +96,44 @@ def cells_and_files_of_one_path_in_the_parent(folder: Path, size: int) -> None:
     mets(folder, (own, listed("y", "y/mets.xml"), *files), structmap((mptr("y"),)))
 
 
+def cells_of_one_file_and_files_of_its_id(folder: Path, size: int) -> None:
+    own = archive(folder, size, said=of_one_lob, lobs=(_EACH.format(0),))
+    mets(folder, (own, *(listed("f", _EACH.format(n)) for n in range(size))))
+
+
+def cells_of_two_files_and_files_of_their_ids(folder: Path, size: int) -> None:
+    lobs = [_EACH.format(n) for n in range(2)]
+    own = archive(folder, size, said=lambda n: of_one_lob(n).replace(lobs[0], lobs[n % 2]), lobs=lobs)
+    mets(folder, (own, *(listed(f"f{n % 2}", _EACH.format(n)) for n in range(size))))
+
+
 @pytest.mark.parametrize(
     "make",
-    [archives_that_are_missing_beside_cells, cells_and_files_of_one_path_in_the_parent],
+    [
+        cells_and_files_of_one_path_in_the_parent,
+        cells_of_one_file_and_files_of_its_id,
+        cells_of_two_files_and_files_of_their_ids,
+    ],
+    ids=lambda make: make.__name__,
+)
+def test_four_times_as_many_cells_are_listed_in_about_four_times_as_many_steps(
+    tmp_path: Path, make: Make, steps: list[int]
+) -> None:
+    def list_all(folder: Path) -> None:
+        with Package(folder) as package:
+            assert list(listing.LobListing(package).rows())
+
+    check_steps(tmp_path, make, list_all, steps)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        archives_that_are_missing_beside_cells,
+        cells_and_files_of_one_path_in_the_parent,
+        cells_of_one_file_and_files_of_its_id,
+        cells_of_two_files_and_files_of_their_ids,
+    ],
     ids=lambda make: make.__name__,
 )
 def test_four_times_as_many_cells_are_proven_in_about_four_times_as_many_steps(

@@ -52,3 +52,26 @@ def test_the_saving_of_a_copy_can_be_interrupted(tmp_path: Path, monkeypatch: py
         with pytest.raises(KeyboardInterrupt):
             tempdb.save(database, tmp_path / "copy.db")
     assert ticks == 1
+
+
+@pytest.mark.parametrize("rows", [1, 3, 250])
+@pytest.mark.parametrize("changes", [False, True])
+def test_rows_given_as_columns_are_those_given_one_by_one(rows: int, changes: bool) -> None:
+    values = "(?1, ?2, ?{0}, ?{1}, ?{2} || ?{0})"
+    insertion = tempdb.BulkInsert("it (a, b, c, d, e)", values, shared=2, own=3, is_strict=True)
+    numbers = list(range(rows))
+    others = [*["x"] * (rows - 1), "y"] if changes else ["x"] * rows
+    with closing(tempdb.create(schema="CREATE TABLE it (a, b, c, d, e)")) as database:
+        insertion.run_columns(database, (1, "two"), (numbers, None, others))
+        insertion.run_columns(database, (3, None), (numbers, others, None))
+        found = database.execute("SELECT * FROM it ORDER BY rowid").fetchall()
+    first = [(1, "two", number, None, f"{other}{number}") for number, other in enumerate(others)]
+    assert found == [*first, *((3, None, number, other, None) for number, other in enumerate(others))]
+
+
+def test_rows_that_are_all_the_same_are_as_many_as_were_given() -> None:
+    insertion = tempdb.BulkInsert("it", "(?{0}, ?1 + {row} * ?2)", shared=2, own=1, counts=True)
+    with closing(tempdb.create(schema="CREATE TABLE it (a, b)")) as database:
+        insertion.run_columns(database, (5, 3), (["x"] * 150,))
+        found = database.execute("SELECT * FROM it ORDER BY rowid").fetchall()
+    assert found == [("x", 5 + 3 * number) for number in range(150)]

@@ -332,3 +332,34 @@ def test_of_an_object_with_endless_digests_some_are_kept() -> None:
     document = premis(wrapped(f"<p:object>{'<p:messageDigest>ab</p:messageDigest>' * 99}</p:object>"))
     (found,) = objects(document)
     assert found.digests == (("", "ab"),) * 10
+
+
+_CREATED = (
+    '<metsHdr CREATEDATE="2026-11-26"><agent ROLE="CREATOR" TYPE="OTHER"><name>tool</name><note>1.2</note>'
+    "</agent></metsHdr>"
+)
+
+
+def _sections(first: int, count: int) -> str:
+    return "".join(f'<amdSec ID="a{number}"/>' for number in range(first, first + count))
+
+
+def _pieces(*pieces: str) -> list[bytes]:
+    return [piece.encode() for piece in (f'<mets xmlns="{reader.METS}" OBJID="it">', *pieces, "</mets>")]
+
+
+@pytest.mark.parametrize("before", [0, 900])
+def test_a_header_is_read_also_behind_some_sections(before: int) -> None:
+    found = reader.identity(_pieces(_sections(0, before), _CREATED), "mets.xml")
+    assert (found.objid, found.software, found.makers, found.made) == (
+        "it",
+        "tool",
+        ("tool 1.2",),
+        "2026-11-26",
+    )
+
+
+def test_a_million_sections_are_not_read_for_a_header() -> None:
+    blocks = iter(_pieces(*(_sections(first, 100) for first in range(0, 1_000_000, 100))))
+    assert reader.identity(blocks, "mets.xml").objid == "it"
+    assert len(list(blocks)) > 9_900

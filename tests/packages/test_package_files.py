@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 
 from metspack.containers.ipreader import Compressed, OpenPacks, PackedError, Streamed
 from metspack.errors import SourceError
+from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch
 from metspack.model import Budgets
 from metspack.packages.files import (
@@ -162,3 +163,37 @@ def test_names_and_paths_are_each_others_reverse() -> None:
     assert names_of(b"") == ()
     for path in (b"a", b"a/b c", b"a/\xff"):
         assert path_of(names_of(path)) == path
+
+
+@pytest.mark.parametrize("first", ["nothing", "mets.xml", "x" * 300])
+def test_a_path_of_many_names_is_looked_for_no_further_than_there_are_folders(
+    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = PackageFiles(put(tmp_path / "ip"), Budgets())
+    opened: list[int] = []
+    real = reading._opened
+
+    def counting(root: Path | int, segments: Sequence[str]) -> int:
+        opened.append(len(segments))
+        return real(root, segments)
+
+    monkeypatch.setattr(reading, "_opened", counting)
+    path = ("data", first, *("a",) * 100_000, "mets.xml")
+    with pytest.raises(OSError, match=r"No such file|Not a directory|name too long"), files.document(path):
+        pass
+    assert sum(opened) < 2 * len(path) + 20
+
+
+@pytest.mark.parametrize("form", FORMS[1:])
+def test_a_packed_ip_is_found_also_from_a_path_of_many_names(
+    form: str, tmp_path: Path, shelf: OpenPacks
+) -> None:
+    mounted = tree(form, tmp_path, shelf)
+    files = MountedTree(FolderTree(tmp_path))
+    files.mount(b"above/ip", mounted)
+    many = b"/a" * 100_000
+    assert files.held(b"above/ip" + many) == (mounted, many[1:])
+    assert files.held(b"above/ip") == (mounted, b"")
+    assert files.held(b"above/ip/data") == (mounted, b"data")
+    for other in (b"above/ipa" + many, b"above/i" + many, b"above", many[1:]):
+        assert files.held(other) == (files.base, other)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields
-from itertools import groupby
-from operator import itemgetter
+from functools import partial
+from itertools import groupby, islice
 from pathlib import Path
 
 from metspack import safexml, sizes
@@ -45,7 +45,8 @@ _ODD = {
     tables.DISORDERED: "cells out of order, or twice in a row",
 }
 _CONTENT = "content/"
-_OF_A_CELL = "SELECT 1 FROM cell WHERE path = ? AND archive = ?"
+_AT_ONCE = 1_000
+_OF_CELLS = "SELECT DISTINCT path FROM cell WHERE path BETWEEN ? AND ? AND archive = ?"
 _PUT = "INSERT INTO folded_entry VALUES (?, ?)"
 _ALIKE = """
 SELECT f.name, (SELECT min(o.name) FROM folded_entry o WHERE o.folded = f.folded AND o.name < f.name) AS other
@@ -89,12 +90,13 @@ def unnamed(
     # What is inside an unpacked archive is a file of the package.
     folder = form.path + b"/" if form.is_unpacked else b""
     count, first = 0, ""
-    for name in container.names(_CONTENT):
-        if name.endswith("/") or name in tables:
-            continue
-        path = folder + name.encode("utf-8", "surrogateescape")
-        if catalogue.row(_OF_A_CELL, path, form.path) is None:
-            count, first = count + 1, first or name
+    names = (name for name in container.names(_CONTENT) if not name.endswith("/") and name not in tables)
+    while some := list(islice(names, _AT_ONCE)):
+        paths = [folder + name.encode("utf-8", "surrogateescape") for name in some]
+        found = catalogue.all(_OF_CELLS, min(paths), max(paths), form.path)
+        if odd := set(paths).difference(path for (path,) in found):
+            count += len(odd)
+            first = first or next(name for name, path in zip(some, paths, strict=True) if path in odd)
     if count:
         yield Code.ENTRY_OF_NOTHING.at(shown(form.path), 0, first, found=first, count=f"{count:,}")
 
@@ -119,7 +121,16 @@ _ANY_TWICE = "SELECT EXISTS (SELECT 1 FROM cell GROUP BY path HAVING count(*) > 
 _TWICE = """
 SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
     SELECT min(id) FROM cell WHERE path = c.path AND inside = c.inside AND archive = c.archive)
-WHERE o.id < c.id ORDER BY c.id
+WHERE o.id < c.id AND c.id >= ? AND c.id < ? ORDER BY c.id
+"""
+_TIMES_TWICE = """
+SELECT count(*) - (SELECT count(*) FROM (SELECT DISTINCT path, inside FROM cell WHERE id >= ?1 AND id < ?2))
+FROM cell WHERE id >= ?1 AND id < ?2
+"""
+_NEXT_ARCHIVE = """
+SELECT c.id, coalesce((
+    SELECT n.id FROM cell n WHERE n.id > c.id AND n.archive <> c.archive ORDER BY n.id LIMIT 1), 1 << 62)
+FROM cell c WHERE c.id >= ? ORDER BY c.id LIMIT 1
 """
 # Nearly always all agree, and one look tells that: only where some do not are the reasons looked for.
 _ANY_OTHER = """
@@ -308,8 +319,11 @@ def _of_cells(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=counted(size, "byte")
         )
     if catalogue.number(_ANY_TWICE):
-        for _, twice in groupby(catalogue.rows(_TWICE), key=itemgetter(0)):
-            yield from grouping.each_of(twice, most, _lob_in_two_cells)
+        first = 0
+        while (cells := catalogue.row(_NEXT_ARCHIVE, first)) is not None:  # those of one archive
+            number = partial(catalogue.number, _TIMES_TWICE, *cells)
+            yield from grouping.each_of(catalogue.rows(_TWICE, *cells), most, _lob_in_two_cells, number)
+            _, first = cells
     if catalogue.number(_ANY_OTHER):
         yield from _of_other_cells(catalogue)
     for mets, line, lob, count in catalogue.rows(_LISTED_APART):
@@ -420,6 +434,7 @@ class _ArchiveCheck:
                 yield from self._metadata_form(metadata)
                 for table in metadata.tables:
                     yield from self._table(entries, metadata, table)
+                self._catalogue.index_cells()
                 if self.complete:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
                 self._keep_routes(metadata.version)

@@ -26,13 +26,13 @@ from metspack.siard.metadata import Metadata, Table
 from metspack.sizes import counted
 from metspack.values import dataclass, regex
 
-_PUT = """INSERT INTO cell (archive, place, file, inside, path, size, length, algorithm, digest)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT = """INSERT INTO cell (archive, place, inside, path, size, length, algorithm, digest)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_RUN = BulkInsert(
-    "cell (archive, inside, algorithm, place, file, path, size, length, digest)",
-    "(?1, ?2, ?3, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5})",
+    "cell (archive, inside, algorithm, place, path, size, length, digest)",
+    "(?1, ?2, ?3, ?{0}, ?{1}, ?{2}, ?{3}, ?{4})",
     shared=3,
-    own=6,
+    own=5,
 )
 _PIECES = """
 SELECT p.path, d.size FROM piece p JOIN disk d ON d.path = p.path AND d.kind = 'f'
@@ -74,6 +74,9 @@ class Routes:
     def take_run(self, levels: Levels, run: CellRun, found: LobRunFiles) -> None:
         """Count whole LOBs that were found, as ``take`` does."""
         if found.inside:
+            return
+        if len(set(run.files)) == 1:
+            self.take(levels, run.at(0), found.at(0), len(run))
             return
         alike: dict[tuple[bytes, str], list[int]] = {}
         for number, (path, file) in enumerate(zip(found.paths, run.files, strict=True)):
@@ -165,19 +168,16 @@ class Cells:
         )
         if not found.inside and self._finder.files.agree(stated):
             return
-        nothing = (None,) * len(run)
         self._batch.flush()
-        self._catalogue.insert(
+        self._catalogue.insert_columns(
             _PUT_RUN,
             (self._archive, found.inside, run.algorithm),
-            zip(
+            (
                 ids,
-                run.files,
                 found.paths,
-                found.sizes if found.inside else nothing,
-                run.lengths or nothing,
-                run.digests or nothing,
-                strict=True,
+                found.sizes if found.inside else None,
+                run.lengths or None,
+                run.digests or None,
             ),
         )
 
@@ -288,7 +288,6 @@ class Cells:
             _PUT,
             self._archive,
             self._id(cell),
-            cell.file,
             inside,
             path,
             size,

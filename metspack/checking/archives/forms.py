@@ -37,8 +37,8 @@ _VERSIONS = "header/siardversion/"
 _VERSION = regex(r"SIARD[ _-]?([0-9]\.[0-9])")
 _IS_THERE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
 _BELOW = """
-SELECT path FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
-UNION ALL SELECT CAST(path || '/' AS BLOB) FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
+SELECT path, size FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
+UNION ALL SELECT CAST(path || '/' AS BLOB), 0 FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
 """
 _INNER = re.escape(metadata.NAME).encode()
 _NAMED = regex(ARCHIVE_BYTES.pattern + rb"|.+\.siard/" + _INNER, re.DOTALL | re.IGNORECASE)
@@ -207,9 +207,13 @@ class Unpacked:
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, folders' too, sorted as bytes."""
+        return (name for name, _ in self.sizes(prefix))
+
+    def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Yield the names that begin with ``prefix`` as ``names`` does, each with the file's bytes."""
         first = self._path(prefix)
-        for (path,) in self._catalogue.rows(_BELOW, first, first + b"\xff"):
-            yield path[len(self._prefix) :].decode("utf-8", "surrogateescape")
+        for path, size in self._catalogue.rows(_BELOW, first, first + b"\xff"):
+            yield path[len(self._prefix) :].decode("utf-8", "surrogateescape"), size
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield a file's bytes; raises ``SourceError`` when it cannot be read."""

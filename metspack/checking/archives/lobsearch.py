@@ -304,21 +304,35 @@ class Finder:
 
     def find_all(self, column: ColumnSearch, run: CellRun) -> LobRunFiles | None:
         """Return the LOBs of cells with plain names, all whole and found in one way; None to ask ``find``."""
-        if column.prefix is None or not all(map(PLAIN.fullmatch, run.files)):
+        if column.prefix is None:
+            return None
+        names = dict.fromkeys(run.files)
+        if len(names) * 2 <= len(run):  # each is looked up once, however often it is named
+            return self._found_all(column, list(names), run)
+        return self._found_all(column, run.files, run)
+
+    def _found_all(self, column: ColumnSearch, files: Sequence[str], run: CellRun) -> LobRunFiles | None:
+        """Return the LOBs of cells, whose ``files`` are all that they name, each once or for each cell."""
+        prefix = column.prefix
+        if prefix is None or not all(map(PLAIN.fullmatch, files)):
             return None
         is_inside = column.candidates.is_inside
         named = column.candidates.all_named_in_full
-        conventions = [*named(run.files)] if is_inside else [column.convention]
-        folders = {file[: file.rfind("/") + 1] for file in run.files}
+        conventions = [*named(files)] if is_inside else [column.convention]
+        folders = {file[: file.rfind("/") + 1] for file in files}
         is_sure = not column.is_led_out or all(self._is_alone(column, each) for each in folders)
         if len(conventions) > 1 or not is_sure:
             return None
-        paths = [column.prefix + file.encode() for file in run.files]
+        paths = [prefix + file.encode() for file in files]
         if is_inside:
-            entries = self.container.columns(run.files)
+            entries = self.container.columns(files)
             found = None if entries is None else (paths, entries[0])
         else:
             found = self.files.all_files(paths)
+        if found is not None and len(files) < len(run):
+            at = {name: number for number, name in enumerate(files)}
+            which = [at[name] for name in run.files]
+            found = [found[0][number] for number in which], [found[1][number] for number in which]
         if found is None or (run.lengths and found[1] != run.lengths):
             return None
         return LobRunFiles(

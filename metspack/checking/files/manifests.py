@@ -257,7 +257,7 @@ class _Manifest:
         if count := sum(are_out):
             self._note_form(number + are_out.index(True), _OUT_OF_ORDER, count)
         self._last, self._digest = last, "" if are_out[-1] else values[-1].decode()
-        self._catalogue.insert(_PLAIN_LINES, (number, 1, self._number), zip(paths, values, strict=True))
+        self._catalogue.insert_columns(_PLAIN_LINES, (number, 1, self._number), (paths, values))
         return len(paths)
 
     def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:

@@ -136,17 +136,11 @@ _OAIS = "OAISPACKAGETYPE"
 _PUT_ENTRY = """INSERT INTO entry
     (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo, seq)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_FILES_OF_RUN = BulkInsert(
-    """entry (mets, element, grp, algorithm, xml_id, groupid, line, size, digest, href, path, pseudo, seq)""",
-    "(?1, ?2, ?3, ?4, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, CAST(?5 || ?{5} AS BLOB), 0, ?{6})",
-    shared=5,
-    own=7,
-)
-_FILES_ALONE = BulkInsert(
-    "entry (mets, element, grp, algorithm, xml_id, line, size, digest, href, path, pseudo)",
-    """(?3, ?4, ?5, ?6, ?{0}, ?1 + {row} * ?2, ?{1}, ?{2}, ?{3}, CAST(?7 || ?{3} AS BLOB), 0)""",
+_FILES = BulkInsert(
+    "entry (mets, element, grp, algorithm, href, path, xml_id, size, digest, groupid, seq, line, pseudo)",
+    """(?3, ?4, ?5, ?6, ?{0}, CAST(?7 || ?{0} AS BLOB), ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, ?1 + {row} * ?2, 0)""",
     shared=7,
-    own=4,
+    own=6,
     counts=True,
 )
 _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
@@ -350,12 +344,8 @@ class DocumentReader:
             self._batch.flush()
             folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
             group = self._groups.number(run.fact.groups)
-            shared = (self._mets, run.fact.element, group, files.algorithm, folder)
-            if files.are_alone:
-                lines = (files.line, files.step)
-                self._catalogue.insert(_FILES_ALONE, (*lines, *shared), files.short_rows)
-            else:
-                self._catalogue.insert(_FILES_OF_RUN, shared, files.rows)
+            shared = (files.line, files.step, self._mets, run.fact.element, group, files.algorithm, folder)
+            self._catalogue.insert_columns(_FILES, shared, files.columns)
 
     def _take(self, fact: reader.Fact) -> Iterator[Finding]:
         if isinstance(fact, reader.File):

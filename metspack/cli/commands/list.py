@@ -185,8 +185,9 @@ def _table_lines(rows: Iterable[LobRow], found: LobListing) -> Iterator[str]:
         if not (schema and table and column):
             where = ".".join(filter(None, (schema, table, column)))
         key = _joined(value or "" for value in primary_key.values()) if primary_key else ""
-        more = f" and {counted(len(own) - 1, 'more part')}" if len(own) > 1 else ""
-        path = f"{_path(own[0])}{more}" if own else fault
+        path = _path(own[0]) if own else fault
+        if len(own) > 1:
+            path = f"{path} and {counted(len(own) - 1, 'more part')}"
         said = "" if length is None else f"{length:,}"
         yield f"{lob:<18}  {where:<28}  {key:<12}  {said:>13}  {media_type or '':<24}  {path}".rstrip()
     faults = f", {counted(found.faulty, 'LOB')} with a fault" if found.faulty else ""
