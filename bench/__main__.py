@@ -20,8 +20,11 @@ from bench.measuring import FailedError, Run, Syncs, alternated, calls, counting
 from bench.rows import Figure, Row, Sample, chosen
 from bench.store import PAGE, Store, knows
 
-_COUNTED = (1_000, 2_000)
-"""Two numbers of LOBs: what the second takes more than the first is divided by their difference."""
+_COUNTED = (4_000, 8_000)
+"""Two numbers of LOBs: what the second takes more than the first is divided by their difference.
+
+Neither is so small that one process does all, else the start of the others would count as the second's.
+"""
 
 _START = 10
 """The number of LOBs of a run that is nearly nothing but the start of the program."""
@@ -173,6 +176,7 @@ def main(arguments: list[str] | None = None) -> None:
     report: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": results.machine(),
+        "counted": _COUNTED,
         "load": os.getloadavg()[0],
         "scale": options.scale,
         "repetitions": options.repetitions,

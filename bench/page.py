@@ -38,7 +38,7 @@ _WORDS = """
   and sums, but no METS, no limits on folders, and nothing proven.
 - **Wall**, **processor** time and **memory** are those of contender / reference, processor time and memory of all their
   processes together: the largest sum of their resident memory, in which what they share counts each time.
-- **System calls per LOB** are counted with 1,000 and 2,000 LOBs, and the difference is divided by 1,000, so that the
+- **System calls per LOB** are counted with {few:,} and {many:,} LOBs, and the difference is divided by {more:,}, so that the
   start of the program is no part of them.
 - **Calls that sync** are fsync, syncfs and the like in a run on disk, with the seconds that all processes together waited in
   them, and how long that run took; it is a run of its own, in which strace looks at these calls alone.
@@ -95,7 +95,8 @@ def page(figures: dict[str, Any]) -> str:
         "of which can be compressed, and two processes, where a row does not say otherwise; timed runs of each: "
         f"{_repetitions(figures)}. System calls: {figures['calls']}. `bench/figures.json` has every run.{load}\n"
     )
-    parts += (_WORDS, _NOT_COMPARABLE)
+    few, many = figures["counted"]
+    parts += (_WORDS.format(few=few, many=many, more=many - few), _NOT_COMPARABLE)
     return "".join(parts)
 
 
@@ -112,7 +113,7 @@ def joined(figures: list[dict[str, Any]]) -> dict[str, Any]:
     first, *further = figures
     rows = {(row["place"], row["row"]): row for row in first["rows"]}
     for each in further:
-        if differing := [key for key in ("machine", "scale") if each[key] != first[key]]:
+        if differing := [key for key in ("machine", "scale", "counted") if each[key] != first[key]]:
             raise ValueError(f"figures of another {' and '.join(differing)} cannot stand in one table")
         rows |= {(row["place"], row["row"]): row for row in each["rows"]}
     return first | {"rows": list(rows.values())}

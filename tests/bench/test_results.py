@@ -74,7 +74,7 @@ def test_the_page_of_performance_is_the_figures_kept() -> None:
 
 
 def test_of_several_measurements_the_last_one_of_a_row_counts() -> None:
-    ours = {"machine": "one", "scale": 1.0}
+    ours = {"machine": "one", "scale": 1.0, "counted": [4_000, 8_000]}
     first = ours | {"rows": [{"row": "a", "place": "tmpfs", "ratio": 1}, {"row": "b", "place": "tmpfs"}]}
     again = ours | {"rows": [{"row": "a", "place": "tmpfs", "ratio": 2}, {"row": "a", "place": "disk"}]}
     told = page.joined([first, again])["rows"]
