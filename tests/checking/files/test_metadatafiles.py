@@ -27,6 +27,7 @@ _END = "</premis:object>\n"
 def test_what_cells_state_is_looked_up_by_path() -> None:
     with Catalogue() as catalogue:
         catalogue.index()
+        catalogue.index_cells()
         plan = [str(row[-1]) for row in catalogue.rows(f"EXPLAIN QUERY PLAN {metadatafiles._PUT_APART}")]
     assert any("cell_path" in each for each in plan)
     assert not any("LIST SUBQUERY" in each for each in plan)
@@ -35,6 +36,7 @@ def test_what_cells_state_is_looked_up_by_path() -> None:
 def test_what_is_stated_of_files_is_looked_up_by_path() -> None:
     with Catalogue() as catalogue:
         catalogue.index()
+        catalogue.index_cells()
         plan = [str(row[-1]) for row in catalogue.rows(f"EXPLAIN QUERY PLAN {metadatafiles._STATED}", "[]")]
     assert not any(re.match("SCAN (?!g)", each) for each in plan), plan
 
