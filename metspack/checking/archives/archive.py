@@ -46,7 +46,7 @@ _ODD = {
 }
 _CONTENT = "content/"
 _AT_ONCE = 1_000
-_OF_CELLS = "SELECT DISTINCT path FROM cell WHERE path BETWEEN ? AND ? AND archive = ?"
+_OF_CELLS = "SELECT path FROM cell WHERE path BETWEEN ? AND ? AND archive = ?"
 _PUT = "INSERT INTO folded_entry VALUES (?, ?)"
 _ALIKE = """
 SELECT f.name, (SELECT min(o.name) FROM folded_entry o WHERE o.folded = f.folded AND o.name < f.name) AS other
@@ -93,8 +93,10 @@ def unnamed(
     names = (name for name in container.names(_CONTENT) if not name.endswith("/") and name not in tables)
     while some := list(islice(names, _AT_ONCE)):
         paths = [folder + name.encode("utf-8", "surrogateescape") for name in some]
-        found = catalogue.all(_OF_CELLS, min(paths), max(paths), form.path)
-        if odd := set(paths).difference(path for (path,) in found):
+        odd = set(paths)
+        for (path,) in catalogue.rows(_OF_CELLS, min(paths), max(paths), form.path):
+            odd.discard(path)
+        if odd:
             count += len(odd)
             first = first or next(name for name, path in zip(some, paths, strict=True) if path in odd)
     if count:
