@@ -251,7 +251,7 @@ class RunShared:
 ExtentColumns = tuple[list[int], list[list[Any]]]
 """Sizes of extents, and the columns of what they have beside them, as in a ``LobRun``."""
 
-_COMPRESSED = 3  # the column of an entry's bytes in the archive
+_OFFSET, _LIMIT, _COMPRESSED = 1, 2, 3  # columns of an entry: where it begins, and may end; its bytes there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,6 +296,18 @@ class LobRun(Columnar):
     def compressed(self) -> int:
         """The bytes of their entries in the archive, 0 of files."""
         return sum(self.extents[_COMPRESSED]) if self.shared.folders is None else 0
+
+    @property
+    def offsets(self) -> Sequence[int]:
+        """Where the entries begin in the archive."""
+        column: Sequence[int] = self.extents[_OFFSET]
+        return column
+
+    @property
+    def limits(self) -> Sequence[int]:
+        """Where in the archive something else begins behind each entry."""
+        column: Sequence[int] = self.extents[_LIMIT]
+        return column
 
     @property
     def id_stem(self) -> str:

@@ -199,7 +199,7 @@ class BuildWork:
     def make(self, staging: Partial, remarks: Callable[[], Iterable[str]] = tuple) -> Built:
         """Make the whole package in the staging folder, or what an earlier run has not made of it."""
         self._earlier = EarlierRun(staging)
-        with closing(Departures()) as departures, self._workers:
+        with closing(Departures.of(self.archive)) as departures, self._workers:
             if (planned := self._earlier.planned) is None:
                 self._earlier.prepare((), staging.package, "")
                 course = self._plan_all(staging, departures)
@@ -421,7 +421,7 @@ class BuildWork:
                 self.division,
                 work,
                 sharing=self.sharing,
-                departs=departures.add_all,
+                departs=lambda lobs: departures.add_lobs(lobs, lobs.entries),
                 agreed=self._agreement(),
                 grown=lambda course: self._place_ahead(staging, course),
             )

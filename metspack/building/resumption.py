@@ -164,7 +164,8 @@ class EarlierRun:
                     hint="What that run had done cannot be relied on: --restart starts over.",
                 )
             for each in slices.runs(place):
-                departures.add_all(source.entries_of(each if isinstance(each, LobRun) else each[0]))
+                lobs = each if isinstance(each, LobRun) else each[0]
+                departures.add_lobs(lobs, source.entries_of(lobs))
         return course
 
     def words(self, planned: Mapping[str, Any]) -> tuple[list[str], list[str]]:

@@ -10,7 +10,7 @@ import json
 import sqlite3
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib import import_module
 from itertools import chain, islice, takewhile
@@ -467,23 +467,37 @@ class ZipContainer(Closable):
         return sizes, found, offsets, limits, *others
 
     def records(
-        self, chosen: Callable[[Sequence[str]], Iterable[str]] | None = None, folder: str = ""
+        self,
+        chosen: Callable[[Mapping[str, int]], Iterable[str]] | None = None,
+        *,
+        within: Iterable[tuple[int, int]] | None = None,
+        folder: str = "",
     ) -> Iterator[CentralRecord]:
         """Yield every entry in physical order, by the offset of its local header.
 
-        ``chosen`` gives those of some names that are yielded; all are without it. With a ``folder``, which
-        ends with a slash, its own entry and those below it are all that there are.
+        ``chosen`` gives the names of those that are yielded, of some with their offsets; all are without it.
+        ``within`` is as in ``entries_within``. With a ``folder``, which ends with a slash, its own entry
+        and those below it are all that there are.
         """
         window = RecordWindow(self.medium, self._directory.stop, str(self.path))
         # "0" is the character after "/": the range holds every name that begins with the folder's.
-        sql, given = (_NAMES_IN_FOLDER, (folder, f"{folder[:-1]}0")) if folder else (_NAMES, ())
-        with closing(self._index.execute(sql, given)) as found:
+        below = self._many(_NAMES_IN_FOLDER, (folder, f"{folder[:-1]}0")) if folder else None
+        for some in below or self.entries_within(((0, self.size),) if within is None else within):
+            places = dict(some)
+            offsets = places.values() if chosen is None else [places[each] for each in chosen(places)]
+            for row in self._index.execute(_AT_OFFSETS, (self._directory.start, json.dumps([*offsets]))):
+                found_at, raw = _extent(row, row[8]), window.record(row[7])
+                yield CentralRecord(extent=found_at, raw=raw, is_directory=row[1].endswith("/"))
+
+    def entries_within(self, stretches: Iterable[tuple[int, int]]) -> Iterator[list[tuple[str, int]]]:
+        """Yield names and offsets of the entries that begin in stretches of the file, many at a time."""
+        for stretch in stretches:
+            yield from self._many(_NAMES_WITHIN, stretch)
+
+    def _many(self, sql: str, values: tuple[object, ...]) -> Iterator[list[tuple[str, int]]]:
+        with closing(self._index.execute(sql, values)) as found:
             while some := found.fetchmany(_AT_ONCE):
-                places = dict(some)
-                offsets = places.values() if chosen is None else [places[each] for each in chosen([*places])]
-                for row in self._index.execute(_AT_OFFSETS, (self._directory.start, json.dumps([*offsets]))):
-                    found_at, raw = _extent(row, row[8]), window.record(row[7])
-                    yield CentralRecord(extent=found_at, raw=raw, is_directory=row[1].endswith("/"))
+                yield some
 
     def hollow(self) -> tuple[int, str]:
         """Return how many entries are hollow (``is_hollow``), and the first of their names."""
@@ -536,7 +550,7 @@ _LIMIT = (
 )
 _LIMITED = f"SELECT {_COLUMNS}, ifnull({_LIMIT}, ?) FROM entry"  # noqa: S608 - constants
 _AT_OFFSETS = f"{_LIMITED} WHERE offset IN (SELECT value FROM json_each(?)) ORDER BY offset"  # noqa: S608
-_NAMES = "SELECT name, offset FROM entry ORDER BY offset"
+_NAMES_WITHIN = "SELECT name, offset FROM entry WHERE offset >= ? AND offset < ? ORDER BY offset"
 _NAMES_IN_FOLDER = "SELECT name, offset FROM entry WHERE name >= ? AND name < ? ORDER BY offset"
 _BY_NAME = f"SELECT {_COLUMNS}, {_LIMIT} FROM entry WHERE name = ?"  # noqa: S608 - constants
 _FROM_NAME = (

@@ -37,7 +37,6 @@ from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
 from metspack.values import dataclass
 
-_AT_ONCE = 1_000
 _OCTETS = 32
 _FEW = 8  # tasks for each process: so many end nearly at the same time
 
@@ -233,28 +232,23 @@ def assign(
     work: Path,
     *,
     sharing: Sharing,
-    departs: Callable[[Iterable[str]], object],
+    departs: Callable[[LobRef | LobRun], object],
     agreed: Callable[[PlannedSegment | None], None],
     grown: Callable[[Course], object] = lambda _: None,
 ) -> Course:
     """Plan, and write every segment's slice of the plan into ``work``.
 
-    ``departs`` is called with entries that leave the archive, many at a time, ``agreed`` with each segment
+    ``departs`` is called with all LOBs, before they are in a slice, ``agreed`` with each segment
     once it is closed and with None at the end, ``grown`` with the course so far after each segment. Raises
     ``SourceError``, ``PlanError`` and ``TargetError``.
     """
     writer = _CourseWriter(work)
 
     def own() -> Iterator[LobRef | LobRun]:
-        leaving: list[str] = []
         for each in lobs:
             writer.course.columns.add(column_of(each.place))
-            leaving += dict.fromkeys(each.entries)
-            if len(leaving) >= _AT_ONCE:
-                departs(leaving)
-                leaving.clear()
+            departs(each)
             yield from sharing.firsts(each, division.layout.container(each.place))
-        departs(leaving)
 
     try:
         for event in planned(own(), division.limits, split=division.split, layout=division.layout):

@@ -125,7 +125,7 @@ def restore_archive(
         if into is Into.FOLDER:
             check_style(options.lob_folder_style, source.metadata.version)
         sharing = stack.enter_context(Sharing())
-        departures = stack.enter_context(closing(Departures()))
+        departures = stack.enter_context(closing(Departures.of(source)))
         run = replace(restore_facts(f"archive, {into.value}", source, options), can_go_on=False)
         staging = stack.enter_context(stage(target, run, terms))
         stack.enter_context(processes.keeping())
@@ -241,7 +241,7 @@ class _RestoreWork:
                     found.unmoved += each.bytes
                     continue
                 found.outside.add(column)
-                self.departures.add_all(each.entries)
+                self.departures.add_lobs(each, each.entries)
                 kept = container(each.place)
                 for first in self.sharing.firsts(each, kept):
                     if kept not in moving:

@@ -7,9 +7,11 @@ folder that wraps them all; an unpacked archive's files are packed anew, the sam
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice, pairwise
+from typing import Self
 
 from metspack.containers.zipdirectory import unreadable
 from metspack.containers.zipformat import DEFLATED, STORED, encoded
@@ -18,25 +20,45 @@ from metspack.containers.zipwriter import GROWTH, ZipWriter, unwrapped, unwrappe
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.files.byteranges import Medium
-from metspack.model import FileExtent
+from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
 from metspack.values import dataclass
 
-_TABLE = "CREATE TABLE name (name TEXT PRIMARY KEY) WITHOUT ROWID"
+_NAMES = "CREATE TABLE name (name TEXT PRIMARY KEY) WITHOUT ROWID"
+_STRETCHES = "CREATE TABLE stretch (start INTEGER PRIMARY KEY, stop INTEGER NOT NULL)"
+_ADD_STRETCH = (
+    "INSERT INTO stretch VALUES (?, ?) ON CONFLICT (start) DO UPDATE SET stop = max(stop, excluded.stop)"
+)
 _OF_SOME = "SELECT name FROM json_each(?) AS given JOIN name ON name.name = given.value"
+_IN_STRETCHES = (
+    "SELECT value FROM json_each(?) WHERE value < "
+    "(SELECT stop FROM stretch WHERE start <= value ORDER BY start DESC LIMIT 1)"
+)
+_AT_ONCE = 1_000
 _WHAT = "the names of an archive's entries"
 
 
 class Departures(tempdb.Scratch):
-    """The names of the entries that are left out of the new archive; for one thread.
+    """The entries that are left out of the new archive, by their names in it; for one thread.
 
-    Raises ``TargetError`` when the temporary disk is full.
+    Of an archive that is a zip file, ``container``, with its entries below ``root``, LOBs that lie one behind
+    the other there are one stretch of its bytes. Raises ``TargetError`` when the temporary disk is full.
     """
 
-    def __init__(self) -> None:
-        super().__init__(_TABLE, "BEGIN")
+    __slots__ = ("_container", "_is_merged", "_root")
+
+    def __init__(self, container: ZipContainer | None = None, root: str = "") -> None:
+        super().__init__(_NAMES, _STRETCHES, "BEGIN")
+        self._container = container
+        self._root = root
+        self._is_merged = True  # whether no two stretches meet
+
+    @classmethod
+    def of(cls, archive: Archive | None) -> Self:
+        """Return what is to hold the departures of an archive; without one there are none."""
+        return cls() if archive is None else cls(archive.container, archive.prefix)
 
     def add(self, name: str) -> bool:
         """Add an entry's name; return whether it is new: an entry that two cells name is left out once."""
@@ -48,9 +70,21 @@ class Departures(tempdb.Scratch):
         with tempdb.explained(_WHAT):
             self._database.executemany("INSERT OR IGNORE INTO name VALUES (?)", zip(names))
 
+    def add_lobs(self, found: LobRef | LobRun, entries: Sequence[str]) -> None:
+        """Add the entries that LOBs are, of which ``entries`` are the names."""
+        if not entries or self._container is None or not isinstance(found, LobRun):
+            self.add_all(entries)
+            return
+        offsets, limits = found.offsets, found.limits
+        gaps = [(stop, start) for stop, start in zip(limits, offsets[1:], strict=False) if stop != start]
+        starts, stops = (offsets[0], *(start for _, start in gaps)), (*(stop for stop, _ in gaps), limits[-1])
+        with tempdb.explained(_WHAT):
+            self._database.executemany(_ADD_STRETCH, dict.fromkeys(zip(starts, stops, strict=True)))
+        self._is_merged = False
+
     def add_new(self, names: Sequence[str]) -> bool:
         """Add many names where all are new; return whether they were."""
-        is_new = len(set(names)) == len(names) == len(self.staying(names))
+        is_new = len(set(names)) == len(names) == len(self._staying(names))
         if is_new:
             self.add_all(names)
         return is_new
@@ -59,37 +93,109 @@ class Departures(tempdb.Scratch):
         """Remove a name again: its entry stays."""
         with tempdb.explained(_WHAT):
             self._database.execute("DELETE FROM name WHERE name = ?", (name,))
+            extent = self._extent(name)
+            if extent is None or (around := self._around(extent)) is None:
+                return
+            start, stop = around
+            self._database.execute("DELETE FROM stretch WHERE start = ?", (start,))
+            for rest in ((start, extent.offset), (extent.limit, stop)):
+                if rest[0] < rest[1]:
+                    self._database.execute(_ADD_STRETCH, rest)
 
     def add_emptied(self, tree: AnyTree) -> None:
         """Add the folders of which no entry stays, the deepest first; those empty in the source stay."""
-        with closing(tempdb.create()) as folders, tempdb.explained(_WHAT):
-            folders.execute(_TABLE)
-            folders.execute("BEGIN")
-            folders.executemany(
-                "INSERT INTO name VALUES (?)", ((name,) for name in tree.names() if name.endswith("/"))
-            )
+        with closing(tempdb.create()) as kept, tempdb.explained(_WHAT):
+            kept.execute("CREATE TABLE folder (name TEXT PRIMARY KEY) WITHOUT ROWID")
+            kept.execute(_NAMES)
+            kept.execute("BEGIN")
+            for names in self._staying_of(tree):
+                folders = [(name,) for name in names if name.endswith("/")]
+                kept.executemany("INSERT INTO folder VALUES (?)", folders)
+                if len(folders) < len(names):
+                    others = [(name,) for name in names if not name.endswith("/")]
+                    kept.executemany("INSERT INTO name VALUES (?)", others)
             # A folder's name is a prefix of what it holds, so descending order meets the deepest first.
-            for (name,) in folders.execute("SELECT name FROM name ORDER BY name DESC"):
-                departed = self._below(name)
-                # The folder and the departed are all that is there; an unpacked one lists itself as well.
-                if departed and not any(True for _ in islice(tree.names(name), departed + 1, None)):
+            for (name,) in kept.execute("SELECT name FROM folder ORDER BY name DESC"):
+                # "0" is the character after "/": the range holds every name that begins with the folder's.
+                below = kept.execute(
+                    "SELECT 1 FROM name WHERE name > ? AND name < ?", (name, f"{name[:-1]}0")
+                ).fetchone()
+                if below is None and any(other != name for other in islice(tree.names(name), 2)):
                     self.add(name)
+                else:
+                    kept.execute("INSERT INTO name VALUES (?)", (name,))
 
-    def _below(self, folder: str) -> int:
-        # "0" is the character after "/": the range holds every name that begins with the folder's.
-        (count,) = self._database.execute(
-            "SELECT count(*) FROM name WHERE name > ? AND name < ?", (folder, f"{folder[:-1]}0")
-        ).fetchone()
-        return int(count)
+    def _staying_of(self, tree: AnyTree) -> Iterator[Sequence[str]]:
+        """Yield the names of an archive's entries that were not added, many at a time."""
+        root, names = self._root, iter(tree.names())
+        if self._container is not None:
+            within = chain.from_iterable(self._container.entries_within(self.gaps()))
+            names = (name[len(root) :] for name, _ in within if name.startswith(root) and name != root)
+        while some := list(islice(names, _AT_ONCE)):
+            yield self._staying(some)
 
-    def staying(self, names: Sequence[str]) -> list[str]:
-        """Return those of some names that were not added."""
+    def _staying(self, names: Sequence[str]) -> list[str]:
+        """Return those of some names that were not added as names."""
         with tempdb.explained(_WHAT):
             leaving = {name for (name,) in self._database.execute(_OF_SOME, (json.dumps(names),))}
         return [name for name in names if name not in leaving]
 
+    def staying(self, places: Mapping[str, int]) -> list[str]:
+        """Return the names of those entries that were not added; ``places`` are their offsets by their names.
+
+        Those names are in the archive, those offsets in the zip file that it is.
+        """
+        self._merge()
+        with tempdb.explained(_WHAT):
+            given = (json.dumps([*places.values()]),)
+            leaving = {offset for (offset,) in self._database.execute(_IN_STRETCHES, given)}
+        return self._staying([name for name, offset in places.items() if offset not in leaving])
+
+    def gaps(self) -> Iterator[tuple[int, int]]:
+        """Yield the stretches of the zip file outside which all leaves, in their order: start and stop."""
+        self._merge()
+        at = 0
+        for start, stop in tempdb.rows(self._database, "SELECT * FROM stretch ORDER BY start"):
+            yield at, start
+            at = stop
+        yield at, sys.maxsize
+
+    def _merge(self) -> None:
+        if self._is_merged:
+            return
+        with tempdb.explained(_WHAT):
+            self._database.execute("ALTER TABLE stretch RENAME TO met")
+            self._database.execute(_STRETCHES)
+            self._database.executemany("INSERT INTO stretch VALUES (?, ?)", self._merged())
+            self._database.execute("DROP TABLE met")
+        self._is_merged = True
+
+    def _merged(self) -> Iterator[tuple[int, int]]:
+        with closing(tempdb.rows(self._database, "SELECT * FROM met ORDER BY start")) as rows:
+            begin, end = next(rows)
+            for start, stop in rows:
+                if start > end:
+                    yield begin, end
+                    begin = start
+                end = max(end, stop)
+        yield begin, end
+
+    def _extent(self, name: str) -> ZipExtent | None:
+        return None if self._container is None else self._container.extent(self._root + name)
+
+    def _around(self, extent: ZipExtent) -> tuple[int, int] | None:
+        """Return the stretch that an entry leaves with, if there is one."""
+        self._merge()
+        found: tuple[int, int] | None = self._database.execute(
+            "SELECT * FROM stretch WHERE start <= ? ORDER BY start DESC LIMIT 1", (extent.offset,)
+        ).fetchone()
+        return found if found is not None and extent.offset < found[1] else None
+
     def __contains__(self, name: str) -> bool:
-        return self._database.execute("SELECT 1 FROM name WHERE name = ?", (name,)).fetchone() is not None
+        if self._database.execute("SELECT 1 FROM name WHERE name = ?", (name,)).fetchone() is not None:
+            return True
+        extent = self._extent(name)
+        return extent is not None and self._around(extent) is not None
 
 
 HEADER = "header/"
@@ -146,12 +252,17 @@ class _Zipped:
 def _zipped(
     container: ZipContainer, root: str, departures: Departures, *, header: bool
 ) -> Iterator[KeptEntry]:
-    def chosen(names: Sequence[str]) -> Iterator[str]:
-        own = [name[len(root) :] for name in names if name.startswith(root) and name != root]
-        staying = departures.staying([name for name in own if name.startswith(HEADER) == header])
-        return (root + name for name in staying)
+    def chosen(places: Mapping[str, int]) -> Iterator[str]:
+        own = {
+            name[len(root) :]: offset
+            for name, offset in places.items()
+            if name.startswith(root) and name != root and name.startswith(HEADER, len(root)) == header
+        }
+        return (root + name for name in departures.staying(own))
 
-    for record in container.records(chosen, folder=root + HEADER if header else root):
+    # The header has few entries: they are looked up by their names, and the others by where they may lie.
+    within, folder = (None, root + HEADER) if header else (departures.gaps(), "")
+    for record in container.records(chosen, within=within, folder=folder):
         own = unwrapped(record, root) if root else record
         yield _Zipped(container=container, root=root, found=record, record=own)
 

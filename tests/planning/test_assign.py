@@ -28,7 +28,7 @@ from metspack.model import (
     Slot,
     ZipExtent,
 )
-from metspack.planning import assignment, slices
+from metspack.planning import slices
 from metspack.planning.assignment import Course, SegmentsOfColumn, assign, column_of
 from metspack.planning.division import Division, Split, planned
 from metspack.planning.sharedlobs import Sharing
@@ -89,7 +89,7 @@ def assigned(
     work: Path,
     *,
     sharing: Sharing | None = None,
-    departs: Callable[[Iterable[str]], object] = lambda _: None,
+    departs: Callable[[Given], object] = lambda _: None,
 ) -> Course:
     with Sharing() as own:
         sharing = sharing or own
@@ -150,7 +150,7 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
             division,
             work,
             sharing=sharing,
-            departs=left.extend,
+            departs=lambda each: left.extend(each.entries),
             agreed=agreed.append,
             grown=lambda so_far: grown.append((so_far.segments, so_far.fingerprint)),
         )
@@ -191,27 +191,13 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
     assert Course.restored(json.loads(json.dumps(course.document()))) == course
 
 
-def test_entries_leave_many_at_a_time_and_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assignment, "_AT_ONCE", 3)
-    told: list[list[str]] = []
-    double = replace(lob(5, 1), entries=("x", "x"))  # a LOB of one entry twice
-    given: list[Given] = [lob(1, 1), lob(2, 1, extents=2), run(3, [1, 1]), double, lob(6, 1)]
-    assigned(given, Division(limits=Limits()), tmp_path, departs=lambda names: told.append(list(names)))
-    assert told == [
-        ["c4/record1.bin.0", "c4/record2.bin.0", "c4/record2.bin.1"],
-        ["c4/record3.bin.0", "c4/record4.bin.0", "x"],
-        ["c4/record6.bin.0"],
-    ]
-
-
-def test_entries_leave_before_their_lobs_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lobs_leave_before_they_are_taken(tmp_path: Path) -> None:
     """What is in a slice is out of the archive: a build that is stopped knows of all that it has placed."""
-    monkeypatch.setattr(assignment, "_AT_ONCE", 1)
-    left: list[str] = []
+    left: list[Given] = []
 
     class Watching(Sharing):
         def firsts(self, found: Given, container: str) -> Iterator[Given]:
-            assert left[-1] == list(single(found))[-1].entries[-1]
+            assert left[-1] is found
             yield from super().firsts(found, container)
 
     with Watching() as sharing:
@@ -220,9 +206,9 @@ def test_entries_leave_before_their_lobs_are_taken(tmp_path: Path, monkeypatch: 
             Division(limits=Limits()),
             tmp_path,
             sharing=sharing,
-            departs=left.extend,
+            departs=left.append,
         )
-    assert len(left) == 3
+    assert len(left) == 2
 
 
 @pytest.mark.parametrize(("layout", "lobs"), [("lobseg", 1), ("siard22", 2)])
@@ -253,7 +239,7 @@ def test_what_is_open_is_discarded_when_planning_fails(
     monkeypatch.setattr(slices, "Slice", Watched)
     given = [lob(1, 1), lob(2, 1), lob(3, 6)]
     with Sharing() as sharing, pytest.raises(PlanError, match=r"s0\.t2\.c4\.r3 has 6 bytes"):
-        assign(given, division, tmp_path, sharing=sharing, departs=list, agreed=agreed.append)
+        assign(given, division, tmp_path, sharing=sharing, departs=lambda _: None, agreed=agreed.append)
     assert [each and each.index for each in agreed] == [0]
     assert discarded == ["slice-1.jsonl"]
 

@@ -210,7 +210,12 @@ def planned(path: Path, jobs: int, budgets: Budgets | None = None) -> dict[str, 
                 lobs = assignment.moving_lobs(archive, frozenset(), progress, None, beside)
                 division = Division(limits=Limits(files=4))
                 course = assignment.assign(
-                    lobs, division, work, sharing=sharing, departs=left.extend, agreed=agreed.append
+                    lobs,
+                    division,
+                    work,
+                    sharing=sharing,
+                    departs=lambda each: left.extend(each.entries),
+                    agreed=agreed.append,
                 )
             said["course"] = course.document()
             assert progress.done == progress.total

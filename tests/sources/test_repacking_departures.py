@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import TargetError
 from metspack.files import tempdb
+from metspack.model import LobRun, RunShared
 from metspack.siard.entries import FolderEntries, WrappedTree
 from metspack.sources.repacking import Departures
+from tests.laws import law
 from tests.siard.zips import Entry, forged
 
 
@@ -88,6 +90,67 @@ def test_what_is_left_empty_is_what_no_longer_holds_a_name(gone: set[str]) -> No
         for folder in (name for name in left if name.endswith("/")):
             below = [each for each in NAMES if each.startswith(folder) and each != folder]
             assert not below or any(each.startswith(folder) and each != folder for each in left)
+
+
+LOBS = [f"content/lob1/record{number}.bin" for number in range(12)]
+OTHERS = ["content/", "content/lob1/", "content/table.xml", "header/", "header/a.bin", "header/b"]
+ENTRIES = [*OTHERS[:2], *LOBS[:7], *OTHERS[2:4], *LOBS[7:], *OTHERS[4:]]
+MAY_LEAVE = st.sampled_from([*LOBS, "header/a.bin"])
+
+
+def as_run(container: ZipContainer, names: list[str]) -> LobRun:
+    found = container.columns(names)
+    assert found is not None
+    shared = RunShared(schema=0, table=0, cell="c1", extension="bin", media_type="", folders=None)
+    return LobRun(shared=shared, rows=range(len(names)), files=names, sizes=found[0], extents=found[1])
+
+
+@law(200)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("run"), st.lists(MAY_LEAVE, min_size=1, max_size=8)),
+            st.tuples(st.just("run"), st.integers(0, 11).map(lambda first: LOBS[first : first + 5])),
+            st.tuples(st.just("name"), st.lists(MAY_LEAVE, min_size=1, max_size=2)),
+            st.tuples(st.just("keep"), st.lists(MAY_LEAVE, min_size=1, max_size=2)),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from(["", "archive/"]),
+)
+def test_lobs_leave_as_stretches_of_a_zip_file_as_by_their_names(
+    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, list[str]]], root: str
+) -> None:
+    path = tmp_path_factory.mktemp("departures") / "a.zip"
+    path.write_bytes(forged(*(Entry(name=root + name) for name in ["", *ENTRIES] if root + name)))
+    with (
+        ZipContainer.opened(path) as container,
+        closing(Departures(container, root)) as departures,
+        closing(Departures()) as named,
+    ):
+        tree = WrappedTree(container, root) if root else container
+        for kind, names in events:
+            if kind == "run":
+                departures.add_lobs(as_run(container, [root + name for name in names]), names)
+                named.add_all(names)
+            elif kind == "name":
+                for each in (departures, named):
+                    each.add_all(names)
+            else:
+                for name in names:
+                    departures.keep(name)
+                    named.keep(name)
+            assert [name in departures for name in LOBS] == [name in named for name in LOBS]
+        departures.add_emptied(tree)
+        named.add_emptied(tree)
+        staying = [name for name in ENTRIES if name not in named]
+        assert [name for name in ENTRIES if name not in departures] == staying
+        offsets = {name: extent.offset for name in ENTRIES if (extent := container.extent(root + name))}
+        assert departures.staying(offsets) == staying
+        gaps = list(departures.gaps())
+        assert gaps == sorted(gaps)
+        within = {name for some in container.entries_within(gaps) for name, _ in some}
+        assert within >= {root + name for name in staying}
 
 
 def test_a_temporary_disk_that_is_full_is_the_targets_fault(monkeypatch: pytest.MonkeyPatch) -> None:
