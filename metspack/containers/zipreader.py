@@ -41,6 +41,7 @@ from metspack.containers.zipformat import (
     Row,
     descriptor_length,
     encoded,
+    encoded_names,
     local_header_length,
     refusal,
 )
@@ -114,14 +115,15 @@ def small_contents(medium: Medium, run: LobRun) -> Iterator[bytes | memoryview |
 
     Entries that lie one behind the other are read at once.
     """
-    names, offsets, limits, compressed, *_ = run.extents
+    names, offsets, limits, compressed, *_, flags = run.extents
     lengths = [
-        min(LOCAL.size + len(name) + _SLACK + size, limit - offset)
+        min(_LOCAL_SIZE + len(name) + _SLACK + size, limit - offset)
         for name, size, offset, limit in zip(names, compressed, offsets, limits, strict=True)
     ]
     base, block = 0, memoryview(b"")
-    for number, row in enumerate(zip(run.sizes, *run.extents, strict=True)):
-        at, length = offsets[number] - base, lengths[number]
+    rows = zip(run.sizes, *run.extents, encoded_names(names, flags), strict=True)
+    for number, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+        at = offsets[number] - base
         if at < 0 or at + length > len(block):
             base, at = offsets[number], 0
             try:
@@ -139,7 +141,8 @@ def small_content(medium: Medium, extent: ZipExtent) -> bytes | memoryview | Non
     except OSError:
         return None
     where, how = (extent.offset, extent.limit, extent.compressed), (extent.method, extent.flags)
-    return _small(medium, head, (extent.size, extent.name, *where, extent.crc, *how))
+    own = encoded(extent.name, extent.flags)
+    return _small(medium, head, (extent.size, extent.name, *where, extent.crc, *how, own))
 
 
 def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
@@ -153,7 +156,9 @@ def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
     return stretch
 
 
-_Row = tuple[Any, ...]  # the size of an entry, and the columns of its extent in a run
+_Row = tuple[
+    Any, ...
+]  # the size of an entry, the columns of its extent in a run, and its name in the archive
 
 
 def _small(medium: Medium, head: memoryview, row: _Row) -> bytes | memoryview | None:
@@ -166,7 +171,7 @@ def _small(medium: Medium, head: memoryview, row: _Row) -> bytes | memoryview | 
 
 def _start(head: memoryview, row: _Row) -> int | None:
     """Return where data begins behind a local header that says plainly what the central directory says."""
-    size, name, offset, limit, compressed, crc, method, flags = row
+    size, _, offset, limit, compressed, crc, method, flags, name = row
     if len(head) < _LOCAL_SIZE:
         return None
     signature, _, own, kind, _, _, own_crc, own_compressed, own_size, named, extra = _unpacked(head)
@@ -179,7 +184,7 @@ def _start(head: memoryview, row: _Row) -> int | None:
         and own_compressed == compressed != MAX32
         and own_size == size != MAX32
         and not flags & _NOT_PLAIN
-        and head[_LOCAL_SIZE:end] == encoded(name, flags)
+        and head[_LOCAL_SIZE:end] == name
         and end + extra + compressed <= limit - offset
     ):
         return int(end + extra)
@@ -188,7 +193,7 @@ def _start(head: memoryview, row: _Row) -> int | None:
 
 def _checked_start(medium: Medium, head: memoryview, row: _Row) -> int | None:
     """Return where data begins, by all that its local header and descriptor may say; None if they lie."""
-    size, name, offset, limit, compressed, crc, method, flags = row
+    size, name, offset, limit, compressed, crc, method, flags, _ = row
     where = {"name": name, "offset": offset, "limit": limit, "method": method, "flags": flags}
     try:
         if len(head) >= LOCAL.size:
@@ -202,7 +207,7 @@ def _checked_start(medium: Medium, head: memoryview, row: _Row) -> int | None:
 
 def _proven(data: memoryview, row: _Row) -> bytes | memoryview | None:
     """Return the bytes of an entry from what begins with its data, None unless they are as promised."""
-    size, _, _, _, compressed, crc, method, _ = row
+    size, _, _, _, compressed, crc, method, _, _ = row
     raw = data[:compressed]
     out: bytes | memoryview = raw
     if len(raw) < compressed or method not in {STORED, DEFLATED}:
