@@ -33,7 +33,6 @@ from metspack.model import (
     Extent,
     FileExtent,
     LobCell,
-    LobPlace,
     LobRef,
     LobRun,
     Proofs,
@@ -47,6 +46,7 @@ from metspack.packages.files import open_part
 from metspack.packages.formats import Kinds
 from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Selection
 from metspack.packages.package import Package
+from metspack.packages.places import Row, place_of, rows_of
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
@@ -56,9 +56,7 @@ from metspack.sources.lobfolder import cell_key, cell_of
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
-from metspack.values import regex
 
-_PLACE = regex(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c[0-9]{1,18}(?:\.[ua][0-9]{1,18})*)\.r([0-9]{1,18})")
 ANOTHER = "Get the package from another copy; metspack check shows what else is wrong with it."
 KEEPING = "what is known of the LOBs"
 _AT_ONCE = 500
@@ -252,27 +250,8 @@ class ListedLobs:
         self.package.close()
 
 
-def place_of(lob: str) -> LobPlace:
-    """Return the place in a database that an id is; raises ``SourceError`` when it is not one."""
-    schema, table, row, cell = _row_of(lob)
-    return LobPlace(schema=schema, table=table, cell=cell, row=row)
-
-
-_Row = tuple[int, int, int, str]
-"""The place of a LOB in the order of LOBs: schema, table, row and cell."""
-
-_Listed = tuple[str, _Row, ListedFile | None]
+_Listed = tuple[str, Row, ListedFile | None]
 """A LOB, its place and, when it is one file and nothing else, that."""
-
-
-def _row_of(lob: str) -> _Row:
-    found = _PLACE.fullmatch(lob)
-    if found is None or not int(found[4]):
-        raise SourceError(
-            f"LOB {lob[:200]!r}: its id is not a place in a database, so it has no path in a restored tree",
-            hint="Such ids are like s0.t2.c4.r1; metspack cat reads a LOB with any id.",
-        )
-    return int(found[1]), int(found[2]), int(found[4]), found[3]
 
 
 _Likeness = tuple[int, int, str, str, str, str | None, str]
@@ -595,11 +574,15 @@ class PackagedLobs(LooseLobs):
         """Yield the ids of the LOBs that METS lists."""
         return self.package.ids()
 
-    def _places(self) -> Iterator[tuple[str, _Row]]:
+    def _places(self) -> Iterator[tuple[str, Row]]:
         """Yield the selected LOBs as METS lists them."""
-        return ((lob, _row_of(lob)) for lob in filter(self.selection.takes, self.package.ids()))
+        lobs = self.package.ids()
+        if self.selection.only:
+            lobs = filter(self.selection.takes, lobs)
+        while batch := list(islice(lobs, LONGEST)):
+            yield from zip(batch, rows_of(batch), strict=True)
 
-    def _sorted(self) -> Generator[tuple[str, _Row], None, None]:
+    def _sorted(self) -> Generator[tuple[str, Row], None, None]:
         keys = ((schema, table, row, cell_key(cell)) for _, (schema, table, row, cell) in self._places())
         if all(starmap(lt, pairwise(keys))):  # as nearly always: to look twice is faster than to sort
             yield from self._places()
