@@ -22,8 +22,10 @@ from metspack.checking.eark.document import (
     Start,
     StatedFileGroup,
     TypedFile,
+    none_but,
+    quoted,
 )
-from metspack.checking.eark.faults import Demands, Faults, MediaTypes, none_but, quoted
+from metspack.checking.eark.faults import Demands, Faults, MediaTypes
 from metspack.checking.eark.requirements import (
     CONTENT_CATEGORIES,
     RECORD_IDS,

@@ -15,8 +15,10 @@ from metspack.checking.eark.document import (
     Elements,
     Outline,
     StatedFileGroup,
+    none_but,
+    quoted,
 )
-from metspack.checking.eark.faults import Demands, Faults, none_but, quoted
+from metspack.checking.eark.faults import Demands, Faults
 from metspack.checking.eark.requirements import Version
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.values import dataclass, regex

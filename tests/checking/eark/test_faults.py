@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metspack.checking.eark.faults import Faults, MediaTypes, none_but
+from metspack.checking.eark.document import none_but
+from metspack.checking.eark.faults import Faults, MediaTypes
 from metspack.checking.eark.requirements import Need, Standard, Version
 
 
