@@ -111,6 +111,8 @@ class _CheckFiles:
                 file.write(block.encode())
 
     def __enter__(self) -> Self:
+        if not self._targets:
+            return self
         from metspack.files import writing  # noqa: PLC0415 -- as below
 
         with ExitStack() as stack:
