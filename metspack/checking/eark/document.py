@@ -7,7 +7,6 @@ document calls them. Memory is flat; the content of ``xmlData`` and ``binData`` 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any
@@ -35,8 +34,6 @@ End = Callable[[], None]
 
 _PREFIXES = {CSIP: "csip", SIP: "sip", XLINK: "xlink"}
 _NAMES_KEPT = 1_000
-_LONGEST = 100
-_ALIKE = 0.75
 
 
 class ReadingDone(Exception):  # noqa: N818 -- it ends a reading, nothing is wrong
@@ -276,20 +273,3 @@ def _value(plain: Any) -> Any:
     if (kind := _KINDS.get(name)) is not None:
         return kind(**dict(zip(kind.__dataclass_fields__, map(_value, values), strict=True)))
     return _MANY[name](map(_value, values))
-
-
-def quoted(value: str | None) -> str:
-    """Return a value for people: quoted, cut when long, ``none`` for one that is not there."""
-    if value is None:
-        return "none"
-    return repr(value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...")
-
-
-def none_but(attribute: str, wanted: str, seen: Iterable[str]) -> str:
-    """Return ``none``, with the nearest of what was seen in its place: ``none, but USE 'documentation'``."""
-    from difflib import get_close_matches  # noqa: PLC0415 -- only where something is wrong
-
-    folded = {each.casefold(): each for each in seen if each}
-    near = get_close_matches(wanted.casefold(), folded, 1, _ALIKE)
-    near = near or [each for each in folded if wanted.casefold() in re.split(r"\W+", each)]
-    return f"none, but {attribute} {quoted(folded[near[0]])}" if near else "none"

@@ -11,8 +11,7 @@ from functools import cache
 from metspack import mediatypes, resources
 from metspack.checking.codes import Code, Rule
 from metspack.checking.eark import csip, siard, sip
-from metspack.checking.eark.document import quoted
-from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version
+from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version, quoted
 from metspack.files import reading
 from metspack.model import Finding
 from metspack.values import dataclass, regex

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.eark import profiles
-from metspack.checking.eark.document import REPRESENTATIONS, Outline, none_but, quoted
+from metspack.checking.eark.document import REPRESENTATIONS, Outline
 from metspack.checking.eark.profiles import Opening, Profile
-from metspack.checking.eark.requirements import USES, Need, Standard, Version
+from metspack.checking.eark.requirements import USES, Need, Standard, Version, none_but, quoted
 from metspack.checking.opening import CheckedTree, PackageToCheck
 from metspack.checking.options import Looking
 from metspack.checking.segments import AgreedSegment

@@ -17,7 +17,7 @@ from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark import folders, profiles, siard, sip
-from metspack.checking.eark.document import DOCUMENTATION, SCHEMAS, Elements, Outline, StatedFileGroup, quoted
+from metspack.checking.eark.document import DOCUMENTATION, SCHEMAS, Elements, Outline, StatedFileGroup
 from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, told_as_well
 from metspack.checking.eark.folders import (
     FOLDER,
@@ -28,7 +28,7 @@ from metspack.checking.eark.folders import (
     Representation,
 )
 from metspack.checking.eark.profiles import Profile
-from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, Version
+from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, Version, quoted
 from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
 from metspack.checking.eark.structmap import Structure, identified_divisions
 from metspack.checking.files import manifests

@@ -22,8 +22,6 @@ from metspack.checking.eark.document import (
     Start,
     StatedFileGroup,
     TypedFile,
-    none_but,
-    quoted,
 )
 from metspack.checking.eark.faults import Demands, Faults, MediaTypes
 from metspack.checking.eark.requirements import (
@@ -33,6 +31,8 @@ from metspack.checking.eark.requirements import (
     STATUS,
     Standard,
     Version,
+    none_but,
+    quoted,
 )
 from metspack.checking.eark.sip import ONCE
 from metspack.values import dataclass

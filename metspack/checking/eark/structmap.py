@@ -15,11 +15,9 @@ from metspack.checking.eark.document import (
     Elements,
     Outline,
     StatedFileGroup,
-    none_but,
-    quoted,
 )
 from metspack.checking.eark.faults import Demands, Faults
-from metspack.checking.eark.requirements import Version
+from metspack.checking.eark.requirements import Version, none_but, quoted
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.values import dataclass, regex
 
