@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
+from dataclasses import Field
 from functools import cached_property, partial
 from operator import attrgetter
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -32,39 +35,129 @@ else:
         """Make a class a dataclass; one that is ``frozen`` has a hash, and can be pickled."""
 
         def make(given: Any) -> Any:
-            # The standard library does not let the two kinds be mixed below each other.
-            is_below = any(hasattr(each, "__dataclass_params__") for each in given.__mro__)
-            # Else the standard library writes the signature there, for which it looks at every field again.
-            given.__doc__ = given.__doc__ or given.__name__
-            stated = vars(given).get("__annotations__", {})
-            # It looks in each annotation, word for word, for those that make no field.
-            if stated:
-                given.__annotations__ = {
-                    name: text if "Var" in str(text) else object for name, text in stated.items()
-                }
-            made = dataclasses.dataclass(
-                init=False, repr=False, eq=False, frozen=frozen and is_below, slots=slots, kw_only=kw_only
-            )(given)
-            if stated:
-                made.__annotations__ = stated
-            for name in stated.keys() & made.__dataclass_fields__.keys():
-                made.__dataclass_fields__[name].type = stated[name]
-            made.__dataclass_params__.frozen = frozen
-            for name, method in _methods(made, frozen=frozen, slots=slots).items():
-                if name not in vars(given):
-                    setattr(made, name, method)
-            return made
+            stated = _StatedFields(given, frozen=frozen, slots=slots, kw_only=kw_only)
+            return _with_slots(given, stated) if slots else _with_methods(given, stated)
 
         return make if cls is None else make(cls)
 
 
 _MISSING = dataclasses.MISSING
-_FILLED = 30
+_FILLED = 60
+_FIELDS, _PARAMETERS = "__dataclass_fields__", "__dataclass_params__"
+_NO_FIELD = "ClassVar", "typing.ClassVar"
 
 
-def _methods(made: Any, *, frozen: bool, slots: bool) -> dict[str, Any]:
-    """Return the methods of a class that the standard library has given its fields."""
-    names = tuple(field.name for field in dataclasses.fields(made) if field.compare)
+_PARAMETERS_OF = {
+    frozen: getattr(
+        dataclasses.dataclass(init=False, repr=False, eq=False, frozen=frozen)(
+            type("", (), {"__doc__": " "})
+        ),
+        _PARAMETERS,
+    )
+    for frozen in (False, True)
+}
+"""What the standard library keeps of its words in a class that is frozen and in one that is not."""
+
+
+class _StatedFields:
+    """What a class states of its fields; it stands where they are until somebody asks for them.
+
+    Then the standard library makes them, of a class that has the same ones and nothing else. What is wrong
+    with a statement is only noticed there.
+    """
+
+    def __init__(self, given: Any, **words: bool) -> None:
+        self.owner = given
+        self.words = words
+        self._texts = vars(given).get("__annotations__", {})
+        self.own = {
+            name: getattr(given, name, _MISSING)
+            for name, text in self._texts.items()
+            if not str(text).startswith(_NO_FIELD)
+        }
+        self._above: dict[str, Any] = {}
+        for base in given.__mro__[-2:0:-1]:
+            if (parameters := getattr(base, _PARAMETERS, None)) is not None:
+                if parameters.frozen is not words["frozen"]:
+                    raise TypeError("a dataclass is frozen where the one above it is, and nowhere else")
+                self._above |= {field.name: field for field in dataclasses.fields(base)}
+        for name in self._above.keys() & self.own.keys():
+            if isinstance(self.own[name], MemberDescriptorType):  # the slot of the class above
+                self.own[name] = _MISSING
+        self.all = self._above | self.own
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        self.owner = owner
+
+    def __get__(self, instance: object, kind: type) -> Any:
+        fields = getattr(self.standard(init=False), _FIELDS)
+        setattr(self.owner, _FIELDS, fields)
+        return fields
+
+    def positional(self) -> tuple[str, ...]:
+        """Return the names of the fields that may be given by position."""
+        alone = self.words["kw_only"]
+        return tuple(
+            name
+            for name, value in self.all.items()
+            if not (
+                not value.init or (alone if value.kw_only is _MISSING else value.kw_only)
+                if isinstance(value, Field)
+                else alone
+            )
+        )
+
+    def standard(self, *, init: bool) -> Any:
+        """Return a class with the same fields that the standard library made."""
+        owner = self.owner
+        body = {
+            **{name: value for name, value in self.all.items() if value is not _MISSING},
+            "__annotations__": {name: field.type for name, field in self._above.items()} | self._texts,
+            "__doc__": owner.__name__,  # else the signature is written there
+            "__module__": owner.__module__,
+            "__qualname__": owner.__qualname__,
+            **({"__post_init__": owner.__post_init__} if hasattr(owner, "__post_init__") else {}),
+        }
+        twin: Any = type(owner.__name__, (), body)
+        # Without an __init__ the other words mean nothing here, but would have methods compiled.
+        words = self.words if init else {"kw_only": self.words["kw_only"]}
+        return dataclasses.dataclass(init=init, repr=False, eq=False, **words)(twin)
+
+
+def _with_methods(given: Any, stated: _StatedFields) -> Any:
+    """Return the class itself, with all that makes it a dataclass."""
+    for name, value in stated.own.items():
+        if isinstance(value, Field):
+            if value.default is _MISSING:
+                delattr(given, name)
+            else:
+                setattr(given, name, value.default)
+    for name, value in _attributes(stated, vars(given)).items():
+        setattr(given, name, value)
+    return given
+
+
+def _with_slots(given: Any, stated: _StatedFields) -> Any:
+    """Return a class like the one given, of whose values each field has a slot."""
+    inherited = {
+        name
+        for base in given.__mro__[1:-1]
+        if (names := vars(base).get("__slots__"))
+        for name in ((names,) if isinstance(names, str) else names)
+    }
+    left_out = {"__dict__", "__weakref__", *stated.all}
+    body = {name: value for name, value in vars(given).items() if name not in left_out}
+    body["__slots__"] = tuple(name for name in stated.all if name not in inherited)
+    body |= _attributes(stated, body)
+    made = type(given)(given.__name__, given.__bases__, body)
+    made.__qualname__ = given.__qualname__
+    stated.owner = made
+    return made
+
+
+def _attributes(stated: _StatedFields, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a class gets besides its ``own`` attributes, which it keeps."""
+    names = tuple(name for name, value in stated.all.items() if not isinstance(value, Field) or value.compare)
     key = attrgetter(*names) if names else lambda _: ()
 
     def __eq__(self: Any, other: object) -> Any:  # noqa: N807 -- it is the class's
@@ -73,16 +166,23 @@ def _methods(made: Any, *, frozen: bool, slots: bool) -> dict[str, Any]:
     def __hash__(self: Any) -> int:  # noqa: N807
         return hash(key(self))
 
+    positional = stated.positional()
+    frozen = stated.words["frozen"]
     methods = {
-        "__init__": _Init(made, frozen=frozen, slots=slots),
+        "__init__": _Init(stated, positional),
         "__repr__": _shown,
         "__eq__": __eq__,
         "__hash__": __hash__ if frozen else None,
+        "__match_args__": positional,
     }
     if frozen:
         methods |= {"__setattr__": _refuse_setting, "__delattr__": _refuse_deleting}
-        methods |= {"__getstate__": _state, "__setstate__": _set_state} if slots else {}
-    return methods
+        methods |= {"__getstate__": _state, "__setstate__": _set_state} if stated.words["slots"] else {}
+    return {name: value for name, value in methods.items() if name not in own} | {
+        _FIELDS: stated,
+        _PARAMETERS: _PARAMETERS_OF[frozen],
+        "__doc__": own.get("__doc__") or stated.owner.__name__,
+    }
 
 
 class _Init:
@@ -92,20 +192,19 @@ class _Init:
     this one's place, and says as the standard library's what is wrong with arguments.
     """
 
-    def __init__(self, owner: Any, **words: bool) -> None:
-        self._owner = owner
-        self._words = words
+    def __init__(self, stated: _StatedFields, positional: tuple[str, ...]) -> None:
+        self._stated = stated
+        self._positional = positional
         self._left = _FILLED
 
     @cached_property
     def _fields(self) -> list[tuple[str, bool, Any, Any]]:
-        fields = dataclasses.fields(self._owner)
-        return [(field.name, field.init, field.default, field.default_factory) for field in fields]
-
-    @cached_property
-    def _positional(self) -> list[str]:
-        fields = dataclasses.fields(self._owner)
-        return [field.name for field in fields if field.init and not field.kw_only]
+        return [
+            (name, value.init, value.default, value.default_factory)
+            if isinstance(value, Field)
+            else (name, True, value, _MISSING)
+            for name, value in self._stated.all.items()
+        ]
 
     def __get__(self, instance: object, kind: type) -> Any:
         self._left -= 1
@@ -134,19 +233,8 @@ class _Init:
         self._compile(instance, type(instance))(*args, **words)  # which says what is wrong
 
     def _compile(self, instance: object, kind: type) -> Any:
-        owner = self._owner
-        # Of a class with the same fields, to which the standard library adds this method.
-        fields = owner.__dataclass_fields__
-        body = {
-            **fields,
-            "__annotations__": {name: field.type for name, field in fields.items()},
-            "__doc__": owner.__name__,
-            "__module__": owner.__module__,
-            "__qualname__": owner.__qualname__,
-            **({"__post_init__": owner.__post_init__} if hasattr(owner, "__post_init__") else {}),
-        }
-        twin: Any = type(owner.__name__, (), body)
-        owner.__init__ = dataclasses.dataclass(repr=False, eq=False, **self._words)(twin).__init__
+        owner = self._stated.owner
+        owner.__init__ = self._stated.standard(init=True).__init__
         return owner.__init__.__get__(instance, kind)
 
 

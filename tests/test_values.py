@@ -145,6 +145,50 @@ def test_a_class_below_another_has_the_fields_of_both() -> None:
         Below(one=1).two = 3  # type: ignore[misc]
 
 
+def test_a_field_that_is_stated_again_is_that_of_the_class_below() -> None:
+    found = []
+    for make in (values.dataclass, dataclasses.dataclass):
+        made: Any = make(frozen=True, slots=True)
+
+        @made
+        class Above:
+            one: int
+            two: str = "2"
+
+        @made
+        class Below(Above):
+            one: int = 7
+            three: list[int] = field(default_factory=list, kw_only=True)
+
+        class Lower(Below):
+            one: int
+
+        lowest: Any = made(Lower)
+        text = repr(lowest(5, three=[1])).replace(lowest.__qualname__, "")
+        found.append((inspect.signature(lowest), lowest.__match_args__, text, lowest.__slots__))
+        with pytest.raises(TypeError):
+            make(slots=True)(type("Open", (Above,), {}))
+    assert found[0] == found[1]
+
+
+def test_the_standard_library_makes_fields_when_they_are_asked_for() -> None:
+    @values.dataclass(frozen=True, slots=True)
+    class Value:
+        one: int
+
+    @values.dataclass
+    class Wrong:
+        one: list[int] = []  # noqa: RUF012 -- that is what is wrong
+
+    value = Value(1)
+    assert (value, hash(value)) == (Value(1), hash(Value(1)))
+    assert not isinstance(vars(Value)["__dataclass_fields__"], dict)
+    assert [each.type for each in dataclasses.fields(value)] == ["int"]
+    assert isinstance(vars(Value)["__dataclass_fields__"], dict)
+    with pytest.raises(ValueError, match="mutable default"):
+        dataclasses.fields(Wrong)
+
+
 def test_a_class_keeps_the_methods_that_it_has() -> None:
     @values.dataclass(slots=True)
     class Value:
@@ -248,3 +292,4 @@ def test_every_class_of_the_program_has_the_signature_of_the_standard_library() 
         body["__annotations__"] = {each.name: each.type for each in fields}
         twin: Any = dataclasses.dataclass(type(kind.__name__, (), body | {"__module__": kind.__module__}))
         assert inspect.signature(kind) == inspect.signature(twin), kind
+        assert vars(kind)["__match_args__"] == twin.__match_args__, kind

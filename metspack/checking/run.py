@@ -8,16 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from metspack import cluster, processes
 from metspack.checking import inventory, options, segmentreader, segments
 from metspack.checking.archives import archive
-from metspack.checking.catalogue import Catalogue, folder_of, shown
+from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
-from metspack.checking.eark.package import PackageRoot, StandardsCheck
+from metspack.checking.eark.folders import Claims, PackageRoot
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import fixity, listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
@@ -52,6 +53,9 @@ from metspack.model import Budgets, Finding, Severity
 from metspack.processes import HERE
 from metspack.progress import Credit
 from metspack.values import dataclass
+
+if TYPE_CHECKING:
+    from metspack.checking.eark.package import Judgement
 
 _OWN = "metspack"
 _LINKING = "LXM"
@@ -403,7 +407,7 @@ class Checking(Iterator[Finding]):
         self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck, findings: Iterable[Finding]
     ) -> Iterator[Finding]:
         """Yield findings with the requirements that they tell of as well, and note what links are."""
-        standards = StandardsCheck(catalogue, places, PackageRoot(name="", is_rooted=True), self._looking)
+        standards = _StandardsCheck(catalogue, places, PackageRoot(name="", is_rooted=True), self._looking)
         noted = ("", "")
         for finding in findings:
             fault = finding.path, finding.code
@@ -481,11 +485,11 @@ class Checking(Iterator[Finding]):
         catalogue.settle()
         yield from inventory.noticed(catalogue)
         yield from links.orphans()
-        standards = StandardsCheck(catalogue, places, _root_of(each), looking)
+        standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(each), looking)
         # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
         # Those beside the IPs of a set are metspack's own way.
         is_own = bool(each.ips) and self._found[each.shown].software == _OWN
-        if whole and each.mets is not None and (is_own or not standards.is_eark):
+        if whole and each.mets is not None and (is_own or not standards.claims.of_root(at.top)):
             yield from manifests.missing(catalogue)
         fixity = self._fixity_of(catalogue, places, self._ledger)
         listed.compare(catalogue, whole=whole)
@@ -629,11 +633,30 @@ def _against_seal(places: CheckedTree, each: PackageToCheck, looking: Looking) -
         yield from manifests.against_seal(places, path, looking.seal)
 
 
-def _root_of(each: PackageToCheck) -> PackageRoot:
-    if each.tree.is_packed:
-        return PackageRoot(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
-    top = folder_of(os.fsencode(each.mets or "")) if each.ips or each.members else b""
-    return PackageRoot(name=each.root.resolve().name, is_rooted=True, top=top)
+class _StandardsCheck:
+    """The step that holds packages against standards, with their large tables once there is need of them."""
+
+    def __init__(
+        self, catalogue: Catalogue, places: CheckedTree, root: PackageRoot, looking: Looking
+    ) -> None:
+        self._given = catalogue, places, root, looking
+        self.claims = Claims(catalogue, places, looking)
+
+    @cached_property
+    def _judgement(self) -> Judgement:
+        from metspack.checking.eark.package import Judgement  # noqa: PLC0415 -- as it says
+
+        return Judgement(*self._given, self.claims)
+
+    def findings(self) -> Iterator[Finding]:
+        claimed = self.claims.packages()
+        for first in claimed:
+            yield from self._judgement.findings(chain((first,), claimed))
+
+    def named(self, finding: Finding) -> Finding:
+        """Return a finding of another step with the requirement that it tells of as well, if there is one."""
+        is_done = finding.requirement or self._given[-1].profile is Profile.RECOMMENDATION
+        return finding if is_done else self._judgement.named(finding)
 
 
 def check(

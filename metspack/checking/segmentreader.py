@@ -18,7 +18,7 @@ from metspack import processes, safexml, uris
 from metspack.checking.catalogue import are_usual
 from metspack.checking.eark import profiles
 from metspack.checking.eark.document import Outline
-from metspack.checking.eark.package import Survey, are_placed
+from metspack.checking.eark.folders import are_placed
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.files import metadatafiles
 from metspack.checking.mets import schema
@@ -58,6 +58,7 @@ LARGE = 4 << 20
 _BYTES_OF_FILE = 300
 _MOST_EXTENTS, _MOST_INNER = 50_000, 10_000
 _EARK = "dilcis.eu"
+_OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
 # An archive that was unpacked, and the list of one's LOBs: files are held against them.
 _LOB_MANIFEST = b"manifest.txt"
 _OF_ARCHIVES = (b"metadata.xml", _LOB_MANIFEST)
@@ -75,7 +76,6 @@ _PACKED = regex(SEGMENT.pattern.encode() + rb"\.zip")
 _HELD_AT_ONCE = 1_000  # files at least
 _METS, _CSIP_METS, _MAPPING = PLAIN_METS.encode(), CSIP_METS.encode(), mappingtxt.NAME.encode()
 _REPRESENTATIONS = f"/{REPRESENTATIONS_FOLDER}".encode()
-_OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
 _GROUP = "fileGrp"
 _COLUMNS = tuple(
     each.name for each in fields(File) if each.name in {"id", "checksum", "checksum_type", "href", "size"}
@@ -195,7 +195,11 @@ class _SegmentReader:
         self._pointed: set[str] = set()  # some of those that are pointed to
         self._groups: set[tuple[str, ...]] = set()
         self._division = 0
-        self._survey = Survey(_OF_REPRESENTATIONS, is_package=False) if look.is_representation else None
+        self._survey = None
+        if look.is_representation:
+            from metspack.checking.eark.package import Survey  # noqa: PLC0415 -- its tables are large
+
+            self._survey = Survey(_OF_REPRESENTATIONS, is_package=False)
 
     def agreed(self) -> LookedAt:
         """Return what all says alike; raises ``_OddError`` and whatever reading raises."""

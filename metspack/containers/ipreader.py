@@ -6,7 +6,6 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
-from metspack.containers.tarreader import Tar
 from metspack.containers.zipformat import STORED
 from metspack.containers.zipreader import ZipContainer, span
 from metspack.errors import SourceError
@@ -115,6 +114,8 @@ class TarFile:
     """
 
     def __init__(self, path: Below, budgets: Budgets, keeps: Callable[[bytes], bool]) -> None:
+        from metspack.containers.tarreader import Tar  # noqa: PLC0415 -- few packages are in one
+
         self._path = path
         self.is_streamed = is_gzip(path)
         self._tar = Tar(path, budgets, is_gzip=self.is_streamed, keeps=keeps)

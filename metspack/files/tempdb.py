@@ -22,6 +22,8 @@ _SETTINGS = (
 _CACHE = 1024
 _AT_ONCE = (100, 20, 4, 1)  # rows in one statement
 _PAGES = 1 << 14  # that are copied at once
+_MADE: set[str] = set()
+"""The schemas of which a database was made: the next one of the same is a copy."""
 
 
 def create(cache: int = _CACHE, schema: str = "") -> sqlite3.Connection:
@@ -32,8 +34,11 @@ def create(cache: int = _CACHE, schema: str = "") -> sqlite3.Connection:
     database = sqlite3.connect("", isolation_level=None)  # no name: private, on disk, in SQLite's own folder
     for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
         database.execute(setting)
-    if schema:
+    if schema in _MADE:
         _template(schema).backup(database)
+    elif schema:
+        database.executescript(f"BEGIN;{schema};COMMIT;")
+        _MADE.add(schema)
     return database
 
 

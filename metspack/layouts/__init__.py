@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from metspack.errors import ConfigError
-from metspack.layouts import lobseg, siard22
-from metspack.layouts.interface import FolderStyle, Layout, LobName, PartName, SegmentName, safe_extension
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from metspack.layouts.interface import (
+        FolderStyle,
+        Layout,
+        LobName,
+        PartName,
+        SegmentName,
+        safe_extension,
+    )
+
+    LAYOUTS: Mapping[str, Layout]
 
 __all__ = ["LAYOUTS", "FolderStyle", "Layout", "LobName", "PartName", "SegmentName", "safe_extension"]
 
-LAYOUTS: Mapping[str, Layout] = MappingProxyType(
-    {each.name: each for each in (lobseg.LAYOUT, siard22.LAYOUT)}
-)
-"""The layouts by name; the first is the default."""
+_OF_INTERFACE = ("FolderStyle", "Layout", "LobName", "PartName", "SegmentName", "safe_extension")
+
+
+# The names of files and folders are asked for by all, the layouts by what writes packages.
+def __getattr__(name: str) -> object:
+    if name == "LAYOUTS":
+        return _layouts()
+    if name in _OF_INTERFACE:
+        return getattr(import_module("metspack.layouts.interface"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _layouts() -> Mapping[str, Layout]:
+    """Return the layouts by name; the first is the default."""
+    from metspack.layouts import lobseg, siard22  # noqa: PLC0415
+
+    return MappingProxyType({each.name: each for each in (lobseg.LAYOUT, siard22.LAYOUT)})
 
 
 def named(name: str) -> Layout:
     """Return the layout of that name; raises ``ConfigError`` for an unknown one."""
-    if name not in LAYOUTS:
-        raise ConfigError(f"unknown layout {name!r}", hint=f"Layouts are {', '.join(LAYOUTS)}.")
-    return LAYOUTS[name]
+    if name not in _layouts():
+        raise ConfigError(f"unknown layout {name!r}", hint=f"Layouts are {', '.join(_layouts())}.")
+    return _layouts()[name]

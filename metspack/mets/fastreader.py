@@ -10,7 +10,6 @@ module is imported, and take out the functions of the catalogue that put runs of
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
@@ -55,7 +54,7 @@ _KIND = "type"  # of a link, as XLink has it: one word, the same in every elemen
 # What is said of values that differ, in METS 1.12.1: strings of any kind, numbers, names, plain references.
 _FREE = frozenset({"OWNERID", "GROUPID", "MIMETYPE", "CHECKSUM", "USE"})
 _DIGITS = b"0123456789"
-_IN_NAMES = b"\n" + string.ascii_letters.encode() + _DIGITS + b"_.-"
+_IN_NAMES = b"\nabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" + _DIGITS + b"_.-"
 _LONGEST_NUMBERS = {"SIZE": 18, "SEQ": 9}
 _NAMES = {"ID": _IN_NAMES, "FILEID": _IN_NAMES, _LOCATION: _IN_NAMES + b"/"}
 

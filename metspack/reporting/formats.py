@@ -10,14 +10,14 @@ from importlib import import_module
 from itertools import islice
 from json import loads
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from metspack import clock
 from metspack.checking import Checked, Checking, weight
 from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
-from metspack.files import reading, writing
+from metspack.files import reading
 from metspack.files.reading import as_places
 from metspack.model import Finding
 from metspack.progress import LateStage, Progress, Silent, credit_of
@@ -26,6 +26,9 @@ from metspack.reporting.model import Frame, Provenance, ReportFacts
 from metspack.reporting.store import FindingStore, ledger_of
 from metspack.stores.urls import shown
 from metspack.values import dataclass
+
+if TYPE_CHECKING:
+    from metspack.files.writing import NewFile
 
 Blocks = Callable[..., Iterator[str]]
 
@@ -100,7 +103,7 @@ class _CheckFiles:
         for form, target in zip(self._forms, self._targets, strict=True):
             _check_replaceable(form, target)
         self._stack = ExitStack()
-        self._files: list[writing.NewFile] = []
+        self._files: list[NewFile] = []
 
     def _write(self, *facts: object) -> None:
         for form, file in zip(self._forms, self._files, strict=True):
@@ -108,6 +111,10 @@ class _CheckFiles:
                 file.write(block.encode())
 
     def __enter__(self) -> Self:
+        if not self._targets:
+            return self
+        from metspack.files import writing  # noqa: PLC0415 -- as below
+
         with ExitStack() as stack:
             self._files = [stack.enter_context(writing.open_replacement(target)) for target in self._targets]
             self._stack = stack.pop_all()
@@ -164,6 +171,8 @@ def _target(path: Path, roots: Sequence[Path]) -> Path:
 def _check_replaceable(form: _ReportForm, target: Path) -> None:
     if not os.path.lexists(target):
         return
+    from metspack.files import writing  # noqa: PLC0415 -- few checks have reports
+
     try:
         with writing.explained(target), reading.opening(target) as descriptor:
             start = b"".join(os.pread(descriptor, _LOOKED_AT, 0).split())

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metspack.checking import CheckSummary, PackageResult, explained, told_as
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
-from metspack.layouts import readers
 from metspack.layouts.names import ArchiveRoutes
-from metspack.layouts.readers import Readership
 from metspack.model import Finding, Limits, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
 from metspack.values import dataclass
+
+if TYPE_CHECKING:
+    from metspack.layouts.readers import Readership
 
 _CODES = 3  # beside a state: the findings say all
 _WORDS = {
@@ -428,6 +429,8 @@ def sampled(frame: Frame) -> str:
 
 def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, Readership]]:
     """Yield the archives with LOBs outside, and which programs find these."""
+    from metspack.layouts import readers  # noqa: PLC0415 -- where a report is written
+
     for each in summary.routes:
         yield each, readers.readership_on_disk(each)
 

@@ -9,18 +9,21 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metspack import clock
 from metspack.checking import Explanation, explained, told_as
 from metspack.checking.ledger import FileStamp, VerifiedFile
 from metspack.checking.options import LedgerFigures, Looking
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
-from metspack.files import journal, reading, tempdb, writing
+from metspack.files import journal, reading, tempdb
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import rank
 from metspack.uris import shown
 from metspack.values import dataclass
+
+if TYPE_CHECKING:
+    from metspack.files.writing import RunJournal
 
 _WHAT = "the findings"
 _BATCH = 1_000
@@ -351,7 +354,7 @@ class Ledger(tempdb.Scratch):
         super().__init__("BEGIN", schema=_LEDGER_SCHEMA)
         self._path = Path(os.path.realpath(path))
         self._older_than = older_than
-        self._journal: writing.RunJournal | None = None
+        self._journal: RunJournal | None = None
         self._head: dict[str, object] = {}
         self.figures = LedgerFigures()
 
@@ -377,6 +380,8 @@ class Ledger(tempdb.Scratch):
         if os.path.isdir(self._path):
             raise ConfigError(f"--ledger {self._path}: is a folder", hint="Name a file.")
         self._head = {"event": _HEAD, "form": _FORM, "objid": objid, "package": os.fsdecode(root)}
+        from metspack.files import writing  # noqa: PLC0415 -- few checks keep a ledger
+
         self._journal = writing.RunJournal(self._path)
         if self._journal.is_held or not self._journal.is_there():
             raise TargetError(
@@ -501,7 +506,9 @@ class Ledger(tempdb.Scratch):
         """Replace the file by one with what is known of the files looked at: the check has ended."""
         if self._journal is None:
             return
-        with writing.open_replacement(self._path) as file:
+        from metspack.files.writing import open_replacement  # noqa: PLC0415 -- as above
+
+        with open_replacement(self._path) as file:
             kept = tempdb.rows(self._database, _TO_KEEP)
             events: Iterable[dict[str, object]] = (
                 _event(

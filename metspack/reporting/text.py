@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from enum import Enum, unique
 
 from metspack.checking import CheckSummary, PackageResult
-from metspack.layouts import readers
 from metspack.model import Severity
 from metspack.reporting.model import TOOL, Frame, parts, places, printable, rank, readers_lines, sampled
 from metspack.reporting.store import CodeGroup, FindingStore
@@ -130,15 +129,23 @@ def counts(summary: CheckSummary | PackageResult) -> str:
 
 def unopened(frame: Frame) -> Iterator[Line]:
     """Yield the line on archives that readers of their version will not open, none where there are none."""
-    if said := printable(readers.unopened(frame.summary.unopened)):
+    if said := _unopened(frame):
         yield (StyledText(text=f"{said[0].upper()}{said[1:]}.", tone=Tone.WARNING),)
+
+
+def _unopened(frame: Frame) -> str:
+    if not frame.summary.unopened:
+        return ""
+    from metspack.layouts import readers  # noqa: PLC0415 -- of few archives there is something to say
+
+    return printable(readers.unopened(frame.summary.unopened))
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the whole report as lines of plain text; the first says what it is."""
     told = frame.provenance
     created = f", {frame.created}" if frame.created and not told.checked else ""
-    said = printable(readers.unopened(frame.summary.unopened))
+    said = _unopened(frame)
     first = f"metspack check of {printable(frame.path)}, level {frame.level}{created}"
     yield f"{'; '.join(filter(None, (first, said)))}\n"
     for line in verdict(frame):

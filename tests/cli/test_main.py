@@ -30,6 +30,7 @@ from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, 
 from metspack.model import Limits
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
+from tests.conftest import CHECKOUT
 from tests.laws import THOROUGH, spread
 from tests.packages import forge
 from tests.trees import names
@@ -235,8 +236,21 @@ def test_help_loads_nothing_heavy_but_rich(program: Program, tmp_path: Path, com
 def test_a_check_loads_neither_pydantic_nor_rich_nor_the_reports(program: Program, tmp_path: Path) -> None:
     out = forge.forge(tmp_path / "out")
     found = loaded(program, tmp_path, "check", str(out), "--max-per-code", "3")
-    assert not found & {"jinja2", "pydantic", "rich", "multiprocessing", "concurrent", "tomllib"}
+    assert not found & {"jinja2", "pydantic", "rich", "multiprocessing", "concurrent", "tomllib", "string"}
     assert {name for name in COMMANDS if f"metspack.cli.commands.{name}" in found} == {"check"}
+    unneeded = {
+        *("checking.eark.csip", "checking.eark.faults", "checking.eark.package", "checking.eark.siard"),
+        *("checking.eark.sip", "containers.tarreader", "files.writing", "layouts.lobseg", "layouts.siard22"),
+        *("reporting.html", "reporting.json", "reporting.junit"),
+    }
+    assert not {name for name in unneeded if f"metspack.{name}" in found}
+
+
+def test_a_check_loads_the_tables_of_a_standard_that_is_claimed(program: Program, tmp_path: Path) -> None:
+    found = loaded(
+        program, tmp_path, "check", str(CHECKOUT / "samples" / "northwind" / "golden" / "Northwind-csip")
+    )
+    assert {"metspack.checking.eark.csip", "metspack.checking.eark.package"} <= found
 
 
 def test_the_api_is_listed_whole_before_any_of_it_is_loaded(program: Program, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def _compile_values() -> None:
     """Compile what gives values their fields, where it was used: else each fork does once it has many."""
     for each in gc.get_objects():
         if type(each) is values._Init and each._left < values._FILLED:
-            each._compile(None, each._owner)
+            each._compile(None, each._stated.owner)
 
 
 def _tell(**facts: object) -> None:

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 
 from metspack import mediatypes, resources
 from metspack.checking.codes import Code, Rule
 from metspack.checking.eark import csip, siard, sip
-from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version
+from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version, quoted
 from metspack.files import reading
 from metspack.model import Finding
 from metspack.values import dataclass, regex
@@ -178,25 +177,6 @@ class Faults:
         said = _ASSUMED if self.declared is None and NAMED[requirement.id].varies else ""
         message = f"{found.message.removesuffix(_ONCE)}{said}"
         return replace(found, requirement=requirement.id, message=message)
-
-
-def quoted(value: str | None) -> str:
-    """Return a value for people: quoted, cut when long, ``none`` for one that is not there."""
-    if value is None:
-        return "none"
-    return repr(value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...")
-
-
-_LONGEST = 100
-_ALIKE = 0.75
-
-
-def none_but(attribute: str, wanted: str, seen: Iterable[str]) -> str:
-    """Return ``none``, with the nearest of what was seen in its place: ``none, but USE 'documentation'``."""
-    folded = {each.casefold(): each for each in seen if each}
-    near = get_close_matches(wanted.casefold(), folded, 1, _ALIKE)
-    near = near or [each for each in folded if wanted.casefold() in re.split(r"\W+", each)]
-    return f"none, but {attribute} {quoted(folded[near[0]])}" if near else "none"
 
 
 class Demands:

@@ -1,16 +1,27 @@
-"""Check of a package's folders against CSIP, and of its files against those its METS names."""
+"""Check of a package's folders against CSIP; files on disk against METS, and the standards both claim."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Self
 
-from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.catalogue import Catalogue, folder_of, shown
+from metspack.checking.eark import profiles
 from metspack.checking.eark.document import REPRESENTATIONS, Outline
-from metspack.checking.eark.faults import Faults, none_but, quoted
-from metspack.checking.eark.requirements import USES, Need, Version
+from metspack.checking.eark.profiles import Opening, Profile
+from metspack.checking.eark.requirements import USES, Need, Standard, Version, none_but, quoted
+from metspack.checking.opening import CheckedTree, PackageToCheck
+from metspack.checking.options import Looking
+from metspack.checking.segments import AgreedSegment
+from metspack.errors import MetspackError
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
 from metspack.values import dataclass, regex
 
+if TYPE_CHECKING:
+    from metspack.checking.eark.faults import Faults
+
+_DOCUMENTS = "SELECT path, found IS NOT NULL FROM mets WHERE ok ORDER BY id"
 _FIRST = "SELECT path, kind FROM disk WHERE path > ? AND path < ? ORDER BY path LIMIT 1"
 _NOT_REFERRED = """
 SELECT d.path FROM disk d WHERE d.path > ? AND d.path < ? AND d.kind = 'f'
@@ -70,6 +81,28 @@ class CataloguedFiles:
 METS = CSIP_METS.encode()
 FOLDER = f"{REPRESENTATIONS_FOLDER}/".encode()
 _LIKE = regex(r"[^0-9a-z]+")
+PLACED = regex(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
+"""A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageRoot:
+    """The root of the package under check: its folder's name, and whether it has a folder of its own.
+
+    ``top`` is the folder of its METS among IPs side by side that no manifest is beside, with its last ``/``.
+    """
+
+    name: str
+    is_rooted: bool
+    top: bytes = b""
+
+    @classmethod
+    def of(cls, each: PackageToCheck) -> Self:
+        """Return the root of a package."""
+        if each.tree.is_packed:
+            return cls(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
+        top = folder_of(os.fsencode(each.mets or "")) if each.ips or each.members else b""
+        return cls(name=each.root.resolve().name, is_rooted=True, top=top)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,3 +258,85 @@ def _judge_content(holdings: CataloguedFiles, folder: bytes, outline: Outline, f
     for name, _ in holdings.children(folder):
         if name.lower() not in known:
             faults.add("CSIP58", outline.line, f"none, and {quoted(shown(name))}")
+
+
+class Claims:
+    """The claims of the METS documents of one catalogue."""
+
+    def __init__(self, catalogue: Catalogue, places: CheckedTree, looking: Looking) -> None:
+        self._catalogue = catalogue
+        self._holdings = CataloguedFiles(catalogue)
+        self._places = places
+        self._profile = looking.profile
+        self._claimed: dict[bytes, frozenset[Standard]] = {}
+
+    def packages(self) -> Iterator[tuple[bytes, bool, frozenset[Standard]]]:
+        """Yield the METS of each package that claims a standard, with whether it lies elsewhere, and these.
+
+        Each is read up to the end of its header.
+        """
+        if self._profile is not Profile.RECOMMENDATION:
+            for path, is_elsewhere in self._catalogue.rows(_DOCUMENTS):
+                if not _is_representation(path) and (standards := self.of_package(path)):
+                    yield path, bool(is_elsewhere), standards
+
+    def of(self, path: bytes) -> frozenset[Standard]:
+        """Return the standards that hold for a METS or an archive, of a package or of a representation."""
+        if path not in self._claimed:
+            self._claimed[path] = self._claims_at(path.split(b"/"))
+        return self._claimed[path]
+
+    def of_root(self, top: bytes) -> frozenset[Standard]:
+        """Return the standards that hold for the folder that is checked, if it is a package of its own."""
+        row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok AND folder = ?", top)
+        return frozenset() if row is None else self.of_package(row[0])
+
+    def of_package(self, path: bytes) -> frozenset[Standard]:
+        """Return the standards that hold for the METS of a package."""
+        folder = path[: path.rfind(b"/") + 1]
+        is_laid_out = path.endswith(METS) and self._holdings.has_folder(folder + FOLDER[:-1])
+        return profiles.of_package(self._profile, self.opening(path), is_laid_out=is_laid_out)
+
+    def opening(self, path: bytes) -> Opening:
+        """Return the attributes of the root and header of a METS, none if it cannot be read."""
+        segment = self.agreed(path)
+        if segment is not None and segment.mets == path:
+            return segment.opening
+        try:
+            with self._places.content(path) as content:
+                return profiles.opening(content.blocks())
+        except (OSError, MetspackError):
+            return Opening()  # what is wrong with it has been told
+
+    def agreed(self, mets: bytes) -> AgreedSegment | None:
+        """Return the segment that has a METS, of those that agree in all."""
+        agreement = self._places.agreement
+        return None if agreement is None else agreement.holding(mets)
+
+    def _claims_at(self, parts: Sequence[bytes]) -> frozenset[Standard]:
+        inner = (number for number, each in enumerate(parts[:-1]) if each.lower() + b"/" == FOLDER)
+        at = next(inner, None)
+        if at is None:
+            return self.of_package(b"/".join(parts))
+        mets = self._holdings.mets_in(b"/".join((*parts[:at], b"")))
+        own = frozenset[Standard]() if mets is None else self.of_package(mets)
+        representation = self._holdings.mets_in(b"/".join((*parts[: at + 2], b"")))
+        if not own or representation is None:
+            return own - {Standard.SIP}
+        is_database = Standard.SIARD in own
+        opening = self.opening(representation)
+        return profiles.of_representation(self._profile, opening, is_database=is_database)
+
+
+def _is_representation(path: bytes) -> bool:
+    return path.lower().split(b"/")[-3:-2] == [FOLDER[:-1]]
+
+
+def are_placed(folder: bytes, names: Iterable[str]) -> bool:
+    """Return whether files with these names below a folder lie as LOBs in segments do, where LOBs are."""
+    if b"_lobs/" in folder + b"/":
+        return False  # which of these is meant
+    if "_lobs/" not in "\0".join(names := list(names)):
+        return True
+    below = (name.partition("_lobs/")[2] for name in names)
+    return all(not each or PLACED.fullmatch(each) for each in below)

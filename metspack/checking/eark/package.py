@@ -1,10 +1,13 @@
-"""A package against CSIP, E-ARK SIP and CITS SIARD: each of its METS documents, its folders, its archive."""
+"""A package against CSIP, E-ARK SIP and CITS SIARD: each of its METS documents, its folders, its archive.
+
+The requirements and what tells of them are large tables, which a package that claims none does not need.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -13,18 +16,25 @@ from metspack import mediatypes, safexml, uris
 from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
-from metspack.checking.eark import folders, profiles, siard
+from metspack.checking.eark import folders, profiles, siard, sip
 from metspack.checking.eark.document import DOCUMENTATION, SCHEMAS, Elements, Outline, StatedFileGroup
-from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, quoted, told_as_well
-from metspack.checking.eark.folders import CataloguedFiles, Representation
-from metspack.checking.eark.profiles import Opening, Profile
-from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, Version
+from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, told_as_well
+from metspack.checking.eark.folders import (
+    FOLDER,
+    PLACED,
+    CataloguedFiles,
+    Claims,
+    PackageRoot,
+    Representation,
+)
+from metspack.checking.eark.profiles import Profile
+from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, Version, quoted
 from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
 from metspack.checking.eark.structmap import Structure, identified_divisions
 from metspack.checking.files import manifests
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
-from metspack.checking.segments import AgreedSegment, Unsettled
+from metspack.checking.segments import Unsettled
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import MetspackError, SourceError
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive
@@ -34,15 +44,15 @@ from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
 from metspack.siard import metadata
-from metspack.values import dataclass, regex
+from metspack.values import regex
 
 _STATED = regex(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
 _INVALID = regex(
     r"Element '(?:\{[^}]*\})?(\w+)'(?:, attribute|: The attribute) '([\w:]+)'(?:: | is required )"
 )
 _OUTSIDE = "SELECT path FROM cell WHERE archive = ? AND NOT inside AND path IS NOT NULL ORDER BY id"
-_PLACED = regex(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
-"""A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
+_IS_SWAPPED = "SELECT 1 FROM fault WHERE path = ? AND code = ?"
+_OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
 
 
 def surveyed(
@@ -131,85 +141,45 @@ class Survey:
         self._structure.finish()
 
 
-def are_placed(folder: bytes, names: Iterable[str]) -> bool:
-    """Return whether files with these names below a folder lie as LOBs in segments do, where LOBs are."""
-    if b"_lobs/" in folder + b"/":
-        return False  # which of these is meant
-    if "_lobs/" not in "\0".join(names := list(names)):
-        return True
-    below = (name.partition("_lobs/")[2] for name in names)
-    return all(not each or _PLACED.fullmatch(each) for each in below)
-
-
-_DOCUMENTS = "SELECT path, found IS NOT NULL FROM mets WHERE ok ORDER BY id"
-_IS_SWAPPED = "SELECT 1 FROM fault WHERE path = ? AND code = ?"
-_OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackageRoot:
-    """The root of the package under check: its folder's name, and whether it has a folder of its own.
-
-    ``top`` is the folder of its METS among IPs side by side that no manifest is beside, with its last ``/``.
-    """
-
-    name: str
-    is_rooted: bool
-    top: bytes = b""
-
-
-def _is_representation(path: bytes) -> bool:
-    return path.lower().split(b"/")[-3:-2] == [folders.FOLDER[:-1]]
-
-
-class StandardsCheck:
-    """Checks the packages of one catalogue against the standards, once their METS documents are in it."""
+class Judgement:
+    """The judgement of the packages of one catalogue, by the standards that each claims."""
 
     def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, root: PackageRoot, looking: Looking
+        self, catalogue: Catalogue, places: CheckedTree, root: PackageRoot, looking: Looking, claims: Claims
     ) -> None:
         self._catalogue = catalogue
         self._holdings = CataloguedFiles(catalogue)
         self._places = places
         self._root = root
+        self._claims = claims
         self._profile = looking.profile
         self._budgets = looking.budgets
         self._reads_heads = looking.level > Level.LINKS
         self._database = _DatabaseCheck(catalogue, places, looking)
         self._shared = grouping.SharedFaults("found")
-        self._claimed: dict[bytes, frozenset[Standard]] = {}
         self._metadata: dict[bytes, dict[int, dict[str, str]]] = {}
         self._identified: dict[bytes, dict[tuple[int, str], str]] = {}
 
-    @property
-    def is_eark(self) -> bool:
-        """Whether the folder that is checked is a package of its own held against any of the standards."""
-        row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok AND folder = ?", self._root.top)
-        return row is not None and bool(self._standards(row[0]))
+    def findings(self, claimed: Iterable[tuple[bytes, bool, frozenset[Standard]]]) -> Iterator[Finding]:
+        """Yield a finding for each requirement that packages break, of what they ``claimed``.
 
-    def findings(self) -> Iterator[Finding]:
-        """Yield a finding for each requirement that the METS documents break.
-
-        Each is read once more, those that follow none not beyond their header. What all METS of packages, or
-        all of representations, break alike is one finding.
+        Each METS is read once more. What all METS of packages, or all of representations, break alike is one
+        finding.
         """
-        if self._profile is Profile.RECOMMENDATION:
-            return
-        for path, is_elsewhere in self._catalogue.rows(_DOCUMENTS):
-            if not _is_representation(path):
-                yield from self._package(path, is_elsewhere=bool(is_elsewhere))
+        for path, is_elsewhere, standards in claimed:
+            yield from self._package(path, standards, is_elsewhere=is_elsewhere)
         yield from self._shared.release()
 
     def named(self, finding: Finding) -> Finding:
-        """Return a finding of another step with the requirement that it tells of as well, if there is one."""
-        if finding.requirement or finding.code not in TOLD_AS_WELL or self._profile is Profile.RECOMMENDATION:
+        """Return a finding with the requirement that it tells of as well, if there is one."""
+        if finding.requirement or finding.code not in TOLD_AS_WELL:
             return finding
         facts = dict(finding.facts)
         stated = _STATED.fullmatch(facts.get("source", ""))
         name, line = (stated[1], int(stated[2])) if stated else (finding.path, finding.line)
         mets = name.encode("utf-8", "surrogateescape")
         requirement = self._told_as_well(finding, mets, line, facts)
-        if requirement is None or requirement.standard not in self._claims(mets):
+        if requirement is None or requirement.standard not in self._claims.of(mets):
             return finding
         return replace(finding, requirement=requirement.id)
 
@@ -227,7 +197,7 @@ class StandardsCheck:
         elif code == Code.ID_TWICE.id and element == "div":
             return NAMED.get(self._divisions(mets).get((line, facts["found"]), ""))
         elif code == Code.CHILD_MISSING.id:
-            above = mets[: mets.rfind(b"/") + 1] + folders.FOLDER
+            above = mets[: mets.rfind(b"/") + 1] + FOLDER
             inside = facts.get("expected", "").encode("utf-8", "surrogateescape").startswith(above)
             element = "mptr" if inside else ""
         if element in {None, "mdRef"} and (sections := self._sections(mets).get(line)):
@@ -258,48 +228,22 @@ class StandardsCheck:
                 sections_of_references(content.blocks(), found)
         return self._metadata[mets]
 
-    def _claims(self, path: bytes) -> frozenset[Standard]:
-        """Return the standards that hold for a METS or an archive, of a package or of a representation."""
-        if path not in self._claimed:
-            self._claimed[path] = self._claims_at(path.split(b"/"))
-        return self._claimed[path]
-
-    def _claims_at(self, parts: Sequence[bytes]) -> frozenset[Standard]:
-        inner = (number for number, each in enumerate(parts[:-1]) if each.lower() + b"/" == folders.FOLDER)
-        at = next(inner, None)
-        if at is None:
-            return self._standards(b"/".join(parts))
-        mets = self._holdings.mets_in(b"/".join((*parts[:at], b"")))
-        own = frozenset[Standard]() if mets is None else self._standards(mets)
-        representation = self._holdings.mets_in(b"/".join((*parts[: at + 2], b"")))
-        if not own or representation is None:
-            return own - {Standard.SIP}
-        is_database = Standard.SIARD in own
-        opening = self._opening(representation)
-        return profiles.of_representation(self._profile, opening, is_database=is_database)
-
-    def _standards(self, path: bytes) -> frozenset[Standard]:
-        folder = path[: path.rfind(b"/") + 1]
-        is_laid_out = path.endswith(folders.METS) and self._holdings.has_folder(folder + folders.FOLDER[:-1])
-        return profiles.of_package(self._profile, self._opening(path), is_laid_out=is_laid_out)
-
-    def _package(self, path: bytes, *, is_elsewhere: bool) -> Iterator[Finding]:
+    def _package(
+        self, path: bytes, standards: frozenset[Standard], *, is_elsewhere: bool
+    ) -> Iterator[Finding]:
         """Yield what is wrong with a package's METS, then with those of its representations."""
         folder = path[: path.rfind(b"/") + 1]
-        standards = self._standards(path)
-        if not standards:
-            return
         agreement = self._places.agreement
         if agreement is not None and not agreement.are_representations():
             raise Unsettled  # all files are held against them but those of representations
-        faults = Faults(standards, self._opening(path).version)
+        faults = Faults(standards, self._claims.opening(path).version)
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
         name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
         if is_elsewhere or self._is_swapped(path) or (not folder and manifests.is_payload(self._places)):
             name = None
-        profiles.judge(outline, faults, self._profile, is_package=True)
+        _judge_profile(outline, faults, self._profile, is_package=True)
         is_rooted = bool(folder) or self._root.is_rooted
         folders.judge_package(self._holdings, path, outline, faults, name=name, is_rooted=is_rooted)
         found = folders.representations(self._holdings, folder)
@@ -320,16 +264,16 @@ class StandardsCheck:
         if each.mets is None or self._catalogue.row(_OK, each.mets) is None:
             return
         is_database = group is not None and _is_database(group)
-        opening = self._opening(each.mets)
+        opening = self._claims.opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
         faults = Faults(standards, opening.version or version)
-        segment = self._agreed(each.mets)
+        segment = self._claims.agreed(each.mets)
         if faults.version is not NEWEST:
             segment = None  # it agrees with the newest
         outline = self._survey(each.mets, faults, is_package=False) if segment is None else segment.outline
         if outline is None:
             return
-        profiles.judge(outline, faults, self._profile, is_package=False)
+        _judge_profile(outline, faults, self._profile, is_package=False)
         folders.judge_representation(self._holdings, each.mets, outline, faults)
         self._judge_types(each.folder, outline, faults)
         if Standard.SIARD in standards:
@@ -350,26 +294,23 @@ class StandardsCheck:
                 found = f"{quoted(each.type)} for {quoted(each.href)}, which is {kind}"
                 faults.add(each.rule, each.line, found, each.place)
 
-    def _agreed(self, mets: bytes) -> AgreedSegment | None:
-        agreement = self._places.agreement
-        return None if agreement is None else agreement.holding(mets)
-
-    def _opening(self, path: bytes) -> Opening:
-        segment = self._agreed(path)
-        if segment is not None and segment.mets == path:
-            return segment.opening
-        try:
-            with self._places.content(path) as content:
-                return profiles.opening(content.blocks())
-        except (OSError, MetspackError):
-            return Opening()  # what is wrong with it has been told
-
     def _survey(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
         try:
             with self._places.content(path) as content:
                 return surveyed(content.blocks, faults, is_package=is_package, budgets=self._budgets)
         except (OSError, MetspackError):
             return None
+
+
+def _judge_profile(outline: Outline, faults: Faults, profile: Profile, *, is_package: bool) -> None:
+    """Record that a METS does not name the profile of a standard; any standard it may follow will do."""
+    named = outline.root.get("PROFILE", "")
+    is_auto = profile is Profile.AUTO
+    wanted = siard.ROOT_PROFILE if is_package else siard.REPRESENTATION_PROFILE
+    if named != wanted and not (is_auto and profiles.is_eark(named)):
+        faults.add("SIARD_5" if is_package else "SIARD_12", outline.line, quoted(named))
+    if named not in sip.PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
+        faults.add("SIP2", outline.line, quoted(named))
 
 
 def _is_database(group: StatedFileGroup) -> bool:
@@ -467,7 +408,7 @@ class _DatabaseCheck:
             return None  # what is wrong with it has been told
 
     def _judge_lobs(self, each: Representation, archive: bytes, held: str, faults: Faults, line: int) -> None:
-        same = b"/" + folders.FOLDER + each.name.encode("utf-8", "surrogateescape") + b"/"
+        same = b"/" + FOLDER + each.name.encode("utf-8", "surrogateescape") + b"/"
         agreement = self._places.agreement
         for data, _, are_placed in () if agreement is None else agreement.data_folders():
             is_sound = are_placed or held != siard.VERSIONS[-1]
@@ -477,7 +418,7 @@ class _DatabaseCheck:
             if same not in b"/" + path:
                 faults.add("SIARD_22", line, quoted(shown(path)))
             above, _, below = shown(path).partition("_lobs/")
-            if held == siard.VERSIONS[-1] and below and not _PLACED.fullmatch(below):
+            if held == siard.VERSIONS[-1] and below and not PLACED.fullmatch(below):
                 faults.add("SIARD_22b", line, quoted(f"{above}_lobs/{below}"))
 
     def _judge_mapping(self, each: Representation, faults: Faults, line: int) -> None:

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum, unique
 
-from metspack.checking.eark import siard, sip
-from metspack.checking.eark.document import Attributes, Elements, Outline, ReadingDone
-from metspack.checking.eark.faults import Faults, quoted
+from metspack.checking.eark.document import Attributes, Elements, ReadingDone
 from metspack.checking.eark.requirements import Standard, Version
 from metspack.values import dataclass, regex
 
@@ -68,6 +66,11 @@ class Opening:
         """Whether it says that it is of CSIP."""
         marked = any(name.startswith("csip:") for each in (self.root, self.header) for name in each)
         return marked or bool(self.site)
+
+
+def is_eark(profile: str) -> bool:
+    """Return whether a profile is one of E-ARK's."""
+    return _EARK.fullmatch(profile) is not None
 
 
 def _number(version: Version) -> tuple[int, ...]:
@@ -130,14 +133,3 @@ def of_representation(profile: Profile, found: Opening, *, is_database: bool) ->
 def _holds_database(found: Opening) -> bool:
     content = found.root.get("csip:CONTENTINFORMATIONTYPE", "")
     return content.lower().startswith(_SIARD_SITE) or found.site == _SIARD_SITE
-
-
-def judge(outline: Outline, faults: Faults, profile: Profile, *, is_package: bool) -> None:
-    """Record that a METS does not name the profile of a standard; any standard it may follow will do."""
-    named = outline.root.get("PROFILE", "")
-    is_auto = profile is Profile.AUTO
-    wanted = siard.ROOT_PROFILE if is_package else siard.REPRESENTATION_PROFILE
-    if named != wanted and not (is_auto and _EARK.fullmatch(named)):
-        faults.add("SIARD_5" if is_package else "SIARD_12", outline.line, quoted(named))
-    if named not in sip.PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
-        faults.add("SIP2", outline.line, quoted(named))

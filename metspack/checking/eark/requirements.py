@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum, unique
 from functools import cached_property
@@ -247,3 +249,23 @@ RECORD_IDS = {
 
 USES = frozenset(("Documentation", "Schemas", "Representations", "Metadata"))
 """The vocabulary of fileGrp/@USE and of the divisions of the structMap."""
+
+_LONGEST = 100
+_ALIKE = 0.75
+
+
+def quoted(value: str | None) -> str:
+    """Return a value for people: quoted, cut when long, ``none`` for one that is not there."""
+    if value is None:
+        return "none"
+    return repr(value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...")
+
+
+def none_but(attribute: str, wanted: str, seen: Iterable[str]) -> str:
+    """Return ``none``, with the nearest of what was seen in its place: ``none, but USE 'documentation'``."""
+    from difflib import get_close_matches  # noqa: PLC0415 -- only where something is wrong
+
+    folded = {each.casefold(): each for each in seen if each}
+    near = get_close_matches(wanted.casefold(), folded, 1, _ALIKE)
+    near = near or [each for each in folded if wanted.casefold() in re.split(r"\W+", each)]
+    return f"none, but {attribute} {quoted(folded[near[0]])}" if near else "none"

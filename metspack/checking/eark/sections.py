@@ -23,7 +23,7 @@ from metspack.checking.eark.document import (
     StatedFileGroup,
     TypedFile,
 )
-from metspack.checking.eark.faults import Demands, Faults, MediaTypes, none_but, quoted
+from metspack.checking.eark.faults import Demands, Faults, MediaTypes
 from metspack.checking.eark.requirements import (
     CONTENT_CATEGORIES,
     RECORD_IDS,
@@ -31,6 +31,8 @@ from metspack.checking.eark.requirements import (
     STATUS,
     Standard,
     Version,
+    none_but,
+    quoted,
 )
 from metspack.checking.eark.sip import ONCE
 from metspack.values import dataclass

@@ -16,8 +16,8 @@ from metspack.checking.eark.document import (
     Outline,
     StatedFileGroup,
 )
-from metspack.checking.eark.faults import Demands, Faults, none_but, quoted
-from metspack.checking.eark.requirements import Version
+from metspack.checking.eark.faults import Demands, Faults
+from metspack.checking.eark.requirements import Version, none_but, quoted
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.values import dataclass, regex
 

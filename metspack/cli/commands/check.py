@@ -470,12 +470,14 @@ def _take_findings(run: Checking, kept: FindingStore) -> Interrupted | None:
 
 def _print(frame: Frame, kept: FindingStore, limit: int | None, *, form: str, quiet: bool) -> None:
     """Print the result; ``limit`` is None for the totals alone."""
-    from metspack.reporting import json, text  # noqa: PLC0415
-
     if form:
+        from metspack.reporting import json  # noqa: PLC0415
+
         for block in (json.document if form == "json" else json.lines)(frame, kept):
             console.pour(block.encode())
     else:
+        from metspack.reporting import text  # noqa: PLC0415
+
         width = console.width()
         least = Severity.WARNING if quiet else Severity.INFO
         grouped = text.totals(kept, least) if limit is None else text.grouped(kept, limit or None, least)

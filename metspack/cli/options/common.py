@@ -17,7 +17,6 @@ from metspack.cli.options.groups import Group, Heading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
 from metspack.model import Budgets, Limits, Severity
-from metspack.stores import ranges
 from metspack.values import dataclass, regex
 
 if TYPE_CHECKING:
@@ -404,6 +403,8 @@ class StoresGroup(Group):
         """Set the number of requests."""
         del given
         if self.io_jobs is not None:
+            from metspack.stores import ranges  # noqa: PLC0415 -- few runs have stores
+
             ranges.limit_jobs(self.io_jobs)
 
 

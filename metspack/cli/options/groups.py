@@ -164,10 +164,15 @@ def declared(group: type[Group]) -> tuple[tuple[Field[Any], Option], ...]:
     return found
 
 
-@functools.cache  # else the annotations of a group would be compiled again for each command that is run
+@functools.cache
 def _declared(group: Any) -> Any:
-    hints = get_type_hints(group, include_extras=True)
+    hints = _hints(group)
     return tuple((each, get_args(hints[each.name])[1]) for each in fields(group))
+
+
+@functools.cache  # else the annotations of a group would be compiled again for each command that is run
+def _hints(group: Any) -> dict[str, Any]:
+    return get_type_hints(group, include_extras=True)
 
 
 def values(*groups: Group) -> dict[str, Any]:
@@ -210,8 +215,8 @@ def _taken(group: type[Group], given: dict[str, object]) -> Group:
     return group(**{each.name: given.pop(each.name) for each in fields(group)})
 
 
-def _parameters(group: type[Group]) -> list[Parameter]:
-    hints = get_type_hints(group, include_extras=True)
+def _parameters(group: Any) -> list[Parameter]:
+    hints = _hints(group)
     return [
         Parameter(
             each.name,

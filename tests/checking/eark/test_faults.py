@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metspack.checking.eark.faults import Faults, MediaTypes, none_but
-from metspack.checking.eark.requirements import Need, Standard, Version
+from metspack.checking.eark.faults import Faults, MediaTypes
+from metspack.checking.eark.requirements import Need, Standard, Version, none_but
 
 
 @pytest.mark.parametrize(
