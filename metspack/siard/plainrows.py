@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, compress
 from operator import add
+from typing import NamedTuple
 
 from metspack.digests import OCTETS
 from metspack.safexml import LONGEST
@@ -33,101 +34,260 @@ _REFUSED = r"\x00-\x08\x0b\x0c\x0d\x0e-\x1f<>&"
 _TEXT = rf"[^{_REFUSED}]*+(?:&(?:amp|lt|gt|quot|apos);[^{_REFUSED}]*+)*+"
 _GAP = r"[ \t\n]*+(?:\r\n[ \t\n]*+)*+"
 _FILE = r'(?P<file>[^"<>&\x00-\x1f]*+)'
-_ANYTHING = '[^"]'
 _NOT_IN_FILE = bytes((*range(32), *b'"<>&'))
 _HEXADECIMAL = b"0123456789ABCDEFabcdef"
-_LENGTH = r"(?P<length>[0-9]{1,18}+)"
+_MOST_DIGITS = 18
+_LENGTH = rf"(?P<length>[0-9]{{1,{_MOST_DIGITS}}}+)"
+_END = "</row>"
+_LONGEST_WAIT = 63
+
+
+class _Said(NamedTuple):
+    """What tags say, with the offsets in the document of each and of its value of ``file``.
+
+    ``lengths`` and ``digests`` are empty without any.
+    """
+
+    starts: Sequence[int] = ()
+    values: Sequence[int] = ()
+    files: Sequence[str] = ()
+    lengths: Sequence[int] = ()
+    digests: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsTaken:
-    """Plain rows that follow each other, up to the offset ``stop`` in the block; ``inline`` values in cells.
+    """Plain rows that follow each other, up to an offset in the document; ``inline`` values in cells.
 
-    ``rows`` are the numbers, from 0, of those that name a file, and the other columns are of these: offsets
-    of the tags in the block, and of the values of ``file`` in them, and what the attributes say. ``lengths``
-    and ``digests`` are empty without any.
+    ``rows`` are the numbers, from 0, of those that name a file, of which ``said`` tells.
     """
 
     stop: int
     count: int
     inline: int
     rows: Sequence[int]
-    starts: Sequence[int]
-    values: Sequence[int]
-    files: Sequence[str]
-    lengths: Sequence[int]
-    digests: Sequence[str]
+    said: _Said
+
+
+class _Patterns(NamedTuple):
+    """One plain row, in groups for what it takes, and any number of them without what their tags say."""
+
+    row: re.Pattern[str]
+    condensed: re.Pattern[str]
 
 
 class PlainRows:
     """The pattern of a table's plain rows; ``cell`` is the one that names files, "" for none.
 
-    ``algorithm`` is that of its digests, None without. ``quick`` is the same pattern with attributes of any
-    characters, which are looked at together: one by one, it takes twice as long.
+    ``algorithm`` is that of its digests, None without; ``lobs`` are the cells of columns of large objects.
+    Where all rows at hand are plain, what the tags say is cut out of them and one match proves the rest;
+    else they are searched for one by one, which takes twice as long.
     """
 
-    def __init__(
-        self, pattern: re.Pattern[str], quick: re.Pattern[str], cell: str, attributes: Attributes
-    ) -> None:
-        self._pattern = pattern
-        self._quick: re.Pattern[str] | None = quick
-        self._slots = {name: slot - 1 for name, slot in pattern.groupindex.items()}
+    def __init__(self, patterns: _Patterns, cell: str, attributes: Attributes, lobs: Sequence[str]) -> None:
+        self._row, self._condensed = patterns
+        self._slots = {name: slot - 1 for name, slot in self._row.groupindex.items()}
         self._inline = [slot for name, slot in self._slots.items() if name.startswith("i")]
+        self._tags = _Tags(cell, attributes) if cell else None
+        self._lobs = lobs
+        self._wait = self._longer = 0
         self.cell = cell
-        self._names = [name for name, _ in attributes]
-        self.algorithm = dict(attributes).get("digestType") if "digest" in self._names else None
+        self.algorithm = dict(attributes).get("digestType")
 
-    def take(self, text: str, at: int) -> RowsTaken | None:
+    def take(self, text: str, at: int, base: int = 0) -> RowsTaken | None:
         """Return the plain rows that begin at an offset behind a row's end, in a text of a character a byte.
 
-        None for none.
+        None for none. ``base`` is where the text begins in the document.
         """
-        found = (self._quick or self._pattern).findall(text, at)
-        if found and not found[-1][0]:  # what is no plain row any more
+        stop = text.rfind(_END, at) + len(_END)
+        if stop <= at:
+            return None
+        if self._wait:
+            self._wait -= 1
+            return self._search(text, at, base)
+        taken = self._cut(text[at:stop], base + at) if _are_short(text, at, stop) else None
+        # Where not all are plain, much is cut to no avail: it is tried less and less often.
+        self._wait = self._longer = 0 if taken else min(2 * self._longer + 1, _LONGEST_WAIT)
+        return taken or self._search(text, at, base)
+
+    def _cut(self, text: str, at: int) -> RowsTaken | None:
+        """Return all the rows of a text at an offset of the document, None unless all are plain."""
+        if not (text.isascii() or _is_allowed(text)):
+            return None
+        tags, stop = self._tags, at + len(text)
+        if tags is None or tags.opening not in text:
+            return self._proven([text], "", _Said(), stop)
+        for glue in tags.glues:
+            parts = tags.parts(text, glue)
+            said = tags.said(parts, glue, at)
+            if said and (taken := self._proven(parts[:: tags.width], glue, said, stop)):
+                tags.prefer(glue)
+                return taken
+        return None
+
+    def _proven(self, between: list[str], glue: str, said: _Said, stop: int) -> RowsTaken | None:
+        """Return rows by what is between their tags, and what tags say; None unless all are plain."""
+        condensed = glue.join(between)
+        # A quotation mark that is not in what a tag begins with has been one of a text.
+        if self._tags and said.files and condensed.count(self._tags.opening) != len(said.files):
+            return None
+        if not self._condensed.fullmatch(condensed):
+            return None
+        count, inline = condensed.count(_END), 0
+        rows: Sequence[int] = range(len(said.files))
+        if len(rows) != count:
+            rows = list(accumulate(each.count(_END) for each in between[:-1]))
+        if len(rows) != count or any(each != self.cell for each in self._lobs):
+            inline = sum(condensed.count(f"<{each}>") + condensed.count(f"<{each}/>") for each in self._lobs)
+        return RowsTaken(stop=stop, count=count, inline=inline, rows=rows, said=said)
+
+    def _search(self, text: str, at: int, base: int) -> RowsTaken | None:
+        """Return the rows up to the first that is not plain, None where that is the first one."""
+        found = self._row.findall(text, at)
+        if not found[-1][0]:  # what is no plain row any more
             found.pop()
         if not found:
             return None
         columns = list(zip(*found, strict=True))
         lengths = list(map(len, columns[0]))
         stop = at + sum(lengths)
-        own: dict[str, Sequence[str]] = {name: columns[slot] for name, slot in self._slots.items()}
-        if self._quick and not _are_usual(own):
-            self._quick = None
-            return self.take(text, at)
-        if max(lengths) > LONGEST or not (text.isascii() or _is_allowed(text[at:stop].encode(BYTE_BY_BYTE))):
+        if max(lengths) > LONGEST or not (text.isascii() or _is_allowed(text[at:stop])):
             return None
+        own: dict[str, Sequence[str]] = {name: columns[slot] for name, slot in self._slots.items()}
         inline = sum(len(found) - columns[slot].count("") for slot in self._inline)
         tags = own.get("tag", ())
         rows: Sequence[int] = range(len(tags))
         if not all(tags):
             rows = list(compress(rows, tags))
             own = {name: list(compress(column, tags)) for name, column in own.items()}
-        starts: Iterable[int] = accumulate(lengths, initial=at)
+        starts: Iterable[int] = accumulate(lengths, initial=base + at)
         if len(rows) < len(tags):
             starts = compress(starts, tags)
         tags_at = list(map(add, starts, map(len, own.get("head", ()))))
-        return RowsTaken(
-            stop=stop,
-            count=len(found),
-            inline=inline,
-            rows=rows,
+        said = _Said(
             starts=tags_at,
             values=list(map(add, tags_at, map(len, own.get("tag", ())))),
             files=_texts(own.get("file", ())),
             lengths=list(map(int, own.get("length", ()))),
-            digests="\n".join(own["digest"]).lower().split("\n") if self.algorithm and rows else (),
+            digests=[each.lower() for each in own.get("digest", ())],
+        )
+        return RowsTaken(stop=base + stop, count=len(found), inline=inline, rows=rows, said=said)
+
+
+class _Tags:
+    """The start tags of cells that name files, which all have the same attributes, cut out of rows.
+
+    ``opening`` is what each begins with, up to its first quotation mark; ``width`` is the number of parts
+    that quotation marks make of a tag and what is between it and the next one.
+    """
+
+    def __init__(self, cell: str, attributes: Attributes) -> None:
+        names = [name for name, _ in attributes]
+        kind = dict(attributes).get("digestType", "")
+        fixed = {"digestType": kind, "digest": "0" * 2 * OCTETS.get(kind, 0)}
+        usual = [f'{name}="{fixed.get(name, "")}"' for name in names]
+        number = names.index("file")
+        self.opening = f'<{cell} {names[0]}="'
+        self.glues = ['"', self.opening]
+        self.width = 2 * len(names)
+        self._places = {name: 2 * place + 1 for place, name in enumerate(names)}
+        self._same = [(2 * place, f" {name}=") for place, name in enumerate(names) if place]
+        self._same += [(self._places["digestType"], kind)] if kind else []
+        self._digits = len(fixed["digest"])
+        # Bytes of a tag, and of what is in it before the file, without what has not the same length in all.
+        self._size = len(f"<{cell} {' '.join(usual)}")
+        self._before = len(" ".join((f"<{cell}", *usual[:number], 'file="')))
+        self._is_length_before = "length" in names[:number]
+
+    def parts(self, text: str, glue: str) -> list[str]:
+        """Return the parts of rows, cut at one of ``glues``: at tags where texts have quotation marks too."""
+        if glue != self.opening:
+            return text.split(glue)
+        first, *others = text.split(glue)
+        parts = [first]
+        for each in others:
+            parts += each.split('"', self.width - 1)
+        return parts
+
+    def prefer(self, glue: str) -> None:
+        """Let rows be cut first as these were."""
+        if glue != self.glues[0]:
+            self.glues.reverse()
+
+    def said(self, parts: list[str], glue: str, at: int) -> _Said | None:
+        """Return what tags say, None unless all are as usual; ``at`` is the offset of the first part."""
+        between = parts[:: self.width]
+        count = len(between) - 1
+        if len(parts) != count * self.width + 1:
+            return None
+        if any(parts[place :: self.width].count(each) != count for place, each in self._same):
+            return None
+        own = {name: parts[place :: self.width] for name, place in self._places.items()}
+        lengths = _numbers(own.get("length", []))
+        digests = _hexadecimal(own.get("digest", []), self._digits)
+        files = _file_names(own["file"])
+        if lengths is None or digests is None or files is None:
+            return None
+        figures = list(map(len, own.get("length", ())))
+        first = at + len(between[0]) + len(glue) - len(self.opening)
+        always = self._size + len(glue) - len(self.opening)
+        pitches = map(add, map(always.__add__, map(len, between[1:-1])), map(len, own["file"]))
+        starts = list(accumulate(map(add, pitches, figures) if figures else pitches, initial=first))
+        values = map(self._before.__add__, starts)
+        return _Said(
+            starts=starts,
+            values=list(map(add, values, figures) if self._is_length_before else values),
+            files=files,
+            lengths=lengths,
+            digests=digests,
         )
 
 
-def _are_usual(own: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether the pattern itself matches digests and files that were matched as anything."""
-    digests = "".join(own.get("digest", ())).encode(BYTE_BY_BYTE)
-    files = "".join(own.get("file", ())).encode(BYTE_BY_BYTE)
-    return not digests.translate(None, _HEXADECIMAL) and files.translate(None, _NOT_IN_FILE) == files
+def _are_short(text: str, at: int, stop: int) -> bool:
+    """Return whether none of the rows between two offsets is longer than one may be."""
+    while stop - at > LONGEST:
+        found = text.rfind(_END, at, at + LONGEST)
+        if found < 0:
+            return False
+        at = found + len(_END)
+    return True
 
 
-def _is_allowed(taken: bytes) -> bool:
-    """Return whether bytes are UTF-8 of characters that XML allows."""
+def _numbers(lengths: list[str]) -> list[int] | None:
+    """Return lengths as numbers, None unless all are plain ones."""
+    are_one = lengths.count(lengths[0]) == len(lengths) if lengths else False
+    figures = "".join(several := lengths[:1] if are_one else lengths)
+    if lengths and not (figures.isascii() and figures.isdecimal()):
+        return None
+    if lengths and not 1 <= min(map(len, several)) <= max(map(len, several)) <= _MOST_DIGITS:
+        return None
+    return list(map(int, several)) * (len(lengths) if are_one else 1)
+
+
+def _hexadecimal(digests: Sequence[str], digits: int) -> Sequence[str] | None:
+    """Return digests in lower case, None unless each has as many hexadecimal digits."""
+    lines = "\n".join(digests).lower()
+    ends = "\n" * (len(digests) - 1)
+    if digests and (
+        len(lines) != len(digests) * (digits + 1) - 1
+        or lines[digits :: digits + 1] != ends
+        or lines.encode(BYTE_BY_BYTE).translate(None, _HEXADECIMAL) != ends.encode()
+    ):
+        return None
+    return lines.split("\n") if digests else ()
+
+
+def _file_names(values: Sequence[str]) -> Sequence[str] | None:
+    """Return values of ``file`` as UTF-8 has them, None unless all are written as they are."""
+    whole = "".join(values).encode(BYTE_BY_BYTE)
+    if len(whole.translate(None, _NOT_IN_FILE)) != len(whole):
+        return None
+    return values if whole.isascii() else _texts(values)
+
+
+def _is_allowed(text: str) -> bool:
+    """Return whether a text of a character a byte is UTF-8 of characters that XML allows."""
+    taken = text.encode(BYTE_BY_BYTE)
     try:
         taken.decode()
     except UnicodeDecodeError:
@@ -158,8 +318,9 @@ def pattern(columns: Sequence[Column], shape: Mapping[str, Attributes]) -> Plain
     cell, attributes = next(iter(shape.items()), ("", ()))
     if len(cells) < len(columns) or not cells.issuperset(shape) or not (_are_known(attributes) or not cell):
         return None
-    form = tuple((each.is_lob, each.is_nullable) for each in columns), cell, attributes
-    return PlainRows(_compiled(*form, quick=False), _compiled(*form, quick=True), cell, attributes)
+    form = tuple((each.is_lob, each.is_nullable) for each in columns)
+    lobs = [f"c{each.number}" for each in columns if each.is_lob]
+    return PlainRows(_compiled(form, cell, attributes), cell, attributes, lobs)
 
 
 def _are_known(attributes: Attributes) -> bool:
@@ -171,34 +332,38 @@ def _are_known(attributes: Attributes) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _compiled(
-    columns: tuple[tuple[bool, bool], ...], cell: str, attributes: Attributes, *, quick: bool
-) -> re.Pattern[str]:
+def _compiled(columns: tuple[tuple[bool, bool], ...], cell: str, attributes: Attributes) -> _Patterns:
     # The first group is the row, for what it takes; no group of a row that matches is empty but "head".
-    parts, inline = [f"{_GAP}<row>{_GAP}"], 0
+    row, condensed, inline = [f"{_GAP}<row>{_GAP}"], [f"{_GAP}<row>{_GAP}"], 0
     for number, (is_lob, is_nullable) in enumerate(columns, start=1):
         name = f"c{number}"
-        begin = f"(?P<i{inline}><{name})" if is_lob else f"<{name}"
-        inline += is_lob
-        forms = [f"{begin}(?:/>|>{_TEXT}</{name}>)"]
+        closed = f"(?:/>|></{name}>)"
+        value = f"<{name}(?:/>|>{_TEXT}</{name}>)"
+        searched, proven = [value], [value]
+        if is_lob:
+            searched = [f"(?P<i{inline}><{name})(?:/>|>{_TEXT}</{name}>)"]
+            inline += 1
         if name == cell:
-            forms.insert(0, f"(?P<tag><{name} {_attributes(attributes, quick=quick)}(?:/>|></{name}>)")
-            parts = [f"(?P<head>{''.join(parts)})"]
-        parts.append(f"(?:{'|'.join(forms)}){'?' if is_nullable else ''}{_GAP}")
-    # Where the next row is another one, all that is left is found at once instead of a row further on.
-    return re.compile(f"({''.join(parts)}</row>)|()(?s:.+)")
+            searched.insert(0, f"(?P<tag><{name} {_attributes(attributes)}{closed}")
+            proven.insert(0, f'<{name} {attributes[0][0]}="{closed}')
+            row = [f"(?P<head>{''.join(row)})"]
+        for parts, forms in ((row, searched), (condensed, proven)):
+            parts.append(f"(?:{'|'.join(forms)}){'?' if is_nullable else ''}{_GAP}")
+    return _Patterns(
+        # Where the next row is another one, all that is left is found at once instead of a row further on.
+        row=re.compile(f"({''.join(row)}</row>)|()(?s:.+)"),
+        condensed=re.compile(f"(?:{''.join(condensed)}</row>)*+"),
+    )
 
 
-def _attributes(attributes: Attributes, *, quick: bool) -> str:
+def _attributes(attributes: Attributes) -> str:
     """Return the pattern of a cell's attributes, in the order and the form of those that were seen.
 
     It ends the group that begins with the tag where the value of ``file`` does.
     """
     said = dict(attributes)
-    file = f"(?P<file>{_ANYTHING}*+)" if quick else _FILE
-    hexadecimal = _ANYTHING if quick else "[0-9A-Fa-f]"
-    forms = {"file": f'file="){file}"', "length": f'length="{_LENGTH}"'}
+    forms = {"file": f'file="){_FILE}"', "length": f'length="{_LENGTH}"'}
     if (kind := said.get("digestType")) is not None:
         forms["digestType"] = f'digestType="{re.escape(kind)}"'
-        forms["digest"] = f'digest="(?P<digest>{hexadecimal}{{{2 * OCTETS[kind]}}})"'
+        forms["digest"] = f'digest="(?P<digest>[0-9A-Fa-f]{{{2 * OCTETS[kind]}}})"'
     return " ".join(forms[name] for name, _ in attributes)
