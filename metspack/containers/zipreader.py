@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from importlib import import_module
 from itertools import chain, islice, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -436,9 +437,8 @@ class ZipContainer(Closable):
             if (once := self.columns(list(different))) is None:
                 return None
             at = {name: number for number, name in enumerate(different)}
-            which = [at[name] for name in names]
-            sizes, *extents = ([column[number] for number in which] for column in (once[0], *once[1]))
-            return sizes, extents
+            chosen = itemgetter(*map(at.__getitem__, names))
+            return list(chosen(once[0])), [list(chosen(column)) for column in once[1]]
         found = self._in_order(names)
         if found is None:
             given = (self._directory.start, json.dumps(names))
