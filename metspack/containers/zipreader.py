@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from importlib import import_module
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
@@ -495,16 +495,11 @@ class ZipContainer(Closable):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
-        return (name for (name,) in self._beginning("name", prefix))
+        return (name for (name,) in tempdb.beginning(self._index, "entry", ("name",), prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield the names that begin with ``prefix``, sorted by code points, each with the entry's bytes."""
-        return self._beginning("name, size", prefix)
-
-    def _beginning(self, columns: str, prefix: str) -> Iterator[Any]:
-        """Yield columns, of which the name is the first, of the entries whose names begin with ``prefix``."""
-        sql = f"SELECT {columns} FROM entry WHERE name >= ? ORDER BY name"  # noqa: S608 - names of columns
-        return takewhile(lambda row: row[0].startswith(prefix), self._index.execute(sql, (prefix,)))
+        return tempdb.beginning(self._index, "entry", ("name", "size"), prefix)
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes as ``contents`` the function does."""
