@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -157,17 +156,17 @@ class Group:
                 yield each, option
 
 
-def declared(group: type[Group]) -> tuple[tuple[Field[Any], Option], ...]:
+_Declared: TypeAlias = "tuple[tuple[Field[Any], Option], ...]"
+
+_DECLARED: dict[type[Group], _Declared] = {}
+
+
+def declared(group: type[Group]) -> _Declared:
     """Return the fields of a group, each with its option."""
-    hashable: Any = group  # which mypy denies, for it looks at the method of its instances
-    found: tuple[tuple[Field[Any], Option], ...] = _declared(hashable)
-    return found
-
-
-@functools.cache  # else the annotations of a group would be compiled again for each command that is run
-def _declared(group: Any) -> Any:
-    hints = get_type_hints(group, include_extras=True)
-    return tuple((each, get_args(hints[each.name])[1]) for each in fields(group))
+    if group not in _DECLARED:  # else its annotations would be compiled again for each command that is run
+        hints = get_type_hints(group, include_extras=True)
+        _DECLARED[group] = tuple((each, get_args(hints[each.name])[1]) for each in fields(group))
+    return _DECLARED[group]
 
 
 def values(*groups: Group) -> dict[str, Any]:
