@@ -13,7 +13,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib import import_module
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -441,9 +442,8 @@ class ZipContainer(Closable):
             if (once := self.columns(list(different))) is None:
                 return None
             at = {name: number for number, name in enumerate(different)}
-            which = [at[name] for name in names]
-            sizes, *extents = ([column[number] for number in which] for column in (once[0], *once[1]))
-            return sizes, extents
+            chosen = itemgetter(*map(at.__getitem__, names))
+            return list(chosen(once[0])), [list(chosen(column)) for column in once[1]]
         found = self._in_order(names)
         if found is None:
             given = (self._directory.start, json.dumps(names))
@@ -514,16 +514,11 @@ class ZipContainer(Closable):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
-        return (name for (name,) in self._beginning("name", prefix))
+        return (name for (name,) in tempdb.beginning(self._index, "entry", ("name",), prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield the names that begin with ``prefix``, sorted by code points, each with the entry's bytes."""
-        return self._beginning("name, size", prefix)
-
-    def _beginning(self, columns: str, prefix: str) -> Iterator[Any]:
-        """Yield columns, of which the name is the first, of the entries whose names begin with ``prefix``."""
-        sql = f"SELECT {columns} FROM entry WHERE name >= ? ORDER BY name"  # noqa: S608 - names of columns
-        return takewhile(lambda row: row[0].startswith(prefix), self._index.execute(sql, (prefix,)))
+        return tempdb.beginning(self._index, "entry", ("name", "size"), prefix)
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes as ``contents`` the function does."""

@@ -6,7 +6,7 @@ import functools
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from itertools import chain, compress, count
+from itertools import chain, compress, count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,15 @@ def rows(
         # A reader that stopped early may end after the database: then the cursor is closed with it.
         with suppress(sqlite3.ProgrammingError):
             cursor.close()
+
+
+def beginning(
+    database: sqlite3.Connection, table: str, columns: Sequence[str], prefix: str
+) -> Iterator[tuple[Any, ...]]:
+    """Yield columns of a table's rows whose first one begins with ``prefix``, sorted by its code points."""
+    first, listed = columns[0], ", ".join(columns)
+    sql = f"SELECT {listed} FROM {table} WHERE {first} >= ? ORDER BY {first}"  # noqa: S608 -- names
+    return takewhile(lambda row: row[0].startswith(prefix), database.execute(sql, (prefix,)))
 
 
 class BulkInsert:

@@ -130,7 +130,7 @@ class _Found(NamedTuple):
 
 
 _Where = tuple[str, str, str, int | None]
-"""Schema, table, column and row of a LOB that no cell names: the schema's and the table's are folders."""
+"""Schema, table, column and row of a LOB; of one that no cell names the first two are folders."""
 
 
 class LobListing(Iterator[LobEntry]):
@@ -250,9 +250,9 @@ class LobListing(Iterator[LobEntry]):
                 if place is not None:
                     where = (f"schema{place.schema}", f"table{place.table}", place.cell, place.row)
                 if path is None:
-                    rows.append(_row(_searched(self._package, lob), lob, "", "", *where, {}, "", fault))
+                    rows.append(_row(_searched(self._package, lob), lob, "", "", where, {}, "", fault))
                 else:
-                    rows.append(_row_of_file(where, fault, *listed))
+                    rows.append(_row_of_file("", "", where, {}, fault, *listed))
             yield rows
 
     def _untold(self) -> Iterator[Sequence[Sequence[Any]]]:
@@ -397,13 +397,22 @@ class _CellsOfTable:
         for some in self._batches(columns):
             ids = [self._prefix + cell.place.id for cell in some]
             listed = self._package.listed_files(ids)
-            rows: list[tuple[LobCell, _Found]] = []
+            rows: list[LobRow] = []
+            told: list[str] = []
             for lob, cell in zip(ids, some, strict=True):
-                known = listed.get(lob)
-                found = self._found(lob, cell) if known is None else _listed(*known)
-                rows.append((cell, found))
-            self._package.index.note_told(found.lob for _, found in rows if found.lob is not None)
-            yield [self._row(lob, *row) for lob, row in zip(ids, rows, strict=True)]
+                archive, database, where, key = self._around(cell)
+                if (known := listed.get(lob)) is not None:
+                    row = _row_of_file(archive, database, where, key, "", *known)
+                    told.append(lob)
+                else:
+                    found = self._found(lob, cell)
+                    row = _row(found, lob, archive, database, where, key, cell.file)
+                    told += () if found.lob is None else (found.lob,)
+                if cell.digest is not None:
+                    row = row._replace(digests={cell.digest.algorithm: cell.digest.value, **row.digests})
+                rows.append(row)
+            self._package.index.note_told(told)
+            yield rows
 
     def _batches(self, columns: frozenset[int]) -> Iterator[list[LobCell]]:
         """Yield cells, at most ``LONGEST`` at a time, once the keys of their rows are known."""
@@ -446,23 +455,20 @@ class _CellsOfTable:
         except MetspackError as error:
             return _Found(fault=error.message)
 
-    def _row(self, lob: str, cell: LobCell, found: _Found) -> LobRow:
+    def _around(self, cell: LobCell) -> tuple[str, str, _Where, Mapping[str, str | None]]:
+        """Return archive and database of a cell, where it is, and the key of its row."""
         place = cell.place
         key = None if self._keys is None else self._keys.of(place.row)
         column = self._columns.get(place.cell)
         if column is None:
             names = [each.name for each in self._table.chain(place.cell)]
             column = self._columns[place.cell] = ".".join(names) or place.cell
-        row = _row(
-            found,
-            *(lob, self._stem, self._archive.metadata.dbname, self._table.schema_name, self._table.name),
-            *(column, place.row),
-            dict(zip(self._key, key, strict=True)) if key is not None else {},
-            cell.file,
+        return (
+            self._stem,
+            self._archive.metadata.dbname,
+            (self._table.schema_name, self._table.name, column, place.row),
+            {} if key is None else dict(zip(self._key, key, strict=True)),
         )
-        if cell.digest is None:
-            return row
-        return row._replace(digests={cell.digest.algorithm: cell.digest.value, **found.digests})
 
 
 def _row(  # noqa: PLR0917 -- a row
@@ -470,10 +476,7 @@ def _row(  # noqa: PLR0917 -- a row
     lob: str,
     archive: str,
     database: str,
-    schema: str,
-    table: str,
-    column: str,
-    row: int | None,
+    where: _Where,
     key: Mapping[str, str | None],
     name: str,
     fault: str = "",
@@ -483,26 +486,16 @@ def _row(  # noqa: PLR0917 -- a row
     if len(files) == 1:
         (file,) = files
         name = file.entry or file.path
-    return LobRow(
-        lob,
-        archive,
-        database,
-        schema,
-        table,
-        column,
-        row,
-        key,
-        name.rpartition("/")[2],
-        files,
-        size,
-        media_type,
-        digests,
-        fault_found or fault,
-    )
+    name = name.rpartition("/")[2]
+    fault = fault_found or fault
+    return LobRow(lob, archive, database, *where, key, name, files, size, media_type, digests, fault)
 
 
 def _row_of_file(  # noqa: PLR0917 -- a row
+    archive: str,
+    database: str,
     where: _Where,
+    key: Mapping[str, str | None],
     fault: str,
     lob: str,
     _number: int,
@@ -513,16 +506,15 @@ def _row_of_file(  # noqa: PLR0917 -- a row
     media_type: str | None,
     segment: str,
 ) -> LobRow:
-    """Return a LOB that is one file of its own and that no cell names, of the values of a ``ListedFile``."""
-    # As ``_row`` with ``_listed``, which take twice as long: there may be a million.
+    """Return a LOB that is one file of its own; from ``lob`` on, the values are those of a ``ListedFile``."""
     digests = {}
     if algorithm is None or digest is None:
         algorithm = digest = None
     else:
         digests[algorithm] = digest
-    file = _new(FileRow, (path, segment, "", size, algorithm, digest))
+    files = (_new(FileRow, (path, segment, "", size, algorithm, digest)),)
     name = path[path.rfind("/") + 1 :]
-    return _new(LobRow, (lob, "", "", *where, {}, name, (file,), size, media_type, digests, fault))
+    return _new(LobRow, (lob, archive, database, *where, key, name, files, size, media_type, digests, fault))
 
 
 def _searched(package: Package, lob: str) -> _Found:
@@ -531,23 +523,6 @@ def _searched(package: Package, lob: str) -> _Found:
         return _held(package.lob(lob))
     except SourceError as error:
         return _Found(lob=lob, fault=error.message)
-
-
-def _listed(  # noqa: PLR0917 -- a row
-    lob: str,
-    _number: int,
-    path: str,
-    size: int,
-    algorithm: str | None,
-    digest: str | None,
-    media_type: str | None,
-    segment: str,
-) -> _Found:
-    """Return what METS says of a LOB that is one file of its own, of the values of a ``ListedFile``."""
-    if algorithm is None or digest is None:
-        return _Found(lob, (FileRow(path, segment, "", size, None, None),), size, media_type)
-    file = FileRow(path, segment, "", size, algorithm, digest)
-    return _Found(lob, (file,), size, media_type, {algorithm: digest})
 
 
 def _held(held: HeldLob) -> _Found:

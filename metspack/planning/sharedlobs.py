@@ -10,7 +10,7 @@ import json
 import struct
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, repeat
+from itertools import groupby, islice, repeat
 from pathlib import Path
 from string import digits
 from typing import Any, NamedTuple
@@ -158,19 +158,22 @@ class Sharing(tempdb.Scratch):
         lengths = run.sizes if shared.is_measured else repeat(None, len(run))
         digests = run.digests if shared.digest else repeat(None, len(run))
         firsts: dict[tuple[Any, ...], str] = {}
-        columns = zip(own, lengths, digests, strict=True)
-        for number, said_there in enumerate(columns):
-            row = run.rows[number]
-            if (first := firsts.get(said_there)) is not None:
-                self._share(stem, row, first)
-                continue
-            each, length, digest = said_there
-            (place,) = holder.places((each,))
-            said = _said(container, length, shared.digest, digest)
-            if (first := self._first_of(holder, place, said, stem, row)) is None:
-                yield run.lob(number)
-            else:
-                firsts[said_there] = first
+        stop = 0
+        for said_there, alike in groupby(zip(own, lengths, digests, strict=True)):
+            number, stop = stop, stop + len([*alike])
+            if said_there not in firsts:
+                each, length, digest = said_there
+                (place,) = holder.places((each,))
+                said = _said(container, length, shared.digest, digest)
+                while number < stop and said_there not in firsts:
+                    first = self._first_of(holder, place, said, stem, run.rows[number])
+                    if first is None:
+                        yield run.lob(number)
+                    else:
+                        firsts[said_there] = first
+                    number += 1
+            if number < stop:
+                self._share_all(stem, run.rows[number:stop], firsts[said_there])
 
     def _are_new(self, run: LobRun, container: str) -> bool:
         """Return whether LOBs lie apart from each other, behind all that was named where they lie."""
@@ -282,16 +285,28 @@ class Sharing(tempdb.Scratch):
 
     def _share(self, stem: str, row: int, first: str) -> None:
         """Note that a cell has the LOB of the first one that named it."""
+        self._share_stretch(stem, row, row, first)
+
+    def _share_all(self, stem: str, rows: Sequence[int], first: str) -> None:
+        """Note that cells have the LOB of the first one that named it."""
+        if rows[-1] - rows[0] == len(rows) - 1:
+            self._share_stretch(stem, rows[0], rows[-1], first)
+        else:
+            for row in rows:
+                self._share_stretch(stem, row, row, first)
+
+    def _share_stretch(self, stem: str, row: int, end: int, first: str) -> None:
+        """Note so of a cell and of those in the rows behind it, up to ``end``."""
         self._shared = self._shared if self.count else (first, f"{stem}{row}")
-        self.count += 1
+        self.count += end - row + 1
         if self._again:
             before, start, last, same = self._again[-1]
             if last == row - 1 and same == first and before == stem:
-                self._again[-1] = before, start, row, same
+                self._again[-1] = before, start, end, same
                 return
             if len(self._again) == _AT_ONCE:
                 self._flush()
-        self._again.append((stem, row, row, first))
+        self._again.append((stem, row, end, first))
 
     def _flush(self) -> None:
         with tempdb.explained(_WHAT):

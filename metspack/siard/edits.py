@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from itertools import chain
+from operator import add
 from typing import NamedTuple
 
 from markupsafe import escape
@@ -146,11 +147,12 @@ class _Splicing:
 
     def _take_all(self, run: CellRun, files: Sequence[str]) -> None:
         """Put files that are written as they are in the place of those of a run."""
-        starts = [each - self._base for each in run.values]
-        stops = [start + len(file.encode()) for start, file in zip(starts, run.files, strict=True)]
-        between = map(slice, (self.at, *stops), starts)
-        new = (file.encode() for file in files)
-        self.pieces += chain.from_iterable(zip(map(self._data.__getitem__, between), new, strict=True))
+        starts = list(map((-self._base).__add__, run.values))
+        old = run.files if "".join(run.files).isascii() else [file.encode() for file in run.files]
+        stops = list(map(add, starts, map(len, old)))
+        between = map(self._data.__getitem__, map(slice, (self.at, *stops), starts))
+        new = "\n".join(files).encode().split(b"\n")  # no such character stands as it is
+        self.pieces += chain.from_iterable(zip(between, new, strict=True))
         self.at = stops[-1]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -184,16 +184,11 @@ class FolderEntries(tempdb.Scratch):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, folders' too, sorted by code points."""
-        return (name for (name,) in self._beginning("name", prefix))
+        return (name for (name,) in tempdb.beginning(self._database, "entry", ("name",), prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield the names that begin with ``prefix``, sorted by code points, each with the file's bytes."""
-        return self._beginning("name, ifnull(size, 0)", prefix)
-
-    def _beginning(self, columns: str, prefix: str) -> Iterator[Any]:
-        """Yield columns, of which the name is the first, of the entries whose names begin with ``prefix``."""
-        sql = f"SELECT {columns} FROM entry WHERE name >= ? ORDER BY name"  # noqa: S608 - names of columns
-        return takewhile(lambda row: row[0].startswith(prefix), self._database.execute(sql, (prefix,)))
+        return tempdb.beginning(self._database, "entry", ("name", "ifnull(size, 0)"), prefix)
 
     def contents(self, extent: FileExtent) -> Iterator[bytes]:
         """Yield a file's bytes as ``contents`` the function does."""

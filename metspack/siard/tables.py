@@ -168,11 +168,12 @@ class CellReader:
         """Take the plain rows at an offset; returns the offset behind them, and their number."""
         if self._decoded[0] is not data:
             self._decoded = data, data.decode(BYTE_BY_BYTE)
-        taken = None if self._plain is None else self._plain.take(self._decoded[1], at)
+        base = self._shortcut.base
+        taken = None if self._plain is None else self._plain.take(self._decoded[1], at, base)
         if self._plain is None or taken is None:
             return at, 0
         self._put(self._plain, taken)
-        return taken.stop, taken.count
+        return taken.stop - base, taken.count
 
     def learn(self, _data: bytes, _at: int) -> None:
         """Make the pattern of plain rows anew when other attributes are usual by now."""
@@ -185,9 +186,14 @@ class CellReader:
 
     def _put(self, plain: PlainRows, taken: RowsTaken) -> None:
         """Put the cells of plain rows behind those found before."""
-        before, base = self._tally.rows + 1, self._shortcut.base
+        before, said = self._tally.rows + 1, taken.said
+        numbers = taken.rows
+        if isinstance(numbers, range):
+            rows = list(range(before, before + len(numbers)))
+        else:
+            rows = list(map(before.__add__, numbers))
         self._found += self._tagged()
-        for start in range(0, len(taken.rows), LONGEST):
+        for start in range(0, len(rows), LONGEST):
             which = slice(start, start + LONGEST)
             self._found.append(
                 CellRun(
@@ -195,12 +201,12 @@ class CellReader:
                     table=self._table.number,
                     cell=plain.cell,
                     algorithm=plain.algorithm,
-                    rows=[before + row for row in taken.rows[which]],
-                    files=taken.files[which],
-                    lengths=taken.lengths[which],
-                    digests=taken.digests[which],
-                    starts=[base + each for each in taken.starts[which]],
-                    values=[base + each for each in taken.values[which]],
+                    rows=rows[which],
+                    files=said.files[which],
+                    lengths=said.lengths[which],
+                    digests=said.digests[which],
+                    starts=said.starts[which],
+                    values=said.values[which],
                 )
             )
         self._pass_rows(taken.count, taken.inline)

@@ -108,15 +108,13 @@ class Model:
         return True
 
 
-def made(
-    drawn: Sequence[Drawn],
-) -> Iterator[tuple[LobRef | LobRun, list[Cell]]]:
-    """Yield the LOBs that are drawn, alone or together, in the rows one after the other, and their cells."""
+def made(drawn: Sequence[Drawn], step: int = 1) -> Iterator[tuple[LobRef | LobRun, list[Cell]]]:
+    """Yield the LOBs that are drawn, alone or together, in every so many rows, and their cells."""
     row = 1
     for where, column, (is_measured, algorithm, value), at in drawn:
         several = [at] if isinstance(at, int) else at
-        rows = range(row, row + len(several))
-        row += len(several)
+        rows = range(row, row + step * len(several), step)
+        row += step * len(several)
         said = (column, is_measured, algorithm, value if algorithm else "")
         cells = [
             Cell(f"s0.t2.{column}.r{row}", (where, each), said)
@@ -179,16 +177,17 @@ def _runs(firsts: Mapping[str, str]) -> int:
 
 
 @law(150)
-@given(founds(), st.booleans(), st.lists(st.integers(0, 20), max_size=5))
+@given(founds(), st.booleans(), st.lists(st.integers(0, 20), max_size=5), st.sampled_from([1, 1, 2]))
 def test_cells_share_as_in_a_table_of_all_that_were_named(
     drawn: list[Drawn],
     shares: bool,
     some: list[int],
+    step: int,
 ) -> None:
     model = Model(shares=shares)
     cells: list[Cell] = []
     with TemporaryDirectory() as folder, Sharing(shares=shares) as sharing, Sharing() as later:
-        for found, own in made(drawn):
+        for found, own in made(drawn, step):
             firsts = [
                 lob.place.id
                 for each in sharing.firsts(found, own[0].said[0])
@@ -306,6 +305,15 @@ def test_cells_of_one_file_in_rows_that_follow_each_other_are_kept_as_one(tmp_pa
         ["s0.t2.c4.r", 2, 5, "s0.t2.c4.r1"],
         ["s0.t2.c4.r", 7, 8, "s0.t2.c4.r1"],
     ]
+
+
+def test_cells_of_one_file_in_rows_apart_are_kept_apart() -> None:
+    with Sharing() as sharing:
+        for found, _ in made([(Where("zip", 0, ()), "c4", (True, None, ""), [1] * 4)], step=2):
+            assert len(list(sharing.firsts(found, ""))) == 1
+        found_again = sharing.firsts_of(cells_of("c4", range(1, 9)))
+        assert found_again == [None, None, *["s0.t2.c4.r1", None] * 3]
+        assert sharing.count == 3
 
 
 def _alone(sharing: Sharing, at: Iterable[int]) -> None:

@@ -32,6 +32,7 @@ TABLE = replace(
     ),
 )
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<table xmlns="urn:x">\n'
+LIKE_A_TAG = f'"a.bin" length="3" digestType="MD5" digest="{MD5}"'
 PLAIN = f'<row><c1>1</c1><c2>a</c2><c3 file="a.bin" length="3" digestType="MD5" digest="{MD5}"/></row>\n'
 
 ROWS = st.sampled_from(
@@ -53,6 +54,10 @@ ROWS = st.sampled_from(
         PLAIN.replace("<c2>a</c2>", "<c2/>"),
         PLAIN.replace("<c2>a</c2>", "<c2>&lt;é&amp;\u20ac</c2>"),
         PLAIN.replace("<c2>a</c2>", "<c2>&other;</c2>"),
+        PLAIN.replace("<c2>a</c2>", '<c2>"</c2>'),
+        PLAIN.replace("<c2>a</c2>", f'<c2>" length="3" digestType="MD5" digest="{MD5}</c2>'),
+        PLAIN.replace("<c2>a</c2>", f"<c2>{LIKE_A_TAG}</c2>"),
+        PLAIN.replace(">1<", ' a="1">1<'),
         PLAIN.replace("<c2>a</c2>", "<c2>]]></c2>"),
         PLAIN.replace("<c2>a</c2>", "<c2>\uffff</c2>"),
         PLAIN.replace("<c2>a</c2>", "<c2>\x7f\x85\ufeff</c2>"),
@@ -180,6 +185,46 @@ def test_rows_are_plain_where_the_parser_reads_utf_8(declaration: str, *, is_rea
         assert found == read(data, 1 << 18, Budgets())
 
 
+TEXTS = st.sampled_from(["a", "", '"', '""', ' file="a" length="3', "é", "&amp;", "a<b", None])
+
+
+@pytest.mark.usefixtures("eager")
+@law(150)
+@given(
+    names=st.permutations(["file", "length", "digestType", "digest"]),
+    left_out=st.sampled_from([(), ("length",), ("digest", "digestType")]),
+    rows=st.lists(st.tuples(TEXTS, TEXTS, st.integers(0, 10**18), st.booleans()), max_size=12),
+    again=st.sampled_from([1, 1, 30]),
+)
+def test_attributes_in_any_order_are_read_as_by_a_parser(
+    names: list[str], left_out: tuple[str, ...], rows: list[tuple[str | None, ...]], again: int
+) -> None:
+    def row(text: str | None, inline: str | None, number: object, has_lob: object) -> str:
+        said = {"file": f"a{number}", "length": f"{number}", "digestType": "MD5", "digest": MD5}
+        tag = " ".join(f'{name}="{said[name]}"' for name in names if name not in left_out)
+        cells = ("c2", "" if text is None else f">{text}</c2>"), ("c4", inline and f">{inline}</c4>")
+        others = [f"<{name}{rest}" if rest else "" for name, rest in cells]
+        return f"<row><c1>1</c1>{others[0]}{f'<c3 {tag}/>' if has_lob else ''}{others[1]}</row>\n"
+
+    usual = row("a", None, 7, has_lob=True)
+    data = (HEAD + usual * 30 + "".join(row(*each) for each in rows) * again + usual + "</table>").encode()
+    found = read(data, 1 << 18, Budgets())
+    new = NewCells(one=lambda _: None, many=lambda run: ["new"] * len(run))
+    old = NewCells(one=lambda _: NewCell(file="new"))
+
+    def spliced(value: NewCells) -> bytes:
+        try:
+            return b"".join(spliced_table([data], TABLE, Budgets(), value, version="2.2"))
+        except SourceError:
+            return b""
+
+    rewritten = spliced(new)
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(tables, "_SHAPES", 0)
+        assert found == read(data, 1 << 18, Budgets())
+        assert rewritten == spliced(old)
+
+
 @pytest.mark.usefixtures("eager")
 @law(50)
 @given(
@@ -227,6 +272,59 @@ def test_most_rows_of_a_table_never_meet_the_parser(monkeypatch: pytest.MonkeyPa
     assert fed < len(data) / 10
 
 
+def plain_rows() -> plainrows.PlainRows:
+    usual = plainrows.usual({"file": "", "length": "", "digestType": "MD5", "digest": ""})
+    rows = plainrows.pattern(TABLE.columns, {"c3": usual})
+    assert rows is not None
+    return rows
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        PLAIN.replace("row>", "other>"),
+        PLAIN.replace(MD5, MD5[:-1] + "g"),
+        PLAIN.replace('"3"', '"three"'),
+        PLAIN.replace('"3"', f'"{"3" * 19}"'),
+        PLAIN.replace('"a.bin"', '"&amp;"'),
+    ],
+)
+def test_rows_before_one_that_is_not_plain_are_taken(odd: str) -> None:
+    rows = plain_rows()
+    for times in range(1, 10):
+        taken = rows.take(PLAIN * times + odd + PLAIN, 0, 100)
+        assert taken is not None
+        assert (taken.stop, taken.count) == (100 + times * len(PLAIN) - 1, times)
+        assert taken.said.starts == [100 + n * len(PLAIN) + PLAIN.index("<c3") for n in range(times)]
+        assert rows.take(PLAIN.strip(), 0) is not None
+    assert rows.take(odd + PLAIN, 0) is None
+    assert rows.take("\n</table>", 0) is None
+
+
+@pytest.mark.parametrize("text", ["", '"', f'" length="3" digestType="MD5" digest="{MD5}', LIKE_A_TAG])
+def test_quotation_marks_in_texts_are_none_of_tags(text: str) -> None:
+    rows = plain_rows()
+    row = PLAIN.replace("<c2>a</c2>", f"<c2>{text}</c2>")
+    without = "<row><c1>1</c1><c4>x</c4></row>"
+    for _ in range(2):
+        taken = rows.take(row + without + row, 0)
+        assert taken is not None
+        assert (taken.count, list(taken.rows), taken.inline) == (3, [0, 2], 1)
+        assert taken.said.files == ["a.bin"] * 2
+        assert taken.said.values[1] == len(row + without) + row.rindex("a.bin")
+
+
+def test_values_in_the_only_column_of_lobs_are_counted() -> None:
+    usual = plainrows.usual({"file": "", "length": "", "digestType": "MD5", "digest": ""})
+    rows = plainrows.pattern(TABLE.columns[:3], {"c3": usual})
+    assert rows is not None
+    value, empty = "<row><c1>1</c1><c3>00</c3></row>", "<row><c1>1</c1><c3/></row>\n"
+    for data, inline in ((PLAIN * 2, 0), (PLAIN + value + empty + PLAIN, 2), (value, 1)):
+        taken = rows.take(data, 0)
+        assert taken is not None
+        assert (taken.inline, taken.count) == (inline, data.count("<row>"))
+
+
 def test_a_table_with_a_gap_in_its_columns_has_no_plain_rows() -> None:
     assert plainrows.pattern(TABLE.columns[1:], {}) is None
     assert plainrows.pattern((), {}) is None
@@ -238,9 +336,7 @@ def test_a_table_with_a_gap_in_its_columns_has_no_plain_rows() -> None:
     ids=lambda each: repr(each[:9]),
 )
 def test_rows_with_what_xml_does_not_allow_are_not_plain(text: bytes) -> None:
-    usual = plainrows.usual({"file": "", "length": "", "digestType": "MD5", "digest": ""})
-    rows = plainrows.pattern(TABLE.columns, {"c3": usual})
-    assert rows is not None
+    rows = plain_rows()
     plain = PLAIN.encode()
     taken = rows.take((plain * 2).decode("latin-1"), 0)
     assert taken is not None

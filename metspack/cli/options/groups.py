@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -157,22 +156,24 @@ class Group:
                 yield each, option
 
 
-def declared(group: type[Group]) -> tuple[tuple[Field[Any], Option], ...]:
+_Declared: TypeAlias = "tuple[tuple[Field[Any], Option], ...]"
+
+_DECLARED: dict[type[Group], _Declared] = {}
+_HINTS: dict[type[Group], dict[str, Any]] = {}
+
+
+def declared(group: type[Group]) -> _Declared:
     """Return the fields of a group, each with its option."""
-    hashable: Any = group  # which mypy denies, for it looks at the method of its instances
-    found: tuple[tuple[Field[Any], Option], ...] = _declared(hashable)
-    return found
+    if group not in _DECLARED:
+        hints = _hints(group)
+        _DECLARED[group] = tuple((each, get_args(hints[each.name])[1]) for each in fields(group))
+    return _DECLARED[group]
 
 
-@functools.cache
-def _declared(group: Any) -> Any:
-    hints = _hints(group)
-    return tuple((each, get_args(hints[each.name])[1]) for each in fields(group))
-
-
-@functools.cache  # else the annotations of a group would be compiled again for each command that is run
-def _hints(group: Any) -> dict[str, Any]:
-    return get_type_hints(group, include_extras=True)
+def _hints(group: type[Group]) -> dict[str, Any]:
+    if group not in _HINTS:  # else the annotations of a group would be compiled again for each command
+        _HINTS[group] = get_type_hints(group, include_extras=True)
+    return _HINTS[group]
 
 
 def values(*groups: Group) -> dict[str, Any]:
@@ -215,7 +216,7 @@ def _taken(group: type[Group], given: dict[str, object]) -> Group:
     return group(**{each.name: given.pop(each.name) for each in fields(group)})
 
 
-def _parameters(group: Any) -> list[Parameter]:
+def _parameters(group: type[Group]) -> list[Parameter]:
     hints = _hints(group)
     return [
         Parameter(
