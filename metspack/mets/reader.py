@@ -302,7 +302,7 @@ class Reader:
             raise safexml.exceeded(
                 f"elements are nested more than {self._budgets.depth} deep", "depth", self._parser
             )
-        if "xmlns" in "".join(attributes):
+        if attributes and "xmlns" in "".join(attributes):
             self._declare(attributes)
         local = self._scopes[-1][2].get(name) or self._name(name)
         if self._depth == 1:

@@ -233,7 +233,9 @@ SELECT EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id
 _EDGE = "SELECT 1 FROM edge WHERE parent = ? AND child IS NOT NULL"
 # An index tells in one go that nothing occurs twice; only where something does is each row looked at.
 _ANY_ID_TWICE = """
-SELECT EXISTS (SELECT 1 FROM ident) OR (SELECT count(xml_id) FROM entry) >
+SELECT EXISTS (SELECT 1 FROM ident i CROSS JOIN entry e ON e.mets = i.mets AND e.xml_id = i.xml_id)
+OR (SELECT count(*) FROM ident) > (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM ident))
+OR (SELECT count(xml_id) FROM entry) >
     (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM entry WHERE xml_id IS NOT NULL))
 """
 _ANY_PATH_TWICE = """
