@@ -126,7 +126,7 @@ def unusual_declaration(head: bytes) -> str:
 
     ASCII is UTF-8 as well. Two bytes a character are told by the byte order mark or by the first character.
     """
-    if head[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\0" in head[:4]:
+    if _is_wide(head):
         return "in UTF-16 or wider"
     declared = _DECLARED.match(head)
     if declared is None:
@@ -136,6 +136,11 @@ def unusual_declaration(head: bytes) -> str:
     if encoding.lower() not in _USUAL:
         said.append(f"in {encoding.decode('ascii', 'replace')}")
     return " ".join(said)
+
+
+def _is_wide(head: bytes) -> bool:
+    """Whether a document that begins so has at least two bytes a character."""
+    return head[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\0" in head[:4]
 
 
 def feed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> None:
@@ -176,6 +181,74 @@ def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> Non
             raise  # out of a handler: a fault of ours, not of the document
         # An encoding that Python does not know, or one of several bytes that expat cannot take.
         raise XmlError(f"not readable: {error}", line=1, column=1) from None
+
+
+class TextShortcut:
+    """A way past an expat parser for blocks of a document that are text and nothing else.
+
+    The parser is given their first character and their line feeds. The lines that it tells are those of the
+    document, and so are the columns of an error; its offsets are of the bytes it was given, ``fed`` in all.
+    """
+
+    __slots__ = ("_columns", "_head", "_line", "_parser", "fed")
+
+    def __init__(self, parser: expat.XMLParserType) -> None:
+        self._parser = parser
+        self._head = b""
+        self._line = self._columns = 0  # where columns were left out, and how many
+        self.fed = 0
+
+    def feed(self, block: bytes, *, final: bool = False) -> None:
+        """Feed one block as ``feed_block`` does, raising as it does."""
+        if final or not self.passes(block):
+            self.give(block, final=final)
+
+    def passes(self, block: bytes) -> bool:
+        """Return whether the next block is text and nothing else; the parser has got by it then.
+
+        It is known to be where the parser stands behind a token. The handler of text, if there is one, gets
+        all of it, also if it is white space behind the root element.
+        """
+        parser = self._parser
+        if b"<" in block or len(block) < _WORTH_IT or parser.CurrentByteIndex != self.fed:
+            return False
+        if len(self._head) < len(_UTF_32[0]) or _is_wide(self._head):
+            return False
+        solid = block.translate(None, _WHITE)
+        if solid and (b"]" in solid or solid.translate(None, _SOLID)):
+            return False
+        handler, parser.CharacterDataHandler = parser.CharacterDataHandler, None
+        short = b"\n" * block.count(b"\n") or b" "
+        if solid:
+            before = len(block) - len(block.lstrip())
+            short = block[: before + 1] + b"\n" * block.count(b"\n", before)
+        self.give(short)
+        left_out = len(block.rpartition(b"\n")[2]) - len(short.rpartition(b"\n")[2])
+        line = parser.CurrentLineNumber
+        self._columns = self._columns + left_out if line == self._line else left_out
+        self._line = line
+        if handler is not None:
+            for start in range(0, len(block), parser.buffer_size):
+                handler(block[start : start + parser.buffer_size].decode())
+            parser.CharacterDataHandler = handler
+        return True
+
+    def give(self, block: bytes, *, final: bool = False) -> None:
+        """Feed one block that is known to be more than text."""
+        self.fed += len(block)
+        if len(self._head) < len(_UTF_32[0]):
+            self._head += block[: len(_UTF_32[0])]
+        try:
+            feed_block(self._parser, block, final=final)
+        except XmlError as error:
+            if error.line == self._line:
+                error.column += self._columns
+            raise
+
+
+_WHITE = b" \t\n"
+_SOLID = bytes(each for each in range(0x21, 0x7F) if each not in b"<&]")
+_WORTH_IT = 1 << 10
 
 
 class Recurring(Protocol):

@@ -114,6 +114,7 @@ LONG: Mapping[str, str] = {
     "metspack.processes": "work done beside other work: worker processes, threads for large files",
     "metspack.restoring.evidence": "one judgement: what is stated, what there is, which manifests are right",
     "metspack.restoring.siard": "one restore of an archive: LOBs inside or beside it, and its cells",
+    "metspack.safexml": "every way of parsing XML safely, and past what needs no parser",
     "metspack.siard.edits": "every edit of metadata.xml and tables, of cells alone or in runs",
     "metspack.siard.schemas": "the facts of all versions' schemas: elements, their order, types of SQL",
     "metspack.siard.tables": "one parser of table documents: cells, runs of them, and the form",

@@ -159,6 +159,24 @@ CREATE TABLE wrong (
 );
 CREATE INDEX wrong_path ON wrong (path);
 CREATE INDEX wrong_digests ON wrong (expected, found, algorithm, code, path);
+CREATE TABLE alike (
+    rank INTEGER, number INTEGER, line INTEGER, place TEXT, algorithm TEXT, digest TEXT, length INTEGER
+);
+CREATE UNIQUE INDEX alike_statement ON alike (
+    rank, number, coalesce(algorithm, ''), coalesce(digest, ''), coalesce(length, '')
+);
+"""
+
+_COUNTED = "SELECT count(*) FROM (SELECT 1 FROM ({}) WHERE path = ? LIMIT ?)"
+_OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank"
+# Sooner than in groups, for which all would be sorted: alike ones are next to all of very many.
+_PUT_ALIKE = """
+INSERT INTO alike SELECT rank, number, line, place, algorithm, digest, length FROM ({}) WHERE path = ?
+ON CONFLICT DO UPDATE SET line = excluded.line, place = excluded.place WHERE excluded.line < line
+"""
+_ALIKE = """
+SELECT ?, rank, number, line, place, algorithm, digest, length FROM alike
+ORDER BY rank, line, number, algorithm, digest, length
 """
 
 LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)"
@@ -280,6 +298,17 @@ class Catalogue(tempdb.Scratch):
         """Return the one number that a query gives, 0 when it gives none."""
         found = self.row(sql, *values)
         return int(found[0]) if found and found[0] is not None else 0
+
+    def statements(self, sql: str, path: bytes, most: int) -> list[Row]:
+        """Return all that the statements of a query say of one file; of more than ``most`` alike ones once.
+
+        They have a path, a rank, a number, a line, a place, an algorithm, a digest and a length.
+        """
+        if self.number(_COUNTED.format(sql), path, most + 1) <= most:
+            return self.all(_OF_ONE.format(sql), path)
+        self.put("DELETE FROM alike")
+        self.put(_PUT_ALIKE.format(sql), path)
+        return self.all(_ALIKE, path)
 
     def put(self, sql: str, *values: object) -> int:
         """Run one statement; returns the row id of what it inserted."""

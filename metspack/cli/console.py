@@ -370,14 +370,17 @@ def outs(lines: Iterable[str]) -> None:
     held: list[str] = []
     try:
         for line in lines:
-            held.append(escaped(line))
+            held.append(line)
             if len(held) == _AT_ONCE:
-                text = "\n".join(held)
-                held.clear()
-                _print(text)
+                full, held = held, []
+                _print(_escaped_lines(full))
     finally:  # what comes before an error is printed before it
         if held:
-            _print("\n".join(held))
+            _print(_escaped_lines(held))
+
+
+def _escaped_lines(lines: list[str]) -> str:
+    return "\n".join(lines if "".join(lines).isprintable() else map(escaped, lines))
 
 
 def prose(text: str, hanging: str = "") -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from metspack.containers.zipformat import STORED
 from metspack.containers.zipreader import ZipContainer, span
@@ -18,6 +19,7 @@ ZIP, TAR, GZIP_TAR = (b".zip",), (b".tar",), (b".tar.gz", b".tgz")
 SUFFIXES = (*ZIP, *TAR, *GZIP_TAR)
 _OPEN = 32  # a check looks through all packs of a package several times: those that stay open are read once
 _RESTING = 1_000
+_LONGEST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,33 @@ class Content:
     def blocks(self) -> Iterator[bytes]:
         """Yield all bytes in blocks for a parser."""
         return reading.blocks(self.chunks())
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
+        return chain.from_iterable(map(cut, stretches(self.blocks())))
+
+
+def stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines, many at once; one that is longer than any path needs is cut into several."""
+    rest = b""
+    for block in blocks:
+        whole, end, rest = (rest + block).rpartition(b"\n")
+        if end:
+            yield whole + end
+        if len(rest) > _LONGEST:
+            yield rest + b"\n"
+            rest = b""
+    if rest:
+        yield rest
+
+
+def cut(stretch: bytes) -> Iterator[bytes]:
+    """Yield the lines of a stretch one by one."""
+    *whole, rest = stretch.split(b"\n")
+    for line in whole:
+        yield line + b"\n"
+    if rest:
+        yield rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

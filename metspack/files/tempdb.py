@@ -20,7 +20,7 @@ _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",
 )
 _CACHE = 1024
-_AT_ONCE = (100, 20, 4, 1)  # rows in one statement
+_AT_ONCE = (250, 50, 10, 3, 1)  # rows in one statement
 _PAGES = 1 << 14  # that are copied at once
 _MADE: set[str] = set()
 """The schemas of which a database was made: the next one of the same is a copy."""
@@ -105,15 +105,28 @@ class BulkInsert:
     def __init__(
         self, table: str, row: str, *, shared: int, own: int, counts: bool = False, is_strict: bool = False
     ) -> None:
+        # Rows are given as their own values alone; SQLite makes of each what is inserted.
         numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
-        rows = [row.format(*range(first, first + own), row=place) for place, first in enumerate(numbers)]
+        rows = [
+            f"({', '.join(f'?{number}' for number in range(first, first + own))}, {place})"
+            for place, first in enumerate(numbers)
+        ]
+        columns = (f"column{number}" for number in range(1, own + 1))
+        made = (
+            row.replace("?{", "{")
+            .format(*columns, row=f"column{own + 1}")
+            .strip()
+            .removeprefix("(")
+            .removesuffix(")")
+        )
         self._form = table, row, shared
         self._own = own
         self._counts = counts
         self._is_strict = is_strict
         insert = "INSERT" if is_strict else "INSERT OR IGNORE"
         self._statements = {
-            each: f"{insert} INTO {table} VALUES {', '.join(rows[:each])}" for each in _AT_ONCE
+            each: f"{insert} INTO {table} SELECT {made} FROM (VALUES {', '.join(rows[:each])})"  # noqa: S608 -- constants
+            for each in _AT_ONCE
         }
         self._fewer: dict[tuple[bool, ...], BulkInsert] = {}
 

@@ -414,7 +414,7 @@ class Condensing(Reader):
                 end = _END.search(data, min(at + self._skipped, len(data)))
                 stop = len(data) if end is None else end.end()
                 self._skipped = max(0, self._skipped - (stop - at))
-                before = self._fed
+                before = self._text_shortcut.fed
                 yield from self._parse_piece(data[at:stop])
                 self._open.append(data[at:stop])
                 self._shape = None if end is None else self._shape_of(data[at:stop], end[0], before)

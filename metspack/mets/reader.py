@@ -223,7 +223,6 @@ class Reader:
         self._budgets = budgets
         self._found: list[Fact] = []
         self._fault: safexml.XmlError | None = None
-        self._fed = 0
         self._depth = 0
         # Each scope: depth, namespace by prefix, and what the names used in it came to.
         self._scopes: list[tuple[int, dict[str, str], dict[str, str]]] = [(0, _BOUND, {})]
@@ -239,6 +238,7 @@ class Reader:
         self._divs: list[tuple[str | None, str | None, int]] = []
         self._divs_seen = 0
         self._parser = safexml.expat_parser()
+        self._text_shortcut = safexml.TextShortcut(self._parser)
         self._mptrs = Allowance("mptr", budgets.links, "links", self._parser)
         self._others = Allowance(_OTHER_ELEMENTS, budgets.others, "others", self._parser)
         self._wrapped = 0  # what xmlData holds is another document's
@@ -278,9 +278,8 @@ class Reader:
 
     def _parse(self, block: bytes, *, final: bool) -> Iterator[Fact]:
         self._found = []
-        self._fed += len(block)
         try:
-            safexml.feed_block(self._parser, block, final=final)
+            self._text_shortcut.feed(block, final=final)
         except safexml.XmlError as error:
             self._fault = error
         yield from self._found
@@ -293,7 +292,7 @@ class Reader:
             raise safexml.exceeded(
                 f"elements and attributes have more than {most:,} different names", "names", self._parser
             )
-        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
+        if self._text_shortcut.fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
             why = f"a tag or comment is longer than {self._budgets.attribute:,} bytes"
             raise safexml.exceeded(why, "attribute", self._parser)
 
@@ -303,7 +302,7 @@ class Reader:
             raise safexml.exceeded(
                 f"elements are nested more than {self._budgets.depth} deep", "depth", self._parser
             )
-        if "xmlns" in "".join(attributes):
+        if attributes and "xmlns" in "".join(attributes):
             self._declare(attributes)
         local = self._scopes[-1][2].get(name) or self._name(name)
         if self._depth == 1:
@@ -407,8 +406,7 @@ class Reader:
             self._parser.CharacterDataHandler = self._add_text
 
     def _add_text(self, text: str) -> None:
-        if len(self._text) < self._budgets.attribute:
-            self._text += text
+        self._text += text[: max(0, self._budgets.attribute - len(self._text))]
 
     def _close_agent(self, agent: _OpenAgent, local: str) -> None:
         self._parser.CharacterDataHandler = None

@@ -178,7 +178,7 @@ class LobListing(Iterator[LobEntry]):
                 found = manifests.added(rows)
                 if self._within is not None:
                     found = list(filter(self._within.has, found))
-                self.faulty += sum(1 for row in found if row.fault)
+                self.faulty += len([row for row in found if row.fault])
                 yield from found
 
     def _listed(self) -> Iterator[list[LobRow]]:
@@ -236,17 +236,18 @@ class LobListing(Iterator[LobEntry]):
         """Yield the LOBs that METS lists and no cell names; where there is no archive, all that it lists."""
         fault = _NO_CELL if self._package.archives else ""
         is_any_left_out = bool(self._table or self._column)
+        of_none: _Where = ("", "", "", None)
         for some in self._untold():
             rows = []
             for listed in some:
-                lob, _, path, *_ = listed
+                lob, path = listed[0], listed[2]
                 place = cells.place_of(lob)
                 if is_any_left_out and not self._takes(place):
                     continue
                 if place is None and is_all_read:
                     self.files += 1
                     continue
-                where: _Where = ("", "", "", None)
+                where = of_none
                 if place is not None:
                     where = (f"schema{place.schema}", f"table{place.table}", place.cell, place.row)
                 if path is None:

@@ -41,8 +41,9 @@ _CLOSE = 0.6
 _KEPT = 1_000  # parts of LOBs, and errors, that are kept
 
 # What is true of the entry of a LOB that is one file, of which nothing else is said anywhere.
-_IS_ALONE = """
-NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob) AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
+_NOT_SEVERAL = "NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob)"
+_IS_ALONE = f"""
+{_NOT_SEVERAL} AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
 AND e.path IS NOT NULL AND e.size IS NOT NULL AND e.format IS NULL
 """
 _IS_FIRST = """
@@ -87,6 +88,7 @@ _LISTED = f"""
 SELECT e.lob, e.id, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, {_OF_LISTED}
 FROM entry e JOIN mets m ON m.id = e.mets WHERE {_IS_FIRST}
 """  # noqa: S608 -- constants
+_LISTED_EACH = _LISTED.replace(_IS_FIRST, "e.lob IS NOT NULL").replace(_NOT_SEVERAL, "TRUE")
 _FROM = _LISTED + "AND e.id >= (SELECT min(id) FROM entry WHERE lob = ?) ORDER BY e.id LIMIT ?"  # noqa: S608 -- constants
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check shows more."
 
@@ -248,8 +250,11 @@ class Package(Closable):
 
         They have no path where ``listed_files`` has none of them.
         """
+        # Where of each LOB one entry says all, nothing is to be looked for with each.
+        is_each_alone = self.index.row("SELECT 1 FROM several") is None
+        listed = _LISTED_EACH if is_each_alone else _LISTED
         rows = chain(
-            self.index.rows(_LISTED + "ORDER BY e.id", self.index.files.are_unpacked),
+            self.index.rows(f"{listed} ORDER BY e.id", self.index.files.are_unpacked),
             ((lob, *repeat(None, 7)) for (lob,) in self.index.rows(_BARE)),
         )
         while some := list(islice(rows, LONGEST)):

@@ -18,7 +18,6 @@ from metspack.checking.archives.forms import Entries
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code, Rule
-from metspack.checking.files.manifests import lines
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.errors import MetspackError, SourceError
@@ -65,7 +64,7 @@ def read_mapping(
     is_used = False
     try:
         with places.content(path) as content:
-            for number, line in enumerate(lines(content), start=1):
+            for number, line in enumerate(content.lines(), start=1):
                 is_used = is_used or bool(line.strip())
                 yield from _Line(catalogue, files, base, number).take(line, mapping)
     except (OSError, MetspackError) as error:

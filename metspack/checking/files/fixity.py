@@ -91,14 +91,9 @@ AND NOT EXISTS (
         WHERE l.path = c.path AND f.algorithm = c.algorithm AND l.digest = c.digest))
 """  # noqa: S608 -- constants
 _DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
-_OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank LIMIT ?"
 # Of very many those that are alike are held once, with the first line.
 _MOST_OF_ONE = 10_000
 _SOURCES, _FEWEST = 1_000, 3  # sources that are named in all findings on a file, and in each
-_OF_ONE_AT_ONCE = """
-SELECT path, rank, number, min(line), place, algorithm, digest, length FROM ({}) WHERE path = ?
-GROUP BY rank, number, algorithm, digest, length ORDER BY rank, min(line)
-"""
 _OF_METS = (
     "SELECT * FROM ({}) WHERE path IN (SELECT path FROM mets WHERE size IS NOT NULL) ORDER BY path, rank"
 )
@@ -502,10 +497,7 @@ class Fixity:
 
     def _statements(self, path: bytes) -> list[Row]:
         """Return all that is said of a file."""
-        found = self._catalogue.all(_OF_ONE.format(_ALL), path, _MOST_OF_ONE + 1)
-        if len(found) <= _MOST_OF_ONE:
-            return found
-        return self._catalogue.all(_OF_ONE_AT_ONCE.format(_ALL), path)
+        return self._catalogue.statements(_ALL, path, _MOST_OF_ONE)
 
     def _asked(self, rows: list[Row]) -> Asked:
         return Asked(

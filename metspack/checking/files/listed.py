@@ -182,10 +182,10 @@ SELECT 1 FROM listed JOIN manifest ON manifest.id = listed.manifest WHERE listed
 """  # noqa: S608 -- a constant
 _LISTED_BELOW = "SELECT 1 FROM entry WHERE path > ? AND path < ?"
 _TWICE = """
-SELECT m.path, e.line, e.xml_id, e.path, o.line, n.path
+SELECT (SELECT path FROM mets WHERE id = e.mets), e.line, e.xml_id, e.path, o.line,
+    (SELECT path FROM mets WHERE id = o.mets)
 FROM (SELECT path, min(id) AS first FROM entry WHERE path IS NOT NULL GROUP BY path HAVING count(*) > 1) t
-JOIN entry e ON e.path = t.path AND e.id > t.first JOIN mets m ON m.id = e.mets
-JOIN entry o ON o.id = t.first JOIN mets n ON n.id = o.mets
+JOIN entry e ON e.path = t.path AND e.id > t.first JOIN entry o ON o.id = t.first
 WHERE e.element <> 'FLocat' AND o.element <> 'FLocat'
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path
     AND (o.mets <> e.mets OR EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)))
@@ -215,7 +215,7 @@ WITH RECURSIVE pointed (grp) AS (
 SELECT grp FROM pointed
 """
 _UNPOINTED = """
-SELECT m.path, e.line, e.xml_id FROM entry e CROSS JOIN mets m ON m.id = e.mets
+SELECT (SELECT path FROM mets WHERE id = e.mets), e.line, e.xml_id FROM entry e
 WHERE e.id BETWEEN (SELECT min(id) FROM entry WHERE mets = ?1) AND (SELECT max(id) FROM entry WHERE mets = ?1)
 AND +e.mets = ?1 AND e.element = 'file' AND e.xml_id IS NOT NULL
 AND NOT EXISTS (SELECT 1 FROM fptr f WHERE f.mets = e.mets AND f.fileid = e.xml_id)
@@ -233,11 +233,14 @@ SELECT EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id
 _EDGE = "SELECT 1 FROM edge WHERE parent = ? AND child IS NOT NULL"
 # An index tells in one go that nothing occurs twice; only where something does is each row looked at.
 _ANY_ID_TWICE = """
-SELECT EXISTS (SELECT 1 FROM ident) OR EXISTS (
-    SELECT 1 FROM entry WHERE xml_id IS NOT NULL GROUP BY mets, xml_id HAVING count(*) > 1)
+SELECT EXISTS (SELECT 1 FROM ident i CROSS JOIN entry e ON e.mets = i.mets AND e.xml_id = i.xml_id)
+OR (SELECT count(*) FROM ident) > (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM ident))
+OR (SELECT count(xml_id) FROM entry) >
+    (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM entry WHERE xml_id IS NOT NULL))
 """
 _ANY_PATH_TWICE = """
-SELECT EXISTS (SELECT 1 FROM entry WHERE path IS NOT NULL GROUP BY path HAVING count(*) > 1)
+SELECT (SELECT count(path) FROM entry) >
+    (SELECT count(*) FROM (SELECT DISTINCT path FROM entry WHERE path IS NOT NULL))
 """
 _FILE_IDS_TWICE = """
 WITH twice AS MATERIALIZED (
@@ -409,7 +412,8 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
         yield from together.take(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
     yield from together.release()
     if catalogue.number(_ANY_PATH_TWICE):
-        catalogue.put(_NOTE_FURTHER)
+        if catalogue.row("SELECT 1 FROM gone") is not None:
+            catalogue.put(_NOTE_FURTHER)
         yield from grouping.each_counted(catalogue, _TWICE, most, _listed_twice)
 
 

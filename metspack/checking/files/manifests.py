@@ -33,7 +33,7 @@ from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import ManifestStretch, Unsettled
-from metspack.containers.ipreader import Content
+from metspack.containers.ipreader import Content, cut, stretches
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal, algorithm_name
 from metspack.errors import MetspackError
 from metspack.files import reading
@@ -45,8 +45,8 @@ from metspack.packages.files import FolderTree, PackedTree, path_of
 from metspack.sizes import counted
 from metspack.values import regex
 
-_LINE = regex(rb"(\\?)([0-9A-Fa-f]+)( [ *])(.+)", re.DOTALL)
-_TAGGED = regex(rb"(\\?)([A-Za-z0-9-]+) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
+_LINE = regex(rb"(\\?)([0-9A-Fa-f]++)( [ *])(.+)", re.DOTALL)
+_TAGGED = regex(rb"(\\?)([A-Za-z0-9-]++) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
 # No line with one of these in it is certain to be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"//", b"/.", b"/\n", b"  /", b"  .")
 _SOME_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
@@ -56,7 +56,6 @@ _PLAIN_LINES = BulkInsert(
 _PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _OUT_OF_ORDER = "a path out of order"
-_LONGEST = 1 << 16
 _SHOWN = 80
 
 _NOT_THERE = """
@@ -221,10 +220,10 @@ class _Manifest:
         yield from self._ended()
 
     def _take(self, blocks: Iterable[bytes]) -> Iterator[Finding]:
-        for stretch in _stretches(blocks):
+        for stretch in stretches(blocks):
             taken = self._take_plain(self._line, stretch)
             if not taken:
-                for line in _cut(stretch):
+                for line in cut(stretch):
                     yield from self._take_line(self._line + taken, line)
                     taken += 1
             self._line += taken
@@ -240,7 +239,8 @@ class _Manifest:
 
     def _take_plain(self, number: int, stretch: bytes) -> int:
         """Keep lines that are as we write them; returns how many, none when one may not be so."""
-        found = self._plain.findall(stretch)
+        # One that does not begin so is not searched: it may be a single line of any length.
+        found = self._plain.findall(stretch) if self._plain.match(stretch) else []
         if not found or len(found) != stretch.count(b"\n") or any(each in stretch for each in _NOT_PLAIN):
             return 0
         if not stretch.endswith(b"\n"):
@@ -324,33 +324,6 @@ def _path(written: bytes, *, escaped: bool = False) -> tuple[str, bytes]:
     if b"\0" in path:
         return "the path has a NUL character", path
     return "", path
-
-
-def _stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines, many at once; one that is longer than any path needs is cut into several."""
-    rest = b""
-    for block in blocks:
-        whole, end, rest = (rest + block).rpartition(b"\n")
-        if end:
-            yield whole + end
-        if len(rest) > _LONGEST:
-            yield rest + b"\n"
-            rest = b""
-    if rest:
-        yield rest
-
-
-def _cut(stretch: bytes) -> Iterator[bytes]:
-    *whole, rest = stretch.split(b"\n")
-    for line in whole:
-        yield line + b"\n"
-    if rest:
-        yield rest
-
-
-def lines(content: Content) -> Iterator[bytes]:
-    """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
-    return chain.from_iterable(map(_cut, _stretches(content.blocks())))
 
 
 def findings(catalogue: Catalogue) -> Iterator[Finding]:
@@ -446,7 +419,7 @@ def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> I
     numbers: dict[str, int] = {}
     batch = Batch(catalogue)
     strange, first, line_of_first = 0, b"", 0
-    for number, line in enumerate(lines(content), start=1):
+    for number, line in enumerate(content.lines(), start=1):
         found = _LOB_LINE.fullmatch(line)
         algorithm = None if found is None else _ALGORITHMS.get(len(found[2]))
         if found is None or algorithm is None:
@@ -621,7 +594,7 @@ class _Bag:
     def _encoding(self) -> str:
         """Return the encoding of its manifests when it is none that has ASCII's bytes as they are."""
         with self._tree.content(_BAG_NAME) as content:
-            found = (_DECLARED.fullmatch(line.strip()) for line in lines(content))
+            found = (_DECLARED.fullmatch(line.strip()) for line in content.lines())
             stated = next((each[1].decode().upper() for each in found if each), "")
         return stated if stated in _ENCODINGS else ""
 
@@ -653,7 +626,7 @@ class _Bag:
         self._catalogue.settle()
         strange, fault, count, first = 0, b"", 0, ("", "")
         with self._tree.content(_FETCH.encode()) as content:
-            for line in filter(bytes.strip, lines(content)):
+            for line in filter(bytes.strip, content.lines()):
                 found = _FETCH_LINE.fullmatch(line)
                 reason, path = ("no line", b"") if found is None else _path(self._meant(found[2]))
                 if found is None or reason or not path.startswith(_PAYLOAD):
@@ -675,7 +648,7 @@ class _Bag:
         if self._catalogue.row("SELECT 1 FROM pack") is not None:
             return  # what is in these stands beside them
         with self._tree.content(name.encode()) as content:
-            stated = [found for line in lines(content) if (found := _OXUM.fullmatch(line.rstrip(b"\n")))]
+            stated = [found for line in content.lines() if (found := _OXUM.fullmatch(line.rstrip(b"\n")))]
         self._catalogue.settle()
         span = (b"", b"\xff") if self._above else (_PAYLOAD, _PAYLOAD[:-1] + b"0")
         if self._catalogue.row(_IS_TOLD, *span) is not None:
@@ -696,5 +669,5 @@ def _bag_lines(content: Content, encoding: str) -> Iterator[bytes]:
     if encoding:
         texts = codecs.iterdecode(blocks, encoding, "replace")
         blocks = (each.encode() for each in texts)
-    for number, line in enumerate(chain.from_iterable(map(_cut, _stretches(blocks)))):
+    for number, line in enumerate(chain.from_iterable(map(cut, stretches(blocks)))):
         yield from (line.removeprefix(codecs.BOM_UTF8) if number == 0 else line).splitlines()

@@ -283,7 +283,10 @@ class DocumentReader:
                 sink = SinkBeside(told=references.take, validated=validation.instead)
                 with closing(validation.watched(self._blocks(content))) as watched:
                     for each in condensed(watched, self._looking.budgets, sink=sink):
-                        yield from self._run(each) if isinstance(each, Run) else self._take(each)
+                        if isinstance(each, reader.Identified):  # nothing is to be said of it: there are many
+                            self._keep_identified(each)
+                        else:
+                            yield from self._run(each) if isinstance(each, Run) else self._take(each)
             except safexml.XmlError as error:
                 yield self._unparsed(error)
                 if isinstance(error, safexml.BudgetError):
@@ -355,7 +358,7 @@ class DocumentReader:
             self._pointers.add(self._fptr, fact.line)
             self._keep_beside(fact)
         elif isinstance(fact, reader.Identified):
-            self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
+            self._keep_identified(fact)
         elif isinstance(fact, reader.StatedObject):
             self._keep_object(fact)
         elif isinstance(fact, Mptr):
@@ -377,6 +380,9 @@ class DocumentReader:
             if digests.ReplacedDigest.parsed(words) is not None:
                 facts = {"archive": archive, "reason": words}
                 yield Code.ARCHIVE_DIGEST_REPLACED.at(self._name, agent.line, **facts)
+
+    def _keep_identified(self, fact: reader.Identified) -> None:
+        self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
 
     def _keep_object(self, fact: reader.StatedObject) -> None:
         """Keep what PREMIS in METS states of a file, until the file comes that names the section."""

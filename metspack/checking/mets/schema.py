@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import string
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -156,7 +157,8 @@ def _is_padded_date(message: str) -> bool:
 
 
 _LONG = 1 << 16
-_STRAY = regex(r"[^A-Za-z0-9+/=]+")  # what libxml2 passes over in base64
+_BASE64 = (string.ascii_letters + string.digits + "+/=").encode()
+_STRAY = bytes(each for each in range(128) if each not in _BASE64)  # what libxml2 passes over in base64
 _AFTER = 16
 
 
@@ -187,13 +189,14 @@ class _Teller:
         self._open: list[tuple[int, str]] = []
         self._texts: list[_ElementText] = []
         self._parser = safexml.expat_parser()
+        self._text_shortcut = safexml.TextShortcut(self._parser)
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
 
     def take(self, block: bytes, *, final: bool) -> Iterator[MarkupPiece]:
         self._pieces = []
-        safexml.feed_block(self._parser, block, final=final)
+        self._text_shortcut.feed(block, final=final)
         return iter(self._pieces)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -210,7 +213,8 @@ class _Teller:
         self._pieces.append(MarkupPiece(f"</{name}>".encode(), *self._open.pop()))
 
     def _text(self, text: str) -> None:
-        self._tell(self._texts[-1].shortened(text))
+        if self._texts:  # else it is white space behind the root
+            self._tell(self._texts[-1].shortened(text))
 
     def _settle(self) -> None:
         if self._texts:
@@ -238,7 +242,7 @@ class _ElementText:
         if self._told < _LONG:
             self._told += len(text)
             return text
-        solid = _STRAY.sub("", text)
+        solid = text.encode("ascii", "ignore").translate(None, _STRAY).decode()
         padding = solid.find("=")
         if not self._after and padding < 0:
             # Whole groups of four characters make no difference; the last is kept, for padding may follow.

@@ -183,7 +183,7 @@ def _table_lines(rows: Iterable[LobRow], found: LobListing) -> Iterator[str]:
         lobs, files, size = lobs + 1, files + len(own), size + (length or 0)
         where = f"{schema}.{table}.{column}"
         if not (schema and table and column):
-            where = ".".join(filter(None, (schema, table, column)))
+            where = ".".join(filter(None, (schema, table, column))) if schema or table or column else ""
         key = _joined(value or "" for value in primary_key.values()) if primary_key else ""
         path = _path(own[0]) if own else fault
         if len(own) > 1:
