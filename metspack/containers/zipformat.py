@@ -7,7 +7,6 @@ Whatever two readers could understand in two ways is refused: an archive has one
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from metspack.errors import SourceError
@@ -153,14 +152,6 @@ def encoded(name: str, flags: int) -> bytes:
     """Return an entry's name as the archive holds it."""
     # ASCII is the same in both, and cp437 takes ten times as long.
     return name.encode("utf-8" if flags & UTF8 or name.isascii() else "cp437")
-
-
-def encoded_names(names: Sequence[str], flags: Sequence[int]) -> list[bytes]:
-    """Return the names of entries as ``encoded`` does."""
-    text = "\0".join(names)
-    if text.isascii() and text.count("\0") == len(names) - 1:
-        return text.encode("ascii").split(b"\0")
-    return list(map(encoded, names, flags))
 
 
 def decoded(raw: bytes, flags: int, what: str) -> str:

@@ -42,7 +42,6 @@ from metspack.containers.zipformat import (
     Row,
     descriptor_length,
     encoded,
-    encoded_names,
     local_header_length,
     refusal,
 )
@@ -122,7 +121,7 @@ def small_contents(medium: Medium, run: LobRun) -> Iterator[bytes | memoryview |
         for name, size, offset, limit in zip(names, compressed, offsets, limits, strict=True)
     ]
     base, block = 0, memoryview(b"")
-    rows = zip(run.sizes, *run.extents, encoded_names(names, flags), strict=True)
+    rows = zip(run.sizes, *run.extents, _encoded(names, flags), strict=True)
     for number, (row, length) in enumerate(zip(rows, lengths, strict=True)):
         at = offsets[number] - base
         if at < 0 or at + length > len(block):
@@ -132,6 +131,14 @@ def small_contents(medium: Medium, run: LobRun) -> Iterator[bytes | memoryview |
             except OSError:
                 block = memoryview(b"")
         yield _small(medium, block[at : at + length], row)
+
+
+def _encoded(names: Sequence[str], flags: Sequence[int]) -> list[bytes]:
+    """Return the names of entries as the archive holds them."""
+    text = "\0".join(names)
+    if text.isascii() and text.count("\0") == len(names) - 1:
+        return text.encode().split(b"\0")
+    return list(map(encoded, names, flags))
 
 
 def small_content(medium: Medium, extent: ZipExtent) -> bytes | memoryview | None:

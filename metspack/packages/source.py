@@ -44,9 +44,8 @@ from metspack.packages import package as packages_package
 from metspack.packages.cells import altered, archive_place, from_root, grants, is_place
 from metspack.packages.files import open_part
 from metspack.packages.formats import Kinds
-from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Selection
+from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Row, Selection, place_of, rows_of
 from metspack.packages.package import Package
-from metspack.packages.places import Row, place_of, rows_of
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally

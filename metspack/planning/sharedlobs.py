@@ -253,7 +253,7 @@ class Sharing(tempdb.Scratch):
         """
         key = holder.bytes(place)
         if (first := self._known.get((key, said))) is not None:
-            self._share(stem, row, first)
+            self._share(stem, row, row, first)
             return first
         cell = f"{stem}{row}"
         if place > self._before(holder):
@@ -280,23 +280,19 @@ class Sharing(tempdb.Scratch):
         if len(self._known) == _KEPT:
             self._known.clear()
         self._known[key, said] = first
-        self._share(stem, row, first)
+        self._share(stem, row, row, first)
         return str(first)
 
-    def _share(self, stem: str, row: int, first: str) -> None:
-        """Note that a cell has the LOB of the first one that named it."""
-        self._share_stretch(stem, row, row, first)
-
     def _share_all(self, stem: str, rows: Sequence[int], first: str) -> None:
-        """Note that cells have the LOB of the first one that named it."""
+        """Note that cells of rows, which ascend, have the LOB of the first one that named it."""
         if rows[-1] - rows[0] == len(rows) - 1:
-            self._share_stretch(stem, rows[0], rows[-1], first)
+            self._share(stem, rows[0], rows[-1], first)
         else:
             for row in rows:
-                self._share_stretch(stem, row, row, first)
+                self._share(stem, row, row, first)
 
-    def _share_stretch(self, stem: str, row: int, end: int, first: str) -> None:
-        """Note so of a cell and of those in the rows behind it, up to ``end``."""
+    def _share(self, stem: str, row: int, end: int, first: str) -> None:
+        """Note so of the cells of a stretch of rows, up to ``end``."""
         self._shared = self._shared if self.count else (first, f"{stem}{row}")
         self.count += end - row + 1
         if self._again:

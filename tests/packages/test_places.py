@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
-from metspack.packages.places import place_of, rows_of
+from metspack.packages.lobs import place_of, rows_of
 from tests.laws import law
 
 ROWS = st.one_of(
