@@ -11,9 +11,9 @@ It saves time and nothing else. To remove it, let ``tables.CellReader`` give eve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate, compress
+from itertools import accumulate
 from operator import add
 from typing import NamedTuple
 
@@ -32,14 +32,14 @@ _MOST_COLUMNS = 500
 _NO_CHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")  # U+FFFE and U+FFFF, which XML does not allow
 _REFUSED = r"\x00-\x08\x0b\x0c\x0d\x0e-\x1f<>&"
 _TEXT = rf"[^{_REFUSED}]*+(?:&(?:amp|lt|gt|quot|apos);[^{_REFUSED}]*+)*+"
+_TEXT_WITHOUT_MARKS = _TEXT.replace("<>&]", '<>&"]')
 _GAP = r"[ \t\n]*+(?:\r\n[ \t\n]*+)*+"
-_FILE = r'(?P<file>[^"<>&\x00-\x1f]*+)'
+_ANYTHING = '[^"]'
 _NOT_IN_FILE = bytes((*range(32), *b'"<>&'))
 _HEXADECIMAL = b"0123456789ABCDEFabcdef"
-_MOST_DIGITS = 18
-_LENGTH = rf"(?P<length>[0-9]{{1,{_MOST_DIGITS}}}+)"
+_FILE = r'[^"<>&\x00-\x1f]*+'
+_LENGTH = "[0-9]{1,18}+"
 _END = "</row>"
-_LONGEST_WAIT = 63
 
 
 class _Said(NamedTuple):
@@ -69,28 +69,27 @@ class RowsTaken:
     said: _Said
 
 
-class _Patterns(NamedTuple):
-    """One plain row, in groups for what it takes, and any number of them without what their tags say."""
-
-    row: re.Pattern[str]
-    condensed: re.Pattern[str]
-
-
 class PlainRows:
     """The pattern of a table's plain rows; ``cell`` is the one that names files, "" for none.
 
     ``algorithm`` is that of its digests, None without; ``lobs`` are the cells of columns of large objects.
-    Where all rows at hand are plain, what the tags say is cut out of them and one match proves the rest;
-    else they are searched for one by one, which takes twice as long.
+    One match tells how far rows are plain, and what their tags say is then cut out of all of them at once.
+    ``usual`` is a pattern of rows without quotation marks in texts, and with any characters in digests and
+    files, which are looked at together: one by one, they take as long as all else.
     """
 
-    def __init__(self, patterns: _Patterns, cell: str, attributes: Attributes, lobs: Sequence[str]) -> None:
-        self._row, self._condensed = patterns
-        self._slots = {name: slot - 1 for name, slot in self._row.groupindex.items()}
-        self._inline = [slot for name, slot in self._slots.items() if name.startswith("i")]
+    def __init__(
+        self,
+        pattern: re.Pattern[str],
+        usual: re.Pattern[str] | None,
+        cell: str,
+        attributes: Attributes,
+        lobs: Sequence[str],
+    ) -> None:
+        self._pattern = pattern
+        self._usual = usual
         self._tags = _Tags(cell, attributes) if cell else None
         self._lobs = lobs
-        self._wait = self._longer = 0
         self.cell = cell
         self.algorithm = dict(attributes).get("digestType")
 
@@ -99,86 +98,37 @@ class PlainRows:
 
         None for none. ``base`` is where the text begins in the document.
         """
-        stop = text.rfind(_END, at) + len(_END)
-        if stop <= at:
+        tags = self._tags
+        begin = base + at
+        if tags and self._usual and (taken := _matched(self._usual, text, at)):
+            parts = taken.split('"')
+            if tags.are_usual(parts):
+                return self._told(taken, tags.between(parts), tags.said(parts, '"', begin), begin)
+            self._usual = None
+        taken = _matched(self._pattern, text, at)
+        if not taken:
             return None
-        if self._wait:
-            self._wait -= 1
-            return self._search(text, at, base)
-        taken = self._cut(text[at:stop], base + at) if _are_short(text, at, stop) else None
-        # Where not all are plain, much is cut to no avail: it is tried less and less often.
-        self._wait = self._longer = 0 if taken else min(2 * self._longer + 1, _LONGEST_WAIT)
-        return taken or self._search(text, at, base)
+        if not tags or tags.opening not in taken:
+            return self._told(taken, [taken], _Said(), begin)
+        parts = tags.parts(taken)
+        return self._told(taken, tags.between(parts), tags.said(parts, tags.opening, begin), begin)
 
-    def _cut(self, text: str, at: int) -> RowsTaken | None:
-        """Return all the rows of a text at an offset of the document, None unless all are plain."""
-        if not (text.isascii() or _is_allowed(text)):
-            return None
-        tags, stop = self._tags, at + len(text)
-        if tags is None or tags.opening not in text:
-            return self._proven([text], "", _Said(), stop)
-        for glue in tags.glues:
-            parts = tags.parts(text, glue)
-            said = tags.said(parts, glue, at)
-            if said and (taken := self._proven(parts[:: tags.width], glue, said, stop)):
-                tags.prefer(glue)
-                return taken
-        return None
-
-    def _proven(self, between: list[str], glue: str, said: _Said, stop: int) -> RowsTaken | None:
-        """Return rows by what is between their tags, and what tags say; None unless all are plain."""
-        condensed = glue.join(between)
-        # A quotation mark that is not in what a tag begins with has been one of a text.
-        if self._tags and said.files and condensed.count(self._tags.opening) != len(said.files):
-            return None
-        if not self._condensed.fullmatch(condensed):
-            return None
-        count, inline = condensed.count(_END), 0
+    def _told(self, taken: str, between: list[str], said: _Said, at: int) -> RowsTaken:
+        """Return plain rows at an offset of the document; ``between`` is what is there but tags."""
+        others = "".join(between)
+        count, inline = others.count(_END), 0
         rows: Sequence[int] = range(len(said.files))
         if len(rows) != count:
             rows = list(accumulate(each.count(_END) for each in between[:-1]))
         if len(rows) != count or any(each != self.cell for each in self._lobs):
-            inline = sum(condensed.count(f"<{each}>") + condensed.count(f"<{each}/>") for each in self._lobs)
-        return RowsTaken(stop=stop, count=count, inline=inline, rows=rows, said=said)
-
-    def _search(self, text: str, at: int, base: int) -> RowsTaken | None:
-        """Return the rows up to the first that is not plain, None where that is the first one."""
-        found = self._row.findall(text, at)
-        if not found[-1][0]:  # what is no plain row any more
-            found.pop()
-        if not found:
-            return None
-        columns = list(zip(*found, strict=True))
-        lengths = list(map(len, columns[0]))
-        stop = at + sum(lengths)
-        if max(lengths) > LONGEST or not (text.isascii() or _is_allowed(text[at:stop])):
-            return None
-        own: dict[str, Sequence[str]] = {name: columns[slot] for name, slot in self._slots.items()}
-        inline = sum(len(found) - columns[slot].count("") for slot in self._inline)
-        tags = own.get("tag", ())
-        rows: Sequence[int] = range(len(tags))
-        if not all(tags):
-            rows = list(compress(rows, tags))
-            own = {name: list(compress(column, tags)) for name, column in own.items()}
-        starts: Iterable[int] = accumulate(lengths, initial=base + at)
-        if len(rows) < len(tags):
-            starts = compress(starts, tags)
-        tags_at = list(map(add, starts, map(len, own.get("head", ()))))
-        said = _Said(
-            starts=tags_at,
-            values=list(map(add, tags_at, map(len, own.get("tag", ())))),
-            files=_texts(own.get("file", ())),
-            lengths=list(map(int, own.get("length", ()))),
-            digests=[each.lower() for each in own.get("digest", ())],
-        )
-        return RowsTaken(stop=base + stop, count=len(found), inline=inline, rows=rows, said=said)
+            inline = sum(others.count(f"<{each}>") + others.count(f"<{each}/>") for each in self._lobs)
+        return RowsTaken(stop=at + len(taken), count=count, inline=inline, rows=rows, said=said)
 
 
 class _Tags:
-    """The start tags of cells that name files, which all have the same attributes, cut out of rows.
+    """The start tags of cells that name files, which all have the same attributes, cut out of plain rows.
 
-    ``opening`` is what each begins with, up to its first quotation mark; ``width`` is the number of parts
-    that quotation marks make of a tag and what is between it and the next one.
+    ``opening`` is what each begins with, up to its first quotation mark.
     """
 
     def __init__(self, cell: str, attributes: Attributes) -> None:
@@ -188,101 +138,79 @@ class _Tags:
         usual = [f'{name}="{fixed.get(name, "")}"' for name in names]
         number = names.index("file")
         self.opening = f'<{cell} {names[0]}="'
-        self.glues = ['"', self.opening]
-        self.width = 2 * len(names)
+        # Parts that quotation marks make of a tag, with what is between it and the next one.
+        self._width = 2 * len(names)
         self._places = {name: 2 * place + 1 for place, name in enumerate(names)}
-        self._same = [(2 * place, f" {name}=") for place, name in enumerate(names) if place]
-        self._same += [(self._places["digestType"], kind)] if kind else []
-        self._digits = len(fixed["digest"])
         # Bytes of a tag, and of what is in it before the file, without what has not the same length in all.
         self._size = len(f"<{cell} {' '.join(usual)}")
         self._before = len(" ".join((f"<{cell}", *usual[:number], 'file="')))
         self._is_length_before = "length" in names[:number]
 
-    def parts(self, text: str, glue: str) -> list[str]:
-        """Return the parts of rows, cut at one of ``glues``: at tags where texts have quotation marks too."""
-        if glue != self.opening:
-            return text.split(glue)
-        first, *others = text.split(glue)
+    def parts(self, text: str) -> list[str]:
+        """Return the parts of rows in which texts may have quotation marks too."""
+        first, *others = text.split(self.opening)
         parts = [first]
         for each in others:
-            parts += each.split('"', self.width - 1)
+            parts += each.split('"', self._width - 1)
         return parts
 
-    def prefer(self, glue: str) -> None:
-        """Let rows be cut first as these were."""
-        if glue != self.glues[0]:
-            self.glues.reverse()
+    def between(self, parts: list[str]) -> list[str]:
+        """Return of the parts of rows those that are not of tags."""
+        return parts[:: self._width]
 
-    def said(self, parts: list[str], glue: str, at: int) -> _Said | None:
-        """Return what tags say, None unless all are as usual; ``at`` is the offset of the first part."""
-        between = parts[:: self.width]
-        count = len(between) - 1
-        if len(parts) != count * self.width + 1:
-            return None
-        if any(parts[place :: self.width].count(each) != count for place, each in self._same):
-            return None
-        own = {name: parts[place :: self.width] for name, place in self._places.items()}
-        lengths = _numbers(own.get("length", []))
-        digests = _hexadecimal(own.get("digest", []), self._digits)
-        files = _file_names(own["file"])
-        if lengths is None or digests is None or files is None:
-            return None
-        figures = list(map(len, own.get("length", ())))
+    def _own(self, parts: list[str], name: str) -> list[str]:
+        return parts[self._places[name] :: self._width] if name in self._places else []
+
+    def are_usual(self, parts: list[str]) -> bool:
+        """Return whether digests and files that were matched as anything are what they are to be."""
+        digests = "".join(self._own(parts, "digest")).encode(BYTE_BY_BYTE)
+        files = "".join(self._own(parts, "file")).encode(BYTE_BY_BYTE)
+        return not digests.translate(None, _HEXADECIMAL) and files.translate(None, _NOT_IN_FILE) == files
+
+    def said(self, parts: list[str], glue: str, at: int) -> _Said:
+        """Return what tags say; ``glue`` was before what each says, ``at`` is where the first part was."""
+        between, files, lengths = self.between(parts), self._own(parts, "file"), self._own(parts, "length")
+        if not files:
+            return _Said()
+        figures = list(map(len, lengths))
         first = at + len(between[0]) + len(glue) - len(self.opening)
         always = self._size + len(glue) - len(self.opening)
-        pitches = map(add, map(always.__add__, map(len, between[1:-1])), map(len, own["file"]))
+        pitches = map(add, map(always.__add__, map(len, between[1:-1])), map(len, files))
         starts = list(accumulate(map(add, pitches, figures) if figures else pitches, initial=first))
         values = map(self._before.__add__, starts)
+        digests = self._own(parts, "digest")
         return _Said(
             starts=starts,
             values=list(map(add, values, figures) if self._is_length_before else values),
-            files=files,
-            lengths=lengths,
-            digests=digests,
+            files=_texts(files),
+            lengths=_numbers(lengths),
+            digests="\n".join(digests).lower().split("\n") if digests else (),
         )
 
 
-def _are_short(text: str, at: int, stop: int) -> bool:
-    """Return whether none of the rows between two offsets is longer than one may be."""
-    while stop - at > LONGEST:
-        found = text.rfind(_END, at, at + LONGEST)
+def _matched(pattern: re.Pattern[str], text: str, at: int) -> str:
+    """Return the rows that a pattern matches at an offset, "" where one of them is not allowed after all."""
+    found = pattern.match(text, at)
+    rows = found[0] if found else ""
+    return rows if _are_short(rows) and (rows.isascii() or _is_allowed(rows)) else ""
+
+
+def _numbers(texts: list[str]) -> list[int]:
+    """Return lengths as numbers; in many columns all are the same."""
+    if texts and texts[0] == texts[-1] and texts.count(texts[0]) == len(texts):
+        return [int(texts[0])] * len(texts)
+    return list(map(int, texts))
+
+
+def _are_short(rows: str) -> bool:
+    """Return whether none of some rows is longer than one may be."""
+    at = 0
+    while len(rows) - at > LONGEST:
+        found = rows.rfind(_END, at, at + LONGEST)
         if found < 0:
             return False
         at = found + len(_END)
     return True
-
-
-def _numbers(lengths: list[str]) -> list[int] | None:
-    """Return lengths as numbers, None unless all are plain ones."""
-    are_one = lengths.count(lengths[0]) == len(lengths) if lengths else False
-    figures = "".join(several := lengths[:1] if are_one else lengths)
-    if lengths and not (figures.isascii() and figures.isdecimal()):
-        return None
-    if lengths and not 1 <= min(map(len, several)) <= max(map(len, several)) <= _MOST_DIGITS:
-        return None
-    return list(map(int, several)) * (len(lengths) if are_one else 1)
-
-
-def _hexadecimal(digests: Sequence[str], digits: int) -> Sequence[str] | None:
-    """Return digests in lower case, None unless each has as many hexadecimal digits."""
-    lines = "\n".join(digests).lower()
-    ends = "\n" * (len(digests) - 1)
-    if digests and (
-        len(lines) != len(digests) * (digits + 1) - 1
-        or lines[digits :: digits + 1] != ends
-        or lines.encode(BYTE_BY_BYTE).translate(None, _HEXADECIMAL) != ends.encode()
-    ):
-        return None
-    return lines.split("\n") if digests else ()
-
-
-def _file_names(values: Sequence[str]) -> Sequence[str] | None:
-    """Return values of ``file`` as UTF-8 has them, None unless all are written as they are."""
-    whole = "".join(values).encode(BYTE_BY_BYTE)
-    if len(whole.translate(None, _NOT_IN_FILE)) != len(whole):
-        return None
-    return values if whole.isascii() else _texts(values)
 
 
 def _is_allowed(text: str) -> bool:
@@ -318,9 +246,10 @@ def pattern(columns: Sequence[Column], shape: Mapping[str, Attributes]) -> Plain
     cell, attributes = next(iter(shape.items()), ("", ()))
     if len(cells) < len(columns) or not cells.issuperset(shape) or not (_are_known(attributes) or not cell):
         return None
-    form = tuple((each.is_lob, each.is_nullable) for each in columns)
+    form = tuple((f"c{each.number}", each.is_nullable) for each in columns), cell, attributes
     lobs = [f"c{each.number}" for each in columns if each.is_lob]
-    return PlainRows(_compiled(form, cell, attributes), cell, attributes, lobs)
+    usual = _compiled(*form, is_usual=True) if cell else None
+    return PlainRows(_compiled(*form), usual, cell, attributes, lobs)
 
 
 def _are_known(attributes: Attributes) -> bool:
@@ -332,38 +261,23 @@ def _are_known(attributes: Attributes) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _compiled(columns: tuple[tuple[bool, bool], ...], cell: str, attributes: Attributes) -> _Patterns:
-    # The first group is the row, for what it takes; no group of a row that matches is empty but "head".
-    row, condensed, inline = [f"{_GAP}<row>{_GAP}"], [f"{_GAP}<row>{_GAP}"], 0
-    for number, (is_lob, is_nullable) in enumerate(columns, start=1):
-        name = f"c{number}"
-        closed = f"(?:/>|></{name}>)"
-        value = f"<{name}(?:/>|>{_TEXT}</{name}>)"
-        searched, proven = [value], [value]
-        if is_lob:
-            searched = [f"(?P<i{inline}><{name})(?:/>|>{_TEXT}</{name}>)"]
-            inline += 1
+def _compiled(
+    columns: tuple[tuple[str, bool], ...], cell: str, attributes: Attributes, *, is_usual: bool = False
+) -> re.Pattern[str]:
+    text = _TEXT_WITHOUT_MARKS if is_usual else _TEXT
+    parts = [f"{_GAP}<row>{_GAP}"]
+    for name, is_nullable in columns:
+        forms = [f"<{name}(?:/>|>{text}</{name}>)"]
         if name == cell:
-            searched.insert(0, f"(?P<tag><{name} {_attributes(attributes)}{closed}")
-            proven.insert(0, f'<{name} {attributes[0][0]}="{closed}')
-            row = [f"(?P<head>{''.join(row)})"]
-        for parts, forms in ((row, searched), (condensed, proven)):
-            parts.append(f"(?:{'|'.join(forms)}){'?' if is_nullable else ''}{_GAP}")
-    return _Patterns(
-        # Where the next row is another one, all that is left is found at once instead of a row further on.
-        row=re.compile(f"({''.join(row)}</row>)|()(?s:.+)"),
-        condensed=re.compile(f"(?:{''.join(condensed)}</row>)*+"),
-    )
+            forms.insert(0, f"<{name} {_attributes(attributes, is_usual=is_usual)}(?:/>|></{name}>)")
+        parts.append(f"(?:{'|'.join(forms)}){'?' if is_nullable else ''}{_GAP}")
+    return re.compile(f"(?:{''.join(parts)}</row>)*+")
 
 
-def _attributes(attributes: Attributes) -> str:
-    """Return the pattern of a cell's attributes, in the order and the form of those that were seen.
-
-    It ends the group that begins with the tag where the value of ``file`` does.
-    """
-    said = dict(attributes)
-    forms = {"file": f'file="){_FILE}"', "length": f'length="{_LENGTH}"'}
-    if (kind := said.get("digestType")) is not None:
-        forms["digestType"] = f'digestType="{re.escape(kind)}"'
-        forms["digest"] = f'digest="(?P<digest>[0-9A-Fa-f]{{{2 * OCTETS[kind]}}})"'
-    return " ".join(forms[name] for name, _ in attributes)
+def _attributes(attributes: Attributes, *, is_usual: bool) -> str:
+    """Return the pattern of a cell's attributes, in the order and the form of those that were seen."""
+    forms = {"file": f"{_ANYTHING}*+" if is_usual else _FILE, "length": _LENGTH}
+    if (kind := dict(attributes).get("digestType")) is not None:
+        digit = _ANYTHING if is_usual else "[0-9A-Fa-f]"
+        forms |= {"digestType": re.escape(kind), "digest": f"{digit}{{{2 * OCTETS[kind]}}}"}
+    return " ".join(f'{name}="{forms[name]}"' for name, _ in attributes)
