@@ -99,25 +99,22 @@ class PlainRows:
         None for none. ``base`` is where the text begins in the document.
         """
         tags = self._tags
+        begin = base + at
         if tags and self._usual and (taken := _matched(self._usual, text, at)):
             parts = taken.split('"')
             if tags.are_usual(parts):
-                return self._told(taken, tags.between(parts), tags.said(parts, '"', base + at), base + at)
+                return self._told(taken, tags.between(parts), tags.said(parts, '"', begin), begin)
             self._usual = None
         taken = _matched(self._pattern, text, at)
         if not taken:
             return None
-        if tags and tags.opening in taken:
-            parts = tags.parts(taken)
-            return self._told(
-                taken, tags.between(parts), tags.said(parts, tags.opening, base + at), base + at
-            )
-        return self._told(taken, [taken], _Said(), base + at)
+        if not tags or tags.opening not in taken:
+            return self._told(taken, [taken], _Said(), begin)
+        parts = tags.parts(taken)
+        return self._told(taken, tags.between(parts), tags.said(parts, tags.opening, begin), begin)
 
-    def _told(self, taken: str, between: list[str], said: _Said, at: int) -> RowsTaken | None:
+    def _told(self, taken: str, between: list[str], said: _Said, at: int) -> RowsTaken:
         """Return plain rows at an offset of the document; ``between`` is what is there but tags."""
-        if not _are_short(taken) or not (taken.isascii() or _is_allowed(taken)):
-            return None
         others = "".join(between)
         count, inline = others.count(_END), 0
         rows: Sequence[int] = range(len(said.files))
@@ -171,7 +168,7 @@ class _Tags:
         return not digests.translate(None, _HEXADECIMAL) and files.translate(None, _NOT_IN_FILE) == files
 
     def said(self, parts: list[str], glue: str, at: int) -> _Said:
-        """Return what tags say; ``glue`` is before what each says, ``at`` the offset of the first part."""
+        """Return what tags say; ``glue`` was before what each says, ``at`` is where the first part was."""
         between, files, lengths = self.between(parts), self._own(parts, "file"), self._own(parts, "length")
         if not files:
             return _Said()
@@ -192,9 +189,10 @@ class _Tags:
 
 
 def _matched(pattern: re.Pattern[str], text: str, at: int) -> str:
-    """Return what a pattern matches at an offset."""
+    """Return the rows that a pattern matches at an offset, "" where one of them is not allowed after all."""
     found = pattern.match(text, at)
-    return found[0] if found else ""
+    rows = found[0] if found else ""
+    return rows if _are_short(rows) and (rows.isascii() or _is_allowed(rows)) else ""
 
 
 def _numbers(texts: list[str]) -> list[int]:
