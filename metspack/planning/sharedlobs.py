@@ -157,9 +157,9 @@ class Sharing(tempdb.Scratch):
         own = run.extents[1 if shared.folders is None else 0]
         lengths = run.sizes if shared.is_measured else repeat(None, len(run))
         digests = run.digests if shared.digest else repeat(None, len(run))
-        firsts: dict[tuple[Any, ...], str] = {}
-        stop = 0
-        for said_there, alike in groupby(zip(own, lengths, digests, strict=True)):
+        firsts, stop = dict[tuple[Any, ...], str](), 0
+        columns = zip(own, lengths, digests, strict=True)
+        for said_there, alike in groupby(columns):
             number, stop = stop, stop + len([*alike])
             if said_there not in firsts:
                 each, length, digest = said_there
@@ -287,9 +287,9 @@ class Sharing(tempdb.Scratch):
         """Note that cells of rows, which ascend, have the LOB of the first one that named it."""
         if rows[-1] - rows[0] == len(rows) - 1:
             self._share(stem, rows[0], rows[-1], first)
-        else:
-            for row in rows:
-                self._share(stem, row, row, first)
+            return
+        for row in rows:
+            self._share(stem, row, row, first)
 
     def _share(self, stem: str, row: int, end: int, first: str) -> None:
         """Note so of the cells of a stretch of rows, up to ``end``."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import string
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -157,8 +156,8 @@ def _is_padded_date(message: str) -> bool:
 
 
 _LONG = 1 << 16
-_BASE64 = (string.ascii_letters + string.digits + "+/=").encode()
-_STRAY = bytes(each for each in range(128) if each not in _BASE64)  # what libxml2 passes over in base64
+_STRAY = bytes(each for each in range(128) if not chr(each).isalnum() and each not in b"+/=")
+"""What libxml2 passes over in base64."""
 _AFTER = 16
 
 
