@@ -242,12 +242,10 @@ def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress
     """
     stay = (
         name
-        for name in archive.tree.names()
-        if name.startswith(_STRUCTURE)
-        and not name.startswith(upgrade.VERSION_FOLDERS)
-        and name not in departures
+        for name in departures.staying_of(archive.tree)
+        if name.startswith(_STRUCTURE) and not name.startswith(upgrade.VERSION_FOLDERS)
     )
-    if faults := list(upgrade.name_faults(stay)):
+    if faults := sorted(upgrade.name_faults(stay)):
         raise upgrade.refusal(faults, archive.name)
     progress.stage("Checking the tables against SIARD 2.2", archive.weight())
     with_files = {}

@@ -108,7 +108,7 @@ class Departures(tempdb.Scratch):
             kept.execute("CREATE TABLE folder (name TEXT PRIMARY KEY) WITHOUT ROWID")
             kept.execute(_NAMES)
             kept.execute("BEGIN")
-            for names in self._staying_of(tree):
+            for names in self._batches_staying(tree):
                 folders = [(name,) for name in names if name.endswith("/")]
                 kept.executemany("INSERT INTO folder VALUES (?)", folders)
                 if len(folders) < len(names):
@@ -125,8 +125,11 @@ class Departures(tempdb.Scratch):
                 else:
                     kept.execute("INSERT INTO name VALUES (?)", (name,))
 
-    def _staying_of(self, tree: AnyTree) -> Iterator[Sequence[str]]:
-        """Yield the names of an archive's entries that were not added, many at a time."""
+    def staying_of(self, tree: AnyTree) -> Iterator[str]:
+        """Yield the names of an archive's entries that were not added."""
+        return chain.from_iterable(self._batches_staying(tree))
+
+    def _batches_staying(self, tree: AnyTree) -> Iterator[Sequence[str]]:
         root, names = self._root, iter(tree.names())
         if self._container is not None:
             within = chain.from_iterable(self._container.entries_within(self.gaps()))
