@@ -507,9 +507,9 @@ class ZipContainer(Closable):
             yield from self._many(_NAMES_WITHIN, stretch)
 
     def _many(self, sql: str, values: tuple[object, ...]) -> Iterator[list[tuple[str, int]]]:
-        with closing(self._index.execute(sql, values)) as found:
-            while some := found.fetchmany(_AT_ONCE):
-                yield some
+        found = tempdb.rows(self._index, sql, values)
+        while some := list(islice(found, _AT_ONCE)):
+            yield some
 
     def hollow(self) -> tuple[int, str]:
         """Return how many entries are hollow (``is_hollow``), and the first of their names."""

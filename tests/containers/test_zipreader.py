@@ -1,10 +1,12 @@
 import errno
+import gc
 import gzip
 import io
 import os
 import random
 import sqlite3
 import struct
+import sys
 import tarfile
 import zipfile
 import zlib
@@ -86,6 +88,21 @@ def everything(archive: ZipContainer) -> dict[str, bytes]:
 
 
 # What is taken
+
+
+@pytest.mark.parametrize("read", ["records", "entries_within"])
+def test_entries_that_are_left_half_read_may_end_after_the_archive(tmp_path: Path, read: str) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(forged(*(Entry(name=f"{number}") for number in range(3))))
+    with ZipContainer.opened(path) as archive:
+        entries = archive.records() if read == "records" else archive.entries_within([(0, archive.size)] * 2)
+        assert next(entries, None) is not None
+    with pytest.MonkeyPatch.context() as context:
+        ignored: list[object] = []
+        context.setattr(sys, "unraisablehook", ignored.append)
+        del entries
+        gc.collect()
+        assert not ignored
 
 
 @pytest.mark.parametrize("name", REAL)
