@@ -180,8 +180,12 @@ class AgreedColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedFiles:
-    """Places, sizes and digests that are stated of files, as ``AgreedColumns`` has them."""
+    """Places, sizes and digests that are stated of files, as ``AgreedColumns`` has them.
 
+    ``ids`` are the IDs of some of them after those of others, as that has them too.
+    """
+
+    ids: Sequence[str]
     names: Sequence[bytes]
     sizes: array[int]
     digests: dict[str, bytes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import overload
 
 from metspack.layouts import names
@@ -25,6 +26,39 @@ UNREAD = frozenset(
     )
 )
 """The elements of METS of which nothing is read, by their local names."""
+
+MDTYPES: Mapping[str, str] = {
+    "http://www.loc.gov/premis/v3": "PREMIS",
+    "info:lc/xmlns/premis-v2": "PREMIS",
+    "http://www.loc.gov/standards/premis": "PREMIS",
+    "http://www.loc.gov/standards/premis/v1": "PREMIS",
+    "http://www.openarchives.org/OAI/2.0/oai_dc/": "DC",
+    "http://purl.org/dc/elements/1.1/": "DC",
+    "http://purl.org/dc/terms/": "DC",
+    "urn:isbn:1-931666-22-9": "EAD",
+    "http://ead3.archivists.org/schema/": "EAD",
+    "http://ead3.archivists.org/schema/undeprecated/": "EAD",
+    "http://www.loc.gov/mods/v3": "MODS",
+    "http://www.loc.gov/MARC21/slim": "MARC",
+    "urn:isbn:1-931666-33-4": "EAC-CPF",
+    "https://archivists.org/ns/eac/v2": "EAC-CPF",
+    "http://www.lido-schema.org": "LIDO",
+}
+"""The MDTYPE of metadata by the namespace of its root."""
+
+MDTYPES_BY_ROOT: Mapping[str, str] = {
+    "premis": "PREMIS",
+    "dc": "DC",
+    "simpledc": "DC",
+    "ead": "EAD",
+    "mods": "MODS",
+    "modscollection": "MODS",
+    "eac-cpf": "EAC-CPF",
+    "eac": "EAC-CPF",
+    "lido": "LIDO",
+    "lidowrap": "LIDO",
+}
+"""The same by the local name of the root, in small letters."""
 
 _REPRESENTATIONS = f"/{REPRESENTATIONS_FOLDER}/".encode()
 

@@ -1,6 +1,7 @@
 """A fast reader of METS: runs of ``file`` and other elements of one shape are taken apart all at once.
 
-A large METS is the same few lines a million times over. Elements that are written alike, byte for byte but
+A large METS is the same few lines a million times over, and so is a large PREMIS, the shape of whose objects
+is told here too. Elements that are written alike, byte for byte but
 for the values of their attributes, need no parser each: what a parser said of one tells where the facts of
 the others stand. Whatever is written otherwise by a single byte is left to the parser.
 
@@ -10,12 +11,14 @@ module is imported, and take out the functions of the catalogue that put runs of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
 from functools import lru_cache, partial
+from itertools import chain, islice, pairwise, repeat
 
-from metspack import safexml
+from metspack import digests, safexml
 from metspack.mets.reader import FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, read
 from metspack.model import Budgets
 from metspack.values import dataclass, regex
@@ -521,3 +524,111 @@ def _fact(pairs: tuple[tuple[str, str], ...], element: str) -> File | Fptr | Non
     _root, *facts = read([document.encode()])
     (fact,) = facts
     return fact if isinstance(fact, File | Fptr) else None
+
+
+# --- PREMIS -------------------------------------------------------------------------------------------------
+
+OBJECT = "object"
+AFTER_OBJECTS = frozenset({"event", "agent", "rights"})
+IDENTIFIER, LOCATION, SIZE = "objectIdentifierValue", "contentLocationValue", "size"
+_ALGORITHM, _DIGEST = "messageDigestAlgorithm", "messageDigest"
+OF_PREMIS = (OBJECT, *sorted(AFTER_OBJECTS), IDENTIFIER, _ALGORITHM, _DIGEST, SIZE, LOCATION)
+"""The elements of PREMIS that are read, by their local names."""
+
+VALUES = {
+    IDENTIFIER: rb"([!-%'-;=?-~]++)",
+    LOCATION: rb"([!-%'-;=?-~]++)",
+    SIZE: rb"([0-9]{1,18}+)",
+}
+"""What all objects of a shape have but digests, and how it is written."""
+
+PLAIN = bytes(each for each in range(0x21, 0x7F) if each not in b"&<>")
+"""The characters of identifiers and locations of such objects."""
+
+_MARKUP_OF_OBJECT = regex(rb"(<[^<>]*>)")
+_TAG_OF_OBJECT = regex(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
+_NOT_PLAIN = regex(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectShape:
+    """The shape of PREMIS objects: a pattern of one, with a group for each of the ``names``.
+
+    Those are of ``VALUES``, or the algorithms of digests. ``literals`` are what stands before, between and
+    behind their values in the object that was taken for the shape, which had ``size`` bytes.
+    """
+
+    pattern: re.Pattern[bytes]
+    names: tuple[str, ...]
+    literals: tuple[bytes, ...]
+    size: int
+
+    def written(self, gap: bytes, columns: Mapping[str, Sequence[bytes]]) -> list[bytes]:
+        """Return objects with other values, each written as that one was, behind a gap."""
+        *before, last = map(repeat, self.literals)
+        values = (columns[name] for name in self.names)
+        parts = chain.from_iterable(zip(before, values, strict=True))
+        return list(map(b"".join, zip(repeat(gap), *parts, last, strict=False)))
+
+
+def shape_of_object(element: bytes) -> ObjectShape | None:
+    """Return the shape of a PREMIS object as written; None for one that others are not held against."""
+    pieces = _MARKUP_OF_OBJECT.split(element)
+    if _NOT_PLAIN.search(element) or not _is_plain_object(pieces):
+        return None
+    parts: list[bytes] = []
+    names: list[str] = []
+    algorithm = ""
+    for number, piece in enumerate(pieces):
+        tag = _TAG_OF_OBJECT.match(pieces[number - 1]) if 0 < number < len(pieces) - 1 else None
+        if number % 2 or tag is None or not pieces[number + 1].startswith(b"</"):
+            parts.append(re.escape(piece))
+            continue
+        name, pattern = tag[2].decode(), rb"[ -%'-;=?-~]*+"
+        if name == _ALGORITHM:
+            algorithm, pattern = digests.algorithm_name(piece.decode().strip()) or "", re.escape(piece)
+        elif name == _DIGEST and algorithm:
+            pattern = rb"([0-9A-Fa-f]{%d})" % (2 * digests.OCTETS[algorithm])
+            names.append(algorithm)
+        elif name in VALUES:
+            pattern = VALUES[name]
+            names.append(name)
+        elif name in OF_PREMIS:
+            return None
+        parts.append(pattern)
+    if len(set(names)) < len(names) or not set(VALUES) <= set(names):
+        return None
+    alike = re.compile(rb"[ \t\n]*+()%b|" % b"".join(parts))
+    if (literals := _around(alike, element)) is None:
+        return None
+    return ObjectShape(pattern=alike, names=tuple(names), literals=literals, size=len(element))
+
+
+def _around(pattern: re.Pattern[bytes], element: bytes) -> tuple[bytes, ...] | None:
+    """Return what stands around the groups of a pattern but the first, None where it does not match."""
+    found = pattern.match(element)
+    if found is None or not found[0]:
+        return None
+    spans = chain.from_iterable(map(found.span, range(2, pattern.groups + 1)))
+    cuts = islice(pairwise((0, *spans, len(element))), 0, None, 2)
+    return tuple(element[start:stop] for start, stop in cuts)
+
+
+def _is_plain_object(pieces: Sequence[bytes]) -> bool:
+    """Return whether names that matter are of the object's own namespace, and of elements that hold text.
+
+    ``pieces`` are the object's texts, and between them its tags: no ``>`` is part of either.
+    """
+    prefix: bytes | None = None
+    for number in range(1, len(pieces) - 2, 2):
+        tag = _TAG_OF_OBJECT.match(pieces[number])
+        if tag is None:
+            continue
+        if number == 1:
+            prefix = tag[1]
+            continue
+        is_text = pieces[number + 2].startswith(b"</") and not pieces[number].endswith(b"/>")
+        is_own = is_text and tag[1] == prefix
+        if b"xmlns" in pieces[number] or (tag[2].decode() in OF_PREMIS and not is_own):
+            return False
+    return not any(b">" in text for text in pieces[::2])

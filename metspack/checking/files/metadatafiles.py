@@ -7,7 +7,7 @@ Of objects that are written alike nothing is kept where all of these say the sam
 from __future__ import annotations
 
 import json
-import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import accumulate, islice, pairwise, takewhile
@@ -23,41 +23,25 @@ from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import StatedFiles
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
+from metspack.mets import MDTYPES, MDTYPES_BY_ROOT
+from metspack.mets.fastreader import (
+    AFTER_OBJECTS,
+    IDENTIFIER,
+    LOCATION,
+    OBJECT,
+    OF_PREMIS,
+    PLAIN,
+    SIZE,
+    VALUES,
+    ObjectShape,
+    shape_of_object,
+)
 from metspack.mets.reader import File
 from metspack.model import LONGEST, Digest, Finding
 from metspack.values import dataclass, regex
 
 _PREMIS, _DC = "PREMIS", "DC"
-_BY_NAMESPACE: Mapping[str, str] = {
-    "http://www.loc.gov/premis/v3": _PREMIS,
-    "info:lc/xmlns/premis-v2": _PREMIS,
-    "http://www.loc.gov/standards/premis": _PREMIS,
-    "http://www.loc.gov/standards/premis/v1": _PREMIS,
-    "http://www.openarchives.org/OAI/2.0/oai_dc/": _DC,
-    "http://purl.org/dc/elements/1.1/": _DC,
-    "http://purl.org/dc/terms/": _DC,
-    "urn:isbn:1-931666-22-9": "EAD",
-    "http://ead3.archivists.org/schema/": "EAD",
-    "http://ead3.archivists.org/schema/undeprecated/": "EAD",
-    "http://www.loc.gov/mods/v3": "MODS",
-    "http://www.loc.gov/MARC21/slim": "MARC",
-    "urn:isbn:1-931666-33-4": "EAC-CPF",
-    "https://archivists.org/ns/eac/v2": "EAC-CPF",
-    "http://www.lido-schema.org": "LIDO",
-}
-_BY_NAME: Mapping[str, str] = {
-    "premis": _PREMIS,
-    "dc": _DC,
-    "simpledc": _DC,
-    "ead": "EAD",
-    "mods": "MODS",
-    "modscollection": "MODS",
-    "eac-cpf": "EAC-CPF",
-    "eac": "EAC-CPF",
-    "lido": "LIDO",
-    "lidowrap": "LIDO",
-}
-_KINDS = frozenset(_BY_NAMESPACE.values())
+_KINDS = frozenset(MDTYPES.values())
 
 _FILES = """
 SELECT r.mets, r.path, r.mdtype, r.mimetype, m.path, m.folder, r.line
@@ -166,7 +150,8 @@ _INDEX_OBJECTS = (
 )
 _METS = "SELECT path FROM mets WHERE id = ?"
 _HEX = regex(r"[0-9A-Fa-f]+")
-_HEAD = 1 << 13
+_HEAD = 1 << 11  # bytes that a root has nearly always ended in
+_FIRST = 1 << 10  # bytes that are parsed before objects are taken for usual
 _OBJECT_END = regex(rb"</(?:[^\s<>/:]+:)?object>")
 _TRIES = 20  # objects that are taken for others to be like
 _MOST = 100  # pieces of a text, digests of an object, names of algorithms: more are nobody's
@@ -184,82 +169,14 @@ class _PremisObject:
     digests: list[tuple[str, str]] = field(default_factory=list)
 
 
-_MARKUP = regex(rb"(<[^<>]*>)")
-_TAG = regex(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
-_NOT_PLAIN = regex(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
-_IDENTIFIER, _LOCATION = "objectIdentifierValue", "contentLocationValue"
-_VALUES = {
-    _IDENTIFIER: rb"([!-%'-;=?-~]++)",
-    _LOCATION: rb"([!-%'-;=?-~]++)",
-    "size": rb"([0-9]{1,18}+)",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ObjectShape:
-    """The shape of PREMIS objects: a pattern of one, with a group for each of the ``names``.
-
-    Those are of ``_VALUES``, or the algorithms of digests.
-    """
-
-    pattern: re.Pattern[bytes]
-    names: tuple[str, ...]
-
-
-def _shape(element: bytes) -> _ObjectShape | None:
-    """Return the shape of an object as it is written; None for one that others are not held against."""
-    if _NOT_PLAIN.search(element):
-        return None
-    pieces = _MARKUP.split(element)
-    if not _is_plain(pieces):
-        return None
-    parts: list[bytes] = []
-    names: list[str] = []
-    algorithm = ""
-    for number, piece in enumerate(pieces):
-        tag = _TAG.match(pieces[number - 1]) if 0 < number < len(pieces) - 1 else None
-        if number % 2 or tag is None or not pieces[number + 1].startswith(b"</"):
-            parts.append(re.escape(piece))
-            continue
-        name, pattern = tag[2].decode(), rb"[ -%'-;=?-~]*+"
-        if name == "messageDigestAlgorithm":
-            algorithm, pattern = digests.algorithm_name(piece.decode().strip()) or "", re.escape(piece)
-        elif name == "messageDigest" and algorithm:
-            pattern = rb"([0-9A-Fa-f]{%d})" % (2 * digests.OCTETS[algorithm])
-            names.append(algorithm)
-        elif name in _VALUES:
-            pattern = _VALUES[name]
-            names.append(name)
-        elif name in _OF_PREMIS:
-            return None
-        parts.append(pattern)
-    if len(set(names)) < len(names) or not set(_VALUES) <= set(names):
-        return None
-    return _ObjectShape(pattern=re.compile(rb"[ \t\n]*+()%b|" % b"".join(parts)), names=tuple(names))
-
-
-def _is_plain(pieces: Sequence[bytes]) -> bool:
-    """Return whether names that matter are of the object's own namespace, and of elements that hold text.
-
-    ``pieces`` are the object's texts, and between them its tags: no ``>`` is part of either.
-    """
-    prefix: bytes | None = None
-    for number in range(1, len(pieces) - 2, 2):
-        tag = _TAG.match(pieces[number])
-        if tag is None:
-            continue
-        if number == 1:
-            prefix = tag[1]
-            continue
-        is_text = pieces[number + 2].startswith(b"</") and not pieces[number].endswith(b"/>")
-        is_own = is_text and tag[1] == prefix
-        if b"xmlns" in pieces[number] or (tag[2].decode() in _OF_PREMIS and not is_own):
-            return False
-    return not any(b">" in text for text in pieces[::2])
-
-
 class _Stated(Protocol):
     """Everything that is stated of files, and what becomes of the objects that a document has."""
+
+    def passed(self, shape: ObjectShape, data: bytes, at: int) -> tuple[int, int]:
+        """Pass by objects at an offset that are, byte for byte, what is stated of the files that come next.
+
+        Returns the offset behind them, and their number.
+        """
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Return whether METS lists all files, and everything that is stated of them is what PREMIS says."""
@@ -278,6 +195,10 @@ class _InCatalogue:
         self._document = document
         self._mets = mets
         self._batch = Batch(catalogue)
+
+    def passed(self, _shape: ObjectShape, _data: bytes, at: int) -> tuple[int, int]:
+        """Pass by none: one object of a document is kept."""
+        return at, 0
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Look all files up."""
@@ -320,7 +241,45 @@ class _InColumns:
         self._stated = stated
         self._next = self._first = 0
         self._numbers: dict[bytes, int] = {}
+        self._texts = iter(stated.ids)
+        self._ids: list[bytes] = []
+        self._behind_ids = 0  # the number of the file behind those
+        self._tries = _TRIES
         self.is_other = False
+
+    def passed(self, shape: ObjectShape, data: bytes, at: int) -> tuple[int, int]:
+        """Compare objects with what they would be if they were written of the files that come next."""
+        start, stop = self._next, self._next + (len(data) - at) // shape.size
+        gap = data[at : data.find(b"<", at)]
+        columns = None if self._tries <= 0 or gap.strip(b" \t\n") else self._columns(shape, start, stop)
+        if columns is None:
+            return at, 0
+        objects = shape.written(gap, columns)
+        count = bisect_right(list(accumulate(map(len, objects))), len(data) - at)
+        if not data.startswith(text := b"".join(objects[:count]), at):
+            self._tries -= 1
+            return at, 0
+        self._next += count
+        return at + len(text), count
+
+    def _columns(self, shape: ObjectShape, start: int, stop: int) -> Mapping[str, Sequence[bytes]] | None:
+        """Return what is stated of some files, None where it is not known or might be written otherwise."""
+        while start >= self._behind_ids and (text := next(self._texts, None)) is not None:
+            self._ids = text.encode().split(b"\n")
+            self._behind_ids += len(self._ids)
+        before = self._behind_ids - len(self._ids)
+        if not before <= start < min(stop, self._behind_ids):
+            return None
+        stop = min(stop, self._behind_ids)
+        ids, names = self._ids[start - before : stop - before], self._names[start:stop]
+        sizes = self._stated.sizes[start:stop]
+        columns = {IDENTIFIER: ids, LOCATION: names, SIZE: [b"%d" % each for each in sizes]}
+        for name in set(shape.names) - columns.keys():
+            if (found := self._stated.digests_of(name, start, stop)) is None:
+                return None
+            digits, width = found.encode(), 2 * digests.OCTETS[name]
+            columns[name] = [digits[each : each + width] for each in range(0, len(digits), width)]
+        return None if b"".join((*ids, *names)).translate(None, PLAIN) else columns
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Compare files that come in the order of the columns."""
@@ -371,7 +330,7 @@ class _MetadataFile:
         self._algorithms: dict[str, str] = {}
         self._interest: Mapping[str, str] = {}
         self._begun = -1  # where the last object begins, in bytes
-        self._shape: _ObjectShape | None = None
+        self._shape: ObjectShape | None = None
         self._tries = _TRIES
         self._shortcut: safexml.Shortcut | None = None
         self._read = self._lines = 0  # bytes, and line feeds in them, before there is a shortcut
@@ -413,13 +372,15 @@ class _MetadataFile:
             self._read += len(block[_HEAD:])
             self._lines += block.count(b"\n", _HEAD)
             return
-        self._shortcut = safexml.Shortcut(self.parser, end[0], self, base=self._read, lines=self._lines)
+        self._shortcut = safexml.Shortcut(
+            self.parser, end[0], self, base=self._read, lines=self._lines, first=_FIRST
+        )
         self._shortcut.feed(block[_HEAD:], final=False)
 
     def _end(self, tag: str) -> None:
         if self._name:
             self._end_text()
-        elif self._shortcut is not None and self._interest.get(tag) == _OBJECT:
+        elif self._shortcut is not None and self._interest.get(tag) == OBJECT:
             self._shortcut.ended = self.parser.CurrentByteIndex
 
     @property
@@ -440,7 +401,7 @@ class _MetadataFile:
         """Take the object that ends at an offset for one like others."""
         start = self._begun - (0 if self._shortcut is None else self._shortcut.base)
         self._tries -= 1
-        if 0 <= start < at and (shape := _shape(data[start:at])) is not None:
+        if 0 <= start < at and (shape := shape_of_object(data[start:at])) is not None:
             self._shape = shape
 
     def take(self, data: bytes, at: int) -> tuple[int, int]:
@@ -448,9 +409,9 @@ class _MetadataFile:
         shape, shortcut = self._shape, self._shortcut
         if shape is None or shortcut is None:
             return at, 0
-        objects = takewhile(itemgetter(0), shape.pattern.finditer(data, at))
-        count, stop = 0, at
         self._put()
+        stop, count = self._stated.passed(shape, data, at)
+        objects = takewhile(itemgetter(0), shape.pattern.finditer(data, stop))
         while found := list(islice(objects, LONGEST)):
             starts = [each.start(1) for each in found]
             before = data.count(b"\n", 0, starts[0]) + shortcut.lines + 1
@@ -464,16 +425,16 @@ class _MetadataFile:
 
     def _take_run(self, columns: Mapping[str, list[str]], lines: Iterator[int]) -> None:
         """Take objects as columns: all, or one of them where everything says the same of each."""
-        located = columns[_LOCATION]
+        located = columns[LOCATION]
         paths = [self._folder + each.encode() for each in located] if uris.are_plain(located) else None
         sizes = list(map(int, columns["size"]))
-        said = {name: list(map(str.lower, values)) for name, values in columns.items() if name not in _VALUES}
+        said = {name: list(map(str.lower, values)) for name, values in columns.items() if name not in VALUES}
         is_agreed = paths is not None and self._stated.are_agreed(paths, sizes, said)
         for number in range(1 if is_agreed else len(sizes)):
             self._add(
                 _PremisObject(
                     line=next(lines),
-                    identifier=columns[_IDENTIFIER][number],
+                    identifier=columns[IDENTIFIER][number],
                     path=located[number],
                     size=columns["size"][number],
                     digests=[(name, values[number]) for name, values in said.items()],
@@ -483,12 +444,12 @@ class _MetadataFile:
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
         namespace, _, name = tag.rpartition(" ")
         self.root = tag
-        self.kind = _BY_NAMESPACE.get(namespace) or _BY_NAME.get(name.casefold(), "")
+        self.kind = MDTYPES.get(namespace) or MDTYPES_BY_ROOT.get(name.casefold(), "")
         self.line = self.parser.CurrentLineNumber
         self.has_dc = self.kind == _DC
         if self.kind == _PREMIS:
             prefix = f"{namespace} " if namespace else ""
-            self._interest = {f"{prefix}{each}": each for each in _OF_PREMIS}
+            self._interest = {f"{prefix}{each}": each for each in OF_PREMIS}
             self.parser.StartElementHandler = self._premis
             self.parser.EndElementHandler = self._end
             self._premis(tag, {})
@@ -496,7 +457,7 @@ class _MetadataFile:
             self.parser.StartElementHandler = None if self.has_dc else self._other
 
     def _other(self, tag: str, _attributes: dict[str, str]) -> None:
-        if _BY_NAMESPACE.get(tag.rpartition(" ")[0]) == _DC:
+        if MDTYPES.get(tag.rpartition(" ")[0]) == _DC:
             self.has_dc = True
             self.parser.StartElementHandler = None
 
@@ -506,13 +467,13 @@ class _MetadataFile:
         name = self._interest.get(tag)
         if name is None:
             return
-        if name == _OBJECT:
+        if name == OBJECT:
             self._put()
             self._begun = self.parser.CurrentByteIndex
             if self._shortcut is not None:
                 self._begun += self._shortcut.lag
             self._object = _PremisObject(line=self.parser.CurrentLineNumber)
-        elif name in _AFTER_OBJECTS:
+        elif name in AFTER_OBJECTS:
             self._put()
         elif self._object is not None:
             self._name = name
@@ -576,12 +537,6 @@ class _MetadataFile:
         return None if reference.kind is not uris.Kind.RELATIVE else "/".join(names).encode()
 
 
-_OBJECT = "object"
-_AFTER_OBJECTS = frozenset({"event", "agent", "rights"})
-_OF_PREMIS = (
-    *(_OBJECT, *sorted(_AFTER_OBJECTS)),
-    *("objectIdentifierValue", "messageDigestAlgorithm", "messageDigest", "size", "contentLocationValue"),
-)
 _PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
