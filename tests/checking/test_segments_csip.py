@@ -72,6 +72,7 @@ def package(made: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments, "FEW", 0)
     monkeypatch.setattr(safexml, "FIRST", 1)
+    monkeypatch.setattr(metadatafiles, "_FIRST", 1)
     monkeypatch.setattr(safexml, "FEWEST", 0)
     monkeypatch.setattr(metadatafiles, "_HEAD", 1000)
     monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
