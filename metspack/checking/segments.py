@@ -14,7 +14,7 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain, groupby, islice, takewhile
+from itertools import accumulate, chain, groupby, islice, repeat, takewhile
 from math import inf
 from operator import attrgetter
 from pathlib import Path
@@ -284,6 +284,7 @@ class Agreement(tempdb.Scratch):
         self.is_whole = False
         self.files = self.verified = 0
         self._total = 0
+        self._depth = 1  # of the folders that a path is looked for in
         self._last: AgreedSegment | None = None
         self._looking = looking
         self._root = Path()
@@ -481,6 +482,7 @@ class Agreement(tempdb.Scratch):
             do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
             do("INSERT INTO stretch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", stretches)
             do("INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self._depth = max(self._depth, folder.count(b"/") + 2)
         self.files += segment.files
         self._total += segment.total
 
@@ -489,12 +491,19 @@ class Agreement(tempdb.Scratch):
         last = self._last  # paths mostly come segment by segment
         if last is not None and (not last.folder or path.startswith(last.folder + b"/")):
             return last
-        at = 0
-        while at >= 0:
-            if (found := self.at(path[:at])) is not None:
-                return found
-            at = path.find(b"/", at + 1)
-        return None
+        condition, folders = self._above(path)
+        return self._one(f"{condition} ORDER BY length(folder)", *folders)
+
+    def is_held(self, path: bytes) -> bool:
+        """Whether a path leads into a segment."""
+        condition, folders = self._above(path)
+        return self._has(f"segment WHERE {condition}", *folders)
+
+    def _above(self, path: bytes) -> tuple[str, list[bytes]]:
+        """Return the condition that a segment's folder is one of those above a path, and these."""
+        ends = takewhile((-1).__ne__, accumulate(repeat(0), lambda at, _: path.find(b"/", at + 1)))
+        folders = [path[:at] for at in islice(ends, self._depth)]
+        return f"folder IN ({', '.join('?' * len(folders))})", folders
 
     def at(self, folder: bytes) -> AgreedSegment | None:
         """Return the segment with a folder, None without one."""
@@ -508,8 +517,8 @@ class Agreement(tempdb.Scratch):
         """Return the segment in a zip file, None without one."""
         return self._one("pack <> X'' AND pack = ?", pack)
 
-    def _one(self, condition: str, value: bytes) -> AgreedSegment | None:
-        row = self._database.execute(f"{_SEGMENT} WHERE {condition}", (value,)).fetchone()
+    def _one(self, condition: str, *values: bytes) -> AgreedSegment | None:
+        row = self._database.execute(f"{_SEGMENT} WHERE {condition} LIMIT 1", values).fetchone()
         if row is None:
             return None
         mets, data, pack, size, own, opening, facts, folders, files, total, kept, stems, outline = row[:13]

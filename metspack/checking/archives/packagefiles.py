@@ -258,13 +258,13 @@ class AgreedFiles:
         last = next(reversed(self._loaded.values()), None)
         if last is not None and last.numbers_of((path,)):
             return last
-        segment = self._agreement.holding(path)
-        if segment is None or folder_of(path) not in self._folders_of(segment):
-            return None
         for key, loaded in self._loaded.items():
             if loaded.numbers_of((path,)):
                 self._loaded[key] = self._loaded.pop(key)
                 return loaded
+        segment = self._agreement.holding(path)
+        if segment is None or folder_of(path) not in self._folders_of(segment):
+            return None
         is_next = last is not None and last.folder == segment.folder
         return self._searched(path, segment, last.stop if last is not None and is_next else 0)
 

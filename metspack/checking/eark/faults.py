@@ -153,8 +153,9 @@ class Faults:
 
     def findings(self, name: str) -> Iterator[Finding]:
         """Yield a finding for each broken requirement, in their order; ``name`` is the document's path."""
-        for id_, requirement in NAMED.items():
-            for need, code in CODES.items():
+        broken = {id_ for id_, _ in self._faults}
+        for id_, requirement in NAMED.items() if broken else ():
+            for need, code in CODES.items() if id_ in broken else ():
                 fault = self._faults.get((id_, need))
                 if fault is not None:
                     yield self._finding(name, requirement.of(self.version) or requirement, need, code, fault)

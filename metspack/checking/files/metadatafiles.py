@@ -567,7 +567,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """
     for mets, path, mdtype, mimetype, source, folder, line in catalogue.all(_FILES):
         kind = _kind(mdtype, mimetype, path)
-        if kind is None or (places.agreement is not None and places.agreement.holding(source) is not None):
+        if kind is None or (places.agreement is not None and places.agreement.is_held(source)):
             continue
         stated = _InCatalogue(catalogue, path, mets)
         file = _MetadataFile(stated, folder)
