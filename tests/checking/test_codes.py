@@ -7,6 +7,7 @@ import pytest
 from metspack import safexml
 from metspack.checking import ALL_CODES, Code, Level, check, segmentreader, segments
 from metspack.checking.archives.lobsearch import Finder
+from metspack.checking.files import metadatafiles
 from metspack.model import Severity
 from metspack.reporting import model as reporting
 from tests.findings import ordered
@@ -34,6 +35,7 @@ def test_a_case_gives_exactly_the_codes_in_its_name(
         monkeypatch.setattr(segments, "FEW", 0)
         monkeypatch.setattr(segmentreader, "LARGE", 0)
         monkeypatch.setattr(safexml, "FIRST", 1)
+        monkeypatch.setattr(metadatafiles, "_FIRST", 1)
         monkeypatch.setattr(safexml, "FEWEST", 0)
     found, beside = findings(case, tmp_path)
     shown = "\n".join(reporting.line(each) for each in found)
