@@ -208,12 +208,14 @@ class _SegmentReader:
             size = content.size
             self._read(content)
             opening = profiles.opening(content.blocks())
-        self._check_ids()
+        self._end_rows()
+        stretches: tuple[ManifestStretch, ...] = ()
         if look.of_folder:
+            self._check_ids()
             self._check_folder(size)
-        self._stated = self._all_stated()
-        stretches = () if look.pack else tuple(self._stretches(self._stated))
-        if look.of_metadata:
+        if look.of_statements:
+            self._stated = self._all_stated()
+            stretches = () if look.pack else tuple(self._stretches(self._stated))
             self._check_metadata(self._stated)
         segment = AgreedSegment(
             mets=look.mets,
@@ -229,10 +231,10 @@ class _SegmentReader:
             kept=tuple((self._above + each.names, each.sizes[0]) for each in self._kept),
             stems=frozenset(self._stems),
             stretches=stretches,
-            outline=self._outline(),
+            outline=self._outline() if look.of_folder else None,
             are_placed=self._survey is not None and are_placed(look.folder, self._held_names()),
         )
-        return segment, tuple(self._columns()) if look.of_folder else ()
+        return segment, tuple(self._columns()) if look.of_statements else ()
 
     def _held_names(self) -> Iterator[str]:
         """Yield the names of all files but archives."""
@@ -262,7 +264,11 @@ class _SegmentReader:
     # --- METS -------------------------------------------------------------------------------------------
 
     def _read(self, content: Content) -> None:
-        """Read the METS, which is valid and plain."""
+        """Read the METS, which is valid and plain: whoever looks at the folder makes sure of that."""
+        if not self._look.of_folder:
+            for each in condensed(reading.blocks(content.chunks(), self._hashers.update), self._look.budgets):
+                self._take(each)
+            return
         name = os.fsdecode(self._look.mets)
         validation = schema.Validation(schema.own(), name)
         with References(name) as references:
@@ -377,7 +383,6 @@ class _SegmentReader:
 
     def _check_ids(self) -> None:
         """Refuse an ID that occurs twice, and fptrs that are not of the files, one of each, or groups."""
-        self._end_rows()
         is_pointed = self._files_ids == self._pointed_ids or self._are_grouped()
         if not self._held or not is_pointed or not (self._are_apart_in_order() or self._are_apart()):
             raise _OddError
