@@ -505,8 +505,9 @@ def _placed_path(work: Path, number: int) -> Path:
 def _all_placed(work: Path, numbers: Iterable[int]) -> Iterator[Placed]:
     """Yield the files of tasks as METS is to list them."""
     for each in numbers:
-        with reading.buffered(_placed_path(work, each)) as lines:
-            yield from (filetable.placed_of(line.decode()) for line in lines)
+        with reading.opening(_placed_path(work, each)) as descriptor:
+            text = b"".join(reading.chunks(descriptor)).decode()
+        yield from map(filetable.placed_of, text.split("\n")[:-1])
 
 
 @dataclass(frozen=True, slots=True)
