@@ -266,7 +266,7 @@ class _MergeWork:
                 containers=sum(not each.is_list for each in self.containers),
                 archive=siard.id,
                 placing=self._copy_data(wholes, f"{folder}/"),
-                files=self._placed,
+                work=staging.work,
                 split=wholes.lobs,
                 parts=wholes.parts,
                 root=self.root,
@@ -339,10 +339,6 @@ class _MergeWork:
             self.progress.advance(count)
         else:
             self._moved += count
-
-    def _placed(self) -> Iterator[Placed]:
-        """Yield the data files, which were copied, as METS is to list them."""
-        return _all_placed(self.staging.work, range(self._copied))
 
     def _history(self, siard: DataFile) -> tuple[str, ...]:
         """Return the notes of the parent's METS on what the archive was made of."""
