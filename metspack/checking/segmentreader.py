@@ -231,12 +231,11 @@ class _SegmentReader:
             stems=frozenset(self._stems),
             stretches=stretches,
             outline=self._outline() if look.of_folder else None,
-            are_placed=look.of_folder and self._are_placed(),
+            are_placed=look.of_folder
+            and self._survey is not None
+            and are_placed(look.folder, self._held_names()),
         )
         return segment, tuple(self._columns()) if look.of_statements else ()
-
-    def _are_placed(self) -> bool:
-        return self._survey is not None and are_placed(self._look.folder, self._held_names())
 
     def _held_names(self) -> Iterator[str]:
         """Yield the names of all files but archives."""
