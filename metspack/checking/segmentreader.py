@@ -484,23 +484,20 @@ class _SegmentReader:
         names = [*names, _METS] if self._survey is None else names
         places = sorted(range(len(names)), key=names.__getitem__)
         in_order = sorted(range(len(places)), key=places.__getitem__)
-        above = self._above
         for algorithm in self._look.manifests:
-            octets = OCTETS[algorithm]
-            digits: list[bytes] = []
-            lengths = array("i")
+            octets, digits, lengths = OCTETS[algorithm], list[bytes](), array("i")
             with reading.opening(self._look.root, (MANIFESTS[algorithm],)) as descriptor:
-                stop = start = _line_of(descriptor, above + names[places[0]], 2 * octets)
+                stop = start = _line_of(descriptor, self._above + names[places[0]], 2 * octets)
                 for first in range(0, len(places), _LINES_AT_ONCE):
-                    ends = [b"  " + above + names[place] for place in places[first : first + _LINES_AT_ONCE]]
+                    some = places[first : first + _LINES_AT_ONCE]
+                    ends = [b"  " + self._above + names[place] for place in some]
                     lengths.extend([2 * octets + len(end) + 1 for end in ends])
                     length = sum(lengths[first:])
                     lines = b"".join(reading.chunks(descriptor, stop, stop + length))
                     digits += _digests_of(lines, ends, octets)
                     stop += length
             found = bytes.fromhex(b"".join([digits[each] for each in in_order]).decode())
-            values = found[: own * octets]
-            if stated.digests.setdefault(algorithm, values) != values:
+            if stated.digests.setdefault(algorithm, values := found[: own * octets]) != values:
                 raise _OddError
             at = 0
             for is_kept, group in groupby(places, range(own - len(self._kept), own).__contains__):
@@ -512,8 +509,8 @@ class _SegmentReader:
                         start=start,
                         stop=stop,
                         lines=len(some),
-                        first=above + names[some[0]],
-                        last=above + names[some[-1]],
+                        first=self._above + names[some[0]],
+                        last=self._above + names[some[-1]],
                         mets=some.index(own) if own in some else -1,
                         digest=found[own * octets :].hex() if own in some else "",
                     )
