@@ -19,7 +19,7 @@ from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.byteranges import Stamp
 from metspack.layouts import Layout
-from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements, placed_file
+from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun, placed_file
 from metspack.model import LONGEST, FileExtent, KnownDigests, LobPlace, LobRef, LobRun, Part, RunShared
 from metspack.planning import slices
 from metspack.planning.slices import Entry
@@ -393,7 +393,7 @@ def fragment(work: Path, number: int, algorithm: str) -> Path:
 
 
 def write_manifest_fragments(
-    placements: Placements, folder: str, work: Path, number: int, files: Mapping[str, Hashers]
+    placements: ManifestLines, folder: str, work: Path, number: int, files: Mapping[str, Hashers]
 ) -> None:
     """Write the lines of both manifests for a segment's files, sorted by path, into ``work``.
 

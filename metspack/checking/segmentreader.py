@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
@@ -208,12 +207,14 @@ class _SegmentReader:
             size = content.size
             self._read(content)
             opening = profiles.opening(content.blocks())
-        self._check_ids()
+        self._end_rows()
+        stretches: tuple[ManifestStretch, ...] = ()
         if look.of_folder:
+            self._check_ids()
             self._check_folder(size)
-        self._stated = self._all_stated()
-        stretches = () if look.pack else tuple(self._stretches(self._stated))
-        if look.of_metadata:
+        if look.of_statements:
+            self._stated = self._all_stated()
+            stretches = () if look.pack else tuple(self._stretches(self._stated))
             self._check_metadata(self._stated)
         segment = AgreedSegment(
             mets=look.mets,
@@ -229,10 +230,12 @@ class _SegmentReader:
             kept=tuple((self._above + each.names, each.sizes[0]) for each in self._kept),
             stems=frozenset(self._stems),
             stretches=stretches,
-            outline=self._outline(),
-            are_placed=self._survey is not None and are_placed(look.folder, self._held_names()),
+            outline=self._outline() if look.of_folder else None,
+            are_placed=look.of_folder
+            and self._survey is not None
+            and are_placed(look.folder, self._held_names()),
         )
-        return segment, tuple(self._columns()) if look.of_folder else ()
+        return segment, tuple(self._columns()) if look.of_statements else ()
 
     def _held_names(self) -> Iterator[str]:
         """Yield the names of all files but archives."""
@@ -263,7 +266,11 @@ class _SegmentReader:
     # --- METS -------------------------------------------------------------------------------------------
 
     def _read(self, content: Content) -> None:
-        """Read the METS, which is valid and plain."""
+        """Read the METS, which is valid and plain: whoever looks at the folder makes sure of that."""
+        if not self._look.of_folder:
+            for each in condensed(reading.blocks(content.chunks(), self._hashers.update), self._look.budgets):
+                self._take(each)
+            return
         name = os.fsdecode(self._look.mets)
         validation = schema.Validation(schema.own(), name)
         with References(name) as references:
@@ -378,7 +385,6 @@ class _SegmentReader:
 
     def _check_ids(self) -> None:
         """Refuse an ID that occurs twice, and fptrs that are not of the files, one of each, or groups."""
-        self._end_rows()
         is_pointed = self._files_ids == self._pointed_ids or self._are_grouped()
         if not self._held or not is_pointed or not (self._are_apart_in_order() or self._are_apart()):
             raise _OddError
@@ -476,31 +482,23 @@ class _SegmentReader:
     def _stretches(self, stated: StatedFiles) -> Iterator[ManifestStretch]:
         """Yield the lines of the files in each manifest, which are as we write them; keeps their digests."""
         names, own = stated.names, len(stated.names)  # the number of the METS, behind those of files
-
-        def path(place: int) -> bytes:
-            return self._look.mets if place == own else self._above + names[place]
-
+        names = [*names, _METS] if self._survey is None else names
         places = sorted(range(len(names)), key=names.__getitem__)
-        if self._survey is None:
-            places.insert(bisect_left(places, _METS, key=names.__getitem__), own)
+        in_order = sorted(range(len(places)), key=places.__getitem__)
         for algorithm in self._look.manifests:
-            octets = OCTETS[algorithm]
-            found = bytearray(octets * len(places))  # in the order of METS
-            lengths = array("i")
+            octets, digits, lengths = OCTETS[algorithm], list[bytes](), array("i")
             with reading.opening(self._look.root, (MANIFESTS[algorithm],)) as descriptor:
-                stop = start = _line_of(descriptor, path(places[0]), 2 * octets)
+                stop = start = _line_of(descriptor, self._above + names[places[0]], 2 * octets)
                 for first in range(0, len(places), _LINES_AT_ONCE):
                     some = places[first : first + _LINES_AT_ONCE]
-                    ends = [b"  " + path(place) for place in some]
-                    lengths.extend(2 * octets + len(end) + 1 for end in ends)
+                    ends = [b"  " + self._above + names[place] for place in some]
+                    lengths.extend([2 * octets + len(end) + 1 for end in ends])
                     length = sum(lengths[first:])
                     lines = b"".join(reading.chunks(descriptor, stop, stop + length))
-                    values = _values(lines, ends, octets)
-                    for place, at in zip(some, range(0, len(values), octets), strict=True):
-                        found[place * octets : (place + 1) * octets] = values[at : at + octets]
+                    digits += _digests_of(lines, ends, octets)
                     stop += length
-            values = bytes(found[: own * octets])
-            if stated.digests.setdefault(algorithm, values) != values:
+            found = bytes.fromhex(b"".join([digits[each] for each in in_order]).decode())
+            if stated.digests.setdefault(algorithm, values := found[: own * octets]) != values:
                 raise _OddError
             at = 0
             for is_kept, group in groupby(places, range(own - len(self._kept), own).__contains__):
@@ -512,8 +510,8 @@ class _SegmentReader:
                         start=start,
                         stop=stop,
                         lines=len(some),
-                        first=path(some[0]),
-                        last=path(some[-1]),
+                        first=self._above + names[some[0]],
+                        last=self._above + names[some[-1]],
                         mets=some.index(own) if own in some else -1,
                         digest=found[own * octets :].hex() if own in some else "",
                     )
@@ -573,15 +571,16 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
     return begin + skipped, line
 
 
-def _values(lines: bytes, ends: Sequence[bytes], octets: int) -> bytes:
+def _digests_of(lines: bytes, ends: Sequence[bytes], octets: int) -> list[bytes]:
     """Return the digests of lines; refuses lines that are not a digest each, two spaces and a path."""
     *found, rest = lines.split(b"\n")
     if rest or [line[2 * octets :] for line in found] != ends:
         raise _OddError
-    digits = b"".join([line[: 2 * octets] for line in found])
-    if len(digits) != 2 * octets * len(ends) or digits.translate(None, _HEXADECIMAL):
+    digits = [line[: 2 * octets] for line in found]
+    together = b"".join(digits)
+    if len(together) != 2 * octets * len(ends) or together.translate(None, _HEXADECIMAL):
         raise _OddError
-    return bytes.fromhex(digits.decode())
+    return digits
 
 
 def _only(values: set[_Value]) -> _Value:

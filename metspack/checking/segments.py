@@ -112,8 +112,8 @@ class SegmentLook:
 
     ``mets`` is that of its METS, ``data`` that of the folder whose files this lists: its own, or of a
     representation that below it; ``pack`` is the zip file that holds it, if one does. ``manifests`` are the
-    algorithms of those that the package has. ``of_folder`` and ``of_metadata`` tell whether it is compared
-    with the files in the folder, and with the metadata files that the METS names.
+    algorithms of those that the package has. ``of_folder`` tells whether METS is looked at by itself and
+    compared with the files in the folder, ``of_statements`` whether it is with manifests and metadata files.
     """
 
     root: Path
@@ -123,7 +123,7 @@ class SegmentLook:
     budgets: Budgets
     pack: bytes = b""
     of_folder: bool = True
-    of_metadata: bool = True
+    of_statements: bool = True
 
     @property
     def folder(self) -> bytes:
@@ -137,7 +137,7 @@ class SegmentLook:
 
     def shared(self) -> tuple[SegmentLook, SegmentLook]:
         """Return the same look in two, for two processes; the longer one first."""
-        return replace(self, of_folder=False), replace(self, of_metadata=False)
+        return replace(self, of_folder=False), replace(self, of_statements=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,11 +332,17 @@ class Agreement(tempdb.Scratch):
         tasks = self._looks(manifests, are_halves=are_halves)
         begun = self._workers.begin(look, tasks, progress, is_growing=is_apart)
         again = self._looks(manifests, are_halves=are_halves)
+        half: LookedAt | None = None
         for each, result in zip(again, begun.results(), strict=True):
             if result is None:
                 return
-            if each.of_folder:
-                self._take(*result)
+            if not each.of_folder:
+                half = result
+                continue
+            if half is not None and half[0].own != result[0].own:
+                return  # METS was changed meanwhile
+            self._take(*(result if half is None else _joined(half, result)))
+            half = None
         self.is_whole = count > 0
 
     def _keep_looks(self, package: Path, places: Places) -> int:
@@ -593,6 +599,11 @@ class Agreement(tempdb.Scratch):
             yield AgreedColumns(start=start, ids=ids, names=names, sizes=sizes, digests=of_each)
         if row is None and not first:
             raise Unsettled
+
+
+def _joined(half: LookedAt, other: LookedAt) -> LookedAt:
+    """Return a whole look of its two halves, the first of which is that of what is stated."""
+    return replace(other[0], stretches=half[0].stretches), half[1]
 
 
 def _stretch(row: Iterable[Any]) -> ManifestStretch:

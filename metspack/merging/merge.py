@@ -41,7 +41,7 @@ from metspack.merging.datafiles import DataFile, DataFiles, DataRun, DataTables,
 from metspack.merging.ips import DATA, GivenIp, check_fixity, ips, proven, read_ips
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, dialects, filetable, ids, packages
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
-from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
+from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun
 from metspack.model import LONGEST, SMALL
 from metspack.packages.lobs import StatedFixity
 from metspack.processes import ThreadedHashers, Underway
@@ -162,11 +162,13 @@ class _MergeWork:
         self.data = self.staging.work / DATA
         self._earlier = earlier
         self._numbers = count()
+        self._copied = 0
         self._prepare()
         self._workers = processes.Workers(1)
         self._runs = _PlainRuns(self.found)
         self._bundles = _Bundles(self._runs, is_growing=True)
-        self._ahead: Underway[_CopyTask, list[Placed]] | None = None
+        self._ahead: Underway[_CopyTask, int] | None = None
+        self._listing: Underway[_ListTask, None] | None = None
         self._moved: int | None = 0
 
     def _prepare(self) -> None:
@@ -255,7 +257,7 @@ class _MergeWork:
         self.progress.advance(moved or 0)
         folder = dialect.data_folder(self.objid)
         formats = self.found.split_formats()
-        with closing(Placements(held=0)) as placed, Wholes(self.objid, formats) as wholes:
+        with Wholes(self.objid, formats) as wholes:
             if self._ahead is None:
                 useful = processes.useful(jobs, files=files, size=size)
                 self._workers.jobs = useful if _are_small(files, size) else processes.of_large(useful)
@@ -263,8 +265,8 @@ class _MergeWork:
                 objid=self.objid,
                 containers=sum(not each.is_list for each in self.containers),
                 archive=siard.id,
-                placing=self._place_data(wholes, placed),
-                files=placed.runs,
+                placing=self._copy_data(wholes, f"{folder}/"),
+                work=staging.work,
                 split=wholes.lobs,
                 parts=wholes.parts,
                 root=self.root,
@@ -277,10 +279,10 @@ class _MergeWork:
             staging.journal.record(event=journal.DESCRIBED, folder=folder)
             writing.make_directories((staging.package / folder).parent)
             writing.move(self.data, staging.package / folder)
-            placing.write_manifest_fragments(placed, f"{folder}/", staging.work, 0, others)
-        top = dialect.parent_folder(self.objid)
-        path = f"{top}/{dialect.mets}"
-        sealed = manifests.write(staging.package, staging.work, [(top, 0)], {}, path)
+        for _ in () if self._listing is None else self._listing.results():
+            pass
+        path = f"{dialect.parent_folder(self.objid)}/{dialect.mets}"
+        sealed = manifests.write(staging.package, staging.work, [(f"{folder}/", 0)], others, path)
         self._workers.close()
         try:
             checked = check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
@@ -338,31 +340,34 @@ class _MergeWork:
         else:
             self._moved += count
 
-    def _place_data(self, wholes: Wholes, placed: Placements) -> Iterator[Placed]:
-        """Copy the data files, verifying each; yield them as METS is to list them, and keep them."""
-        for each in self._copy_data(wholes):
-            placed.add(each)
-            yield each
-
     def _history(self, siard: DataFile) -> tuple[str, ...]:
         """Return the notes of the parent's METS on what the archive was made of."""
         archive = siard.names[-1]
         found = packages.history(self.parent.ip.blocks((CSIP_METS,)), archive, self.options.budgets)
         return tuple(packages.noted(archive, each) for each in found)
 
-    def _copy_data(self, wholes: Wholes) -> Iterator[Placed]:
-        """Copy the data files, verifying each; yield them as METS is to list them."""
+    def _copy_data(self, wholes: Wholes, folder: str) -> Iterator[Placed]:
+        """Copy the data files, verifying each; yield them as METS is to list them.
+
+        Their lines of the manifests, which list them in ``folder``, are written beside what comes next.
+        """
+        for number in self._copy_all(wholes):
+            self._copied = number + 1
+            yield from _all_placed(self.staging.work, (number,))
+        lists = iter((_ListTask(self.staging.work, self._copied, folder),))
+        self._listing = self._workers.begin(_list, lists, self._advance, is_growing=self._ahead is not None)
+        self._listing.look()
+
+    def _copy_all(self, wholes: Wholes) -> Iterator[int]:
+        """Copy the data files, verifying each; yield the numbers of the tasks in their order."""
         if self._ahead is not None:
-            for copied in self._ahead.results():
-                yield from copied
+            yield from self._ahead.results()
         for is_apart, runs in groupby(self.found.runs(self._runs.last), _is_apart):
             tasks = self._tasks(_Bundles(runs))
             if is_apart:
-                for each in tasks:
-                    yield from _copy(each, self._advance, wholes)
-                continue
-            for copied in self._workers.results(_copy, tasks, self._advance):
-                yield from copied
+                yield from (_copy(each, self._advance, wholes) for each in tasks)
+            else:
+                yield from self._workers.results(_copy, tasks, self._advance)
         wholes.end()
 
     def _left_out(self) -> Iterator[str]:
@@ -493,8 +498,33 @@ def _placed_path(work: Path, number: int) -> Path:
     return work / f"placed-{number}.jsonl"
 
 
-def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None = None) -> list[Placed]:
-    """Copy the files of a task; return them in their order, on disk and recorded.
+def _all_placed(work: Path, numbers: Iterable[int]) -> Iterator[Placed]:
+    """Yield the files of tasks as METS is to list them."""
+    for each in numbers:
+        with reading.opening(_placed_path(work, each)) as descriptor:
+            text = b"".join(reading.chunks(descriptor)).decode()
+        yield from map(filetable.placed_of, text.split("\n")[:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class _ListTask:
+    """The files of so many tasks, which were copied, to be listed in manifests as those of a folder."""
+
+    work: Path
+    tasks: int
+    folder: str
+
+
+def _list(task: _ListTask, _moved: Callable[[int], None]) -> None:
+    """Write the lines of both manifests for the files of some tasks."""
+    with ManifestLines() as placed:
+        for each in _all_placed(task.work, range(task.tasks)):
+            placed.add(each)
+        placing.write_manifest_fragments(placed, task.folder, task.work, 0, {})
+
+
+def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None = None) -> int:
+    """Copy the files of a task, which are then on disk, listed and recorded; return its number.
 
     ``wholes`` takes note of those that are parts of LOBs. Raises ``SourceError`` and ``TargetError``.
     """
@@ -504,7 +534,7 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
             for run, _ in task.runs:
                 _read_again(run, task.checksum, wholes)
         moved(_amounts(found)[1])
-        return found
+        return task.number
     with open_stretch(task.work) as disk:
         if task.clears:
             for path in (task.placed, *(task.target / each for run, _ in task.runs for each in run.paths)):
@@ -518,7 +548,7 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
                 listed.write(f"{filetable.text_of(each)}\n".encode())
         disk.sync(task.work)
         record_stretch(task.journal, task.number, digest, _amounts(found), [task.placed])
-    return found
+    return task.number
 
 
 def _finished(task: _CopyTask, digest: str) -> list[Placed] | None:
@@ -526,8 +556,7 @@ def _finished(task: _CopyTask, digest: str) -> list[Placed] | None:
     done = task.finished
     if done is None or done.digest != digest or not done.has_notes([task.placed]):
         return None
-    with reading.buffered(task.placed) as lines:
-        found = [filetable.placed_of(line.decode()) for line in lines]
+    found = list(_all_placed(task.work, (task.number,)))
     files = [
         ([each.path], [each.size]) if isinstance(each, PlacedFile) else (each.path, each.size)
         for each in found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from bisect import bisect_left
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
@@ -123,11 +125,14 @@ class PlacedRun:
 _PLAIN = tuple(PlacedRun.__dataclass_fields__)
 _LONGEST = 1_000  # files in a run
 _HELD = 10_000  # files that are kept in memory
+_STRETCH = 100  # rows that are read together: few, as those of many stretches may be open at a time
 _SCHEMA = """
 CREATE TABLE placed (n INTEGER PRIMARY KEY, columns TEXT);
-CREATE TABLE line (path TEXT, md5 TEXT, sha256 TEXT);
+CREATE TABLE stretch (first TEXT, line_rows TEXT);
 """
 _PLACED = "SELECT columns FROM placed ORDER BY n"
+_ORDER = "CREATE INDEX IF NOT EXISTS stretch_first ON stretch (first)"
+_STRETCHES = "SELECT first, line_rows FROM stretch INDEXED BY stretch_first ORDER BY first"
 
 ManifestRow = tuple[str, str, str]
 """Path, MD5 and SHA-256 of a file."""
@@ -194,26 +199,82 @@ def one_by_one(files: Iterable[Placed]) -> Iterator[PlacedFile]:
             yield each
 
 
-class Placements(reading.Closable):
-    """The placed files of one segment: by order of placing, and sorted by path.
+class ManifestLines(reading.Closable):
+    """Files as manifests list them, in the order of their paths, whatever order they come in.
 
-    More than are to be ``held`` in memory are kept on disk. ``count`` files were added, of ``size`` bytes.
+    More than are to be ``held`` in memory are kept on disk.
     """
 
     def __init__(self, held: int = _HELD) -> None:
-        self.count = self.size = 0
         self._most = held
         self._database: sqlite3.Connection | None = None
-        self._waiting: list[PlacedFile] = []
-        self._held: list[Placed] = []
         self._lines: list[ManifestRow] = []
 
     def close(self) -> None:
-        """Forget all: a template that was given the files knows itself, and stays until somebody looks."""
-        for each in (self._waiting, self._held, self._lines):
-            each.clear()
+        """Forget all."""
+        self._lines.clear()
         if self._database is not None:
             self._database.close()
+
+    def add(self, file: Placed) -> None:
+        """Add a file, or many."""
+        if isinstance(file, PlacedFile):
+            self._lines.append((file.path, file.md5, file.sha256))
+        else:
+            self._lines += zip(file.path, file.md5, file.sha256, strict=True)
+        if len(self._lines) > self._most:
+            with tempdb.explained("the files of a segment"):
+                self._move_to_disk(self._opened())
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._database is None:
+            self._database = tempdb.create(schema=_SCHEMA)
+            self._database.execute("BEGIN")
+        return self._database
+
+    def _move_to_disk(self, database: sqlite3.Connection) -> None:
+        rows = sorted(self._lines)  # the order of code points is that of the bytes in UTF-8
+        stretches = (rows[start : start + _STRETCH] for start in range(0, len(rows), _STRETCH))
+        texts = ((each[0][0], "\0".join(chain.from_iterable(each))) for each in stretches)
+        database.executemany("INSERT INTO stretch VALUES (?, ?)", texts)
+        self._lines.clear()
+
+    def manifest_rows(self) -> Generator[ManifestRow, None, None]:
+        """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
+        rows: list[ManifestRow] = []
+        fresh: list[ManifestRow] = []
+        if self._database is not None:
+            with tempdb.explained("the files of a segment"):
+                self._move_to_disk(self._database)
+                self._database.execute(_ORDER)
+            for first, text in self._database.execute(_STRETCHES):
+                if len(fresh) >= max(_LONGEST, len(rows)):
+                    rows = sorted(rows + fresh)
+                    at = bisect_left(rows, (first,))
+                    yield from rows[:at]  # none that is to come lies before them
+                    rows, fresh = rows[at:], []
+                values = iter(text.split("\0"))
+                fresh += zip(values, values, values, strict=True)
+        yield from sorted(rows + fresh + self._lines)
+
+
+class Placements(ManifestLines):
+    """The placed files of one segment: by order of placing, and sorted by path.
+
+    ``count`` files were added, of ``size`` bytes.
+    """
+
+    def __init__(self, held: int = _HELD) -> None:
+        super().__init__(held)
+        self.count = self.size = 0
+        self._waiting: list[PlacedFile] = []
+        self._held: list[Placed] = []
+
+    def close(self) -> None:
+        """Forget all: a template that was given the files knows itself, and stays until somebody looks."""
+        self._waiting.clear()
+        self._held.clear()
+        super().close()
 
     def add(self, file: Placed) -> None:
         """Add the next file, or the next files."""
@@ -229,30 +290,19 @@ class Placements(reading.Closable):
             self._put(file)
 
     def _flush(self) -> None:
-        if self._waiting:
-            for each in runs(self._waiting):
-                self._put(each)
-            self._waiting.clear()
+        for each in runs(self._waiting):
+            self._put(each)
+        self._waiting.clear()
 
     def _put(self, placed: Placed) -> None:
         self._held.append(placed)
-        if isinstance(placed, PlacedFile):
-            self._lines.append((placed.path, placed.md5, placed.sha256))
-        else:
-            self._lines += zip(placed.path, placed.md5, placed.sha256, strict=True)
-        if len(self._lines) > self._most:
-            self._move_to_disk()
+        super().add(placed)
 
-    def _move_to_disk(self) -> None:
-        with tempdb.explained("the files of a segment"):
-            if self._database is None:
-                self._database = tempdb.create(schema=_SCHEMA)
-                self._database.execute("BEGIN")
-            kept = ((text_of(each),) for each in self._held)
-            self._database.executemany("INSERT INTO placed (columns) VALUES (?)", kept)
-            self._database.executemany("INSERT INTO line VALUES (?, ?, ?)", self._lines)
+    def _move_to_disk(self, database: sqlite3.Connection) -> None:
+        kept = ((text_of(each),) for each in self._held)
+        database.executemany("INSERT INTO placed (columns) VALUES (?)", kept)
         self._held.clear()
-        self._lines.clear()
+        super()._move_to_disk(database)
 
     def runs(self) -> Iterator[Placed]:
         """Yield the files in the order they were placed, together as they were added."""
@@ -269,8 +319,4 @@ class Placements(reading.Closable):
     def manifest_rows(self) -> Generator[ManifestRow, None, None]:
         """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
         self._flush()
-        if self._database is None:
-            yield from sorted(self._lines)  # the order of code points is that of the bytes in UTF-8
-            return
-        self._move_to_disk()
-        yield from self._database.execute("SELECT path, md5, sha256 FROM line ORDER BY path")
+        yield from super().manifest_rows()

@@ -439,7 +439,7 @@ def test_all_is_told_where_two_share_a_look(
     monkeypatch.setattr(processes, "useful", lambda *_args, **_: 2)
     monkeypatch.setattr(Workers, "begin", begin)
     assert_told_alike(package, Level.STRUCTURE, monkeypatch)
-    shares = [(each.of_folder, each.of_metadata) for each in given if isinstance(each, SegmentLook)]
+    shares = [(each.of_folder, each.of_statements) for each in given if isinstance(each, SegmentLook)]
     assert shares in ([(False, True), (True, False)], [])
     assert shares or name not in AGREED
 

@@ -14,7 +14,7 @@ from metspack.checking import grouping
 from metspack.checking.archives.forms import ArchiveForm
 from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, LobRunFiles, Lost
 from metspack.checking.archives.packagefiles import StatedCells
-from metspack.checking.catalogue import Batch, Catalogue, folder_of, shown
+from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
 from metspack.files.tempdb import BulkInsert
@@ -75,14 +75,13 @@ class Routes:
         """Count whole LOBs that were found, as ``take`` does."""
         if found.inside:
             return
-        if len(set(run.files)) == 1:
-            self.take(levels, run.at(0), found.at(0), len(run))
-            return
-        alike: dict[tuple[bytes, str], list[int]] = {}
-        for number, (path, file) in enumerate(zip(found.paths, run.files, strict=True)):
-            alike.setdefault((folder_of(path), file[file.rfind(".") :]), []).append(number)
-        for numbers in alike.values():
-            self.take(levels, run.at(numbers[0]), found.at(numbers[0]), len(numbers))
+        kinds = [
+            (path[: path.rfind(b"/")], file[file.rfind(".") :])
+            for path, file in zip(found.paths, run.files, strict=True)
+        ]
+        for kind, count in Counter(kinds).items():
+            first = kinds.index(kind)
+            self.take(levels, run.at(first), found.at(first), count)
 
     def take(self, levels: Levels, cell: LobCell, found: LobFiles, count: int = 1) -> None:
         """Count LOBs that were found like one, if it lies outside the archive."""

@@ -7,8 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
-from itertools import chain, groupby, takewhile
+from itertools import chain, groupby, repeat, takewhile
 from pathlib import Path
 
 from metspack import sizes, uris
@@ -107,12 +106,11 @@ class _Loaded:
 
     def numbers_of(self, paths: Sequence[bytes]) -> list[int]:
         """Return the numbers of the first of some files, up to one that is not among these."""
-        if self.is_prefix_of(min(paths, default=b"")) and self.is_prefix_of(max(paths)):
-            with suppress(KeyError):
-                return [*map(self.numbers.__getitem__, [path[len(self.prefix) :] for path in paths])]
-        inside = takewhile(self.is_prefix_of, paths)
-        found = (self.numbers.get(path[len(self.prefix) :], -1) for path in inside)
-        return list(takewhile((-1).__ne__, found))
+        if not (self.is_prefix_of(min(paths, default=b"")) and self.is_prefix_of(max(paths))):
+            paths = list(takewhile(self.is_prefix_of, paths))
+        start = len(self.prefix)
+        found = map(self.numbers.get, (path[start:] for path in paths), repeat(-1))
+        return list(iter(found.__next__, -1))
 
     def is_prefix_of(self, path: bytes) -> bool:
         """Whether a path leads into the segment."""
@@ -142,6 +140,8 @@ class AgreedFiles:
         self._agreement = agreement
         self._loaded: dict[tuple[bytes, int], _Loaded] = {}
         self._folders: tuple[bytes, AbstractSet[bytes]] = b"", frozenset()
+        # Those that were asked for last: whoever has found files compares them next.
+        self._asked: tuple[Sequence[bytes], list[tuple[_Loaded, list[int]]] | None] = (), []
         self._passed = 0
         self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
         self._shared: dict[bytes, bytes | None] = {}
@@ -243,6 +243,11 @@ class AgreedFiles:
 
     def _numbers(self, paths: Sequence[bytes]) -> list[tuple[_Loaded, list[int]]] | None:
         """Return the numbers of files in their segments, None when one of them is in none."""
+        if self._asked[0] is not paths:
+            self._asked = paths, self._looked_up(paths)
+        return self._asked[1]
+
+    def _looked_up(self, paths: Sequence[bytes]) -> list[tuple[_Loaded, list[int]]] | None:
         found: list[tuple[_Loaded, list[int]]] = []
         at = 0
         while at < len(paths):

@@ -305,19 +305,19 @@ class Adopted:
 class MergedContent:
     """What a merged package holds: OBJID, how many containers it is of, and the representation's data.
 
-    ``placing`` puts the files in their place as it is read, to its end and before all else; ``files`` are
-    then the same ones. Their paths are those below the data folder; ``archive`` is the ID of the archive
-    among them. ``split`` gives the split LOBs and ``parts`` their parts in the same order; every function
-    begins anew at every call. ``documentation`` are names below the folder ``root`` that go along when the
-    dialect has no documentation of its own. ``history`` are the notes on what the archive was made of, as
-    the parent's METS has them.
+    ``placing`` puts the files in their place as it is read, to its end and before all else. Their paths are
+    those below the data folder; ``archive`` is the ID of the archive among them. ``split`` gives the split
+    LOBs and ``parts`` their parts in the same order; every function begins anew at every call. ``work`` is a
+    folder for what is to be noted. ``documentation`` are names below the folder ``root`` that go along when
+    the dialect has no documentation of its own. ``history`` are the notes on what the archive was made of,
+    as the parent's METS has them.
     """
 
     objid: str
     containers: int
     archive: str
     placing: Iterator[Placed]
-    files: Callable[[], Iterable[Placed]]
+    work: Path
     split: Callable[[], Iterable[SplitLob]]
     parts: Callable[[], Iterable[SplitPart]]
     root: Path

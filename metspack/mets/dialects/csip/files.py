@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from metspack import mediatypes, uris
 from metspack.digests import Hashers
@@ -42,7 +45,7 @@ class FileGroup:
     """A fileGrp and its div in the CSIP structMap ("" for none); ``folder`` is what paths begin in.
 
     ``archive`` is the ID of the file that is the SIARD archive; ``mets`` the file that a representation's
-    div points to; ``files`` begins anew at every call.
+    div points to; ``files`` begins anew at every call. ``written`` are their rows, where these are known.
     """
 
     id: str
@@ -54,6 +57,7 @@ class FileGroup:
     other_type: str = ""
     archive: str = ""
     mets: PlacedFile | None = None
+    written: writing.NewFile | None = None
 
     def href(self, path: str) -> str:
         """Return the reference to one of its files from the METS."""
@@ -61,12 +65,32 @@ class FileGroup:
 
     def rows(self, said: Mapping[str, Any], other_type: str) -> Iterator[str]:
         """Yield the group's files as its METS has them, many at a time; ``said`` is what all METS say."""
-        row = RowFormat(partial(_row, group=self, said=said, other_type=other_type), self.href)
+        if self.written is not None:
+            blocks = self.written.read_back(0, self.written.size)
+            yield from map(Markup, codecs.iterdecode(blocks, "utf-8"))
+            return
+        text = self._text(said, other_type)
         for each in self.files():
-            if isinstance(each, PlacedRun) and self.archive and self.archive in each.id:
-                yield from map(row.text, each.files())
-            else:
-                yield row.text(each)
+            yield text(each)
+
+    def passing(
+        self, files: Iterable[Placed], rows: writing.NewFile, said: Mapping[str, Any], other_type: str
+    ) -> Iterator[Placed]:
+        """Yield files while their rows are written, as ``rows`` would give them."""
+        text = self._text(said, other_type)
+        for each in files:
+            rows.write(text(each).encode())
+            yield each
+
+    def _text(self, said: Mapping[str, Any], other_type: str) -> Callable[[Placed], str]:
+        row = RowFormat(partial(_row, group=self, said=said, other_type=other_type), self.href)
+
+        def text(placed: Placed) -> str:
+            if isinstance(placed, PlacedRun) and self.archive and self.archive in placed.id:
+                return Markup().join(map(row.text, placed.files()))
+            return row.text(placed)
+
+        return text
 
 
 _HEAD = 1 << 10  # bytes by which a format is told

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from metspack import resources
 from metspack.digests import Hashers
+from metspack.files import writing
 from metspack.files.reading import StrPath
 from metspack.layouts.names import FURTHER_PARENTS
 from metspack.mets import CSIP_METS, ids, premis
@@ -413,21 +414,22 @@ def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[s
     ip = IpFolder(package, folder_name(content.objid), content.objid, dialect.checksum_type)
     holds = "the SIARD archive and its LOBs"
     part = IpRole(role=f"the whole package with {holds}", label=dialect.label(holds), is_whole=True)
-    data = dialect.data_group(ip, content.files, DATA, archive=content.archive)
-    placed = premis.rows(content.placing, dialect.checksum_type, data.folder)
+    data = dialect.data_group(ip, tuple, DATA, archive=content.archive)
     whole = dialect.split_objects(content.split(), content.parts())
     merging = Action(
         type="information package merging",
         detail=f"The data of the representation, which {content.containers:,} information packages held, "
         "were put together. Every file was compared with the digest in its METS while it was copied.",
     )
-    mets = dialect.write_representation(
-        ip,
-        data,
-        label=part.label,
-        objects=chain(placed, whole),
-        done=(merging, *replaced_digests(words for _, words in map(note, content.history))),
-    )
+    with writing.NewFile(content.work / "listed.xml", is_synced=False) as rows:
+        placed = data.passing(content.placing, rows, dialect.said(), data.other_type)
+        mets = dialect.write_representation(
+            ip,
+            replace(data, written=rows),
+            label=part.label,
+            objects=chain(premis.rows(placed, dialect.checksum_type, data.folder), whole),
+            done=(merging, *replaced_digests(words for _, words in map(note, content.history))),
+        )
     with closing(Placements()) as schemas, closing(Placements()) as documentation:
         if dialect.documentation is not None:
             ip.copy_tree("documentation", dialect.documentation, documentation)
