@@ -180,10 +180,7 @@ class AgreedColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedFiles:
-    """Places, sizes and digests that are stated of files, as ``AgreedColumns`` has them.
-
-    ``ids`` are the IDs of some of them after those of others, as that has them too.
-    """
+    """IDs, places, sizes and digests that are stated of files, as ``AgreedColumns`` has them."""
 
     ids: Sequence[str]
     names: Sequence[bytes]
@@ -339,10 +336,12 @@ class Agreement(tempdb.Scratch):
             if not each.of_folder:
                 half = result
                 continue
-            if half is not None and half[0].own != result[0].own:
-                return  # METS was changed meanwhile
-            self._take(*(result if half is None else _joined(half, result)))
-            half = None
+            segment, said = result
+            if half is not None:
+                if half[0].own != segment.own:
+                    return  # METS was changed meanwhile
+                segment, said, half = replace(segment, stretches=half[0].stretches), half[1], None
+            self._take(segment, said)
         self.is_whole = count > 0
 
     def _keep_looks(self, package: Path, places: Places) -> int:
@@ -599,11 +598,6 @@ class Agreement(tempdb.Scratch):
             yield AgreedColumns(start=start, ids=ids, names=names, sizes=sizes, digests=of_each)
         if row is None and not first:
             raise Unsettled
-
-
-def _joined(half: LookedAt, other: LookedAt) -> LookedAt:
-    """Return a whole look of its two halves, the first of which is that of what is stated."""
-    return replace(other[0], stretches=half[0].stretches), half[1]
 
 
 def _stretch(row: Iterable[Any]) -> ManifestStretch:
