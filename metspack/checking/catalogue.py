@@ -211,10 +211,6 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
 )
-_INDEXES_OF_CELLS = (
-    "CREATE INDEX IF NOT EXISTS cell_path ON cell (path)",
-    "CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)",
-)
 
 _DEPTHS = """
 SELECT p.depth, n.depth, f.id, f.depth FROM mets p
@@ -412,9 +408,12 @@ class Catalogue(tempdb.Scratch):
             self._database.execute(statement)
 
     def index_cells(self) -> None:
-        """Build the indexes of cells, once those of an archive are all in."""
-        for statement in _INDEXES_OF_CELLS:
-            self._database.execute(statement)
+        """Build the index of cells by path, once those of an archive are all in."""
+        self._database.execute("CREATE INDEX IF NOT EXISTS cell_path ON cell (path)")
+
+    def index_places(self) -> None:
+        """Build the index of cells by place and path, which only files of other IDs are looked for with."""
+        self._database.execute("CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)")
 
     def index_ids(self) -> None:
         """Build the index of files by ID alone, which only the check of cells uses."""
