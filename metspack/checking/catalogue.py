@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 from metspack.checking.similarity import nearest
@@ -89,7 +90,8 @@ CREATE TABLE ident (
 );
 CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
-CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_absent INTEGER, is_odd INTEGER);
+CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_gone INTEGER, is_odd INTEGER, is_further INTEGER);
+CREATE VIEW gone AS SELECT entry, is_odd, is_further FROM differing WHERE is_gone;
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
 CREATE TABLE document (path BLOB);
 CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
@@ -97,7 +99,6 @@ CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE verified (path BLOB PRIMARY KEY, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
-CREATE TABLE gone (entry INTEGER PRIMARY KEY, is_odd INTEGER, is_further INTEGER);
 CREATE TABLE oddly_told (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE lost_mets (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -191,6 +192,8 @@ APART = "SELECT path FROM apart ORDER BY path"
 """The folders, each with its slash, of what was found apart from the package."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """Which of the manifests are those of a bag."""
+# An index tells in one go that nothing occurs twice; only where something does is each row looked at.
+_ANY_PATH_TWICE = "SELECT (SELECT count(path) FROM entry) > (SELECT count(DISTINCT path) FROM entry)"
 _INDEXES_OF_METS = (
     "CREATE INDEX entry_id ON entry (mets, xml_id)",
     "CREATE INDEX mptr_href ON mptr (mets, href)",
@@ -207,10 +210,6 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
-)
-_INDEXES_OF_CELLS = (
-    "CREATE INDEX IF NOT EXISTS cell_path ON cell (path)",
-    "CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)",
 )
 
 _DEPTHS = """
@@ -381,6 +380,11 @@ class Catalogue(tempdb.Scratch):
             mets = jump if jump_depth >= depth else parent
         return mets
 
+    @cached_property
+    def is_any_path_twice(self) -> bool:
+        """Whether METS list any file twice; asked once all of them are read and indexed."""
+        return bool(self.number(_ANY_PATH_TWICE))
+
     def keep_outermost(self, folders: Iterable[bytes]) -> None:
         """Keep those of the sorted folders that are in no other one, in place of any kept before."""
         self.put("DELETE FROM outermost")
@@ -404,9 +408,12 @@ class Catalogue(tempdb.Scratch):
             self._database.execute(statement)
 
     def index_cells(self) -> None:
-        """Build the indexes of cells, once those of an archive are all in."""
-        for statement in _INDEXES_OF_CELLS:
-            self._database.execute(statement)
+        """Build the index of cells by path, once those of an archive are all in."""
+        self._database.execute("CREATE INDEX IF NOT EXISTS cell_path ON cell (path)")
+
+    def index_places(self) -> None:
+        """Build the index of cells by place and path, which only files of other IDs are looked for with."""
+        self._database.execute("CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)")
 
     def index_ids(self) -> None:
         """Build the index of files by ID alone, which only the check of cells uses."""

@@ -521,7 +521,7 @@ class ZipContainer(Closable):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
-        return (name for (name,) in tempdb.beginning(self._index, "entry", ("name",), prefix))
+        return map(itemgetter(0), tempdb.beginning(self._index, "entry", ("name",), prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield the names that begin with ``prefix``, sorted by code points, each with the entry's bytes."""

@@ -89,7 +89,11 @@ def beginning(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield columns of a table's rows whose first one begins with ``prefix``, sorted by its code points."""
     first, listed = columns[0], ", ".join(columns)
-    sql = f"SELECT {listed} FROM {table} WHERE {first} >= ? ORDER BY {first}"  # noqa: S608 -- names
+    sql = f"SELECT {listed} FROM {table} WHERE {first} >= ? "  # noqa: S608 -- names
+    if prefix and prefix.isascii():  # what comes behind them is known: SQLite itself ends there
+        beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        return database.execute(f"{sql} AND {first} < ? ORDER BY {first}", (prefix, beyond))
+    sql += f"ORDER BY {first}"
     return takewhile(lambda row: row[0].startswith(prefix), database.execute(sql, (prefix,)))
 
 

@@ -78,7 +78,7 @@ CREATE TABLE mets (
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, kind TEXT, xml_id TEXT, lob TEXT, part INTEGER, groupid TEXT,
     seq TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT, format TEXT, path TEXT, refused TEXT,
-    child INTEGER, line INTEGER, alone TEXT
+    child INTEGER, line INTEGER
 );
 CREATE INDEX entry_child ON entry (mets) WHERE child;
 CREATE TABLE here (xml_id TEXT PRIMARY KEY, entry INTEGER) WITHOUT ROWID;
@@ -104,14 +104,14 @@ UNION SELECT lob FROM whole WHERE lob IS NOT NULL
 """
 _PUT_ENTRY = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, format, path, refused,
-    child, line, alone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-# What the files of a run are: of no LOB, each a LOB, each a LOB unless its METS has children, each a part.
-_NO_LOBS, _LOBS, _LOBS_ALONE, _PARTS = range(4)
+    child, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+# What the files of a run are: of no LOB, each a LOB, each a part.
+_NO_LOBS, _LOBS, _PARTS = range(3)
 _FILES = tempdb.BulkInsert(
-    """entry (mets, kind, algorithm, path, xml_id, lob, part, alone, size, digest, groupid, seq, child, line,
+    """entry (mets, kind, algorithm, path, xml_id, lob, part, size, digest, groupid, seq, child, line,
     media)""",
-    """(?3, 'file', ?4, ?5 || ?{0}, ?{1}, CASE ?6 WHEN 1 THEN ?{1} WHEN 3 THEN ?{4} END, ?6 = 3,
-    CASE ?6 WHEN 2 THEN ?{1} END, ?{2}, ?{3}, ?{4}, ?{5}, ?7, ?1 + {row} * ?2, ?{6})""",
+    """(?3, 'file', ?4, ?5 || ?{0}, ?{1}, CASE ?6 WHEN 1 THEN ?{1} WHEN 2 THEN ?{4} END, ?6 = 2,
+    ?{2}, ?{3}, ?{4}, ?{5}, ?7, ?1 + {row} * ?2, ?{6})""",
     shared=7,
     own=7,
     counts=True,
@@ -140,6 +140,12 @@ AT_INDEX = "CREATE INDEX IF NOT EXISTS entry_file ON entry (mets, path) WHERE ki
 _READ = (
     "UPDATE mets SET objid = ?, first_entry = ? + 1, last_entry = (SELECT coalesce(max(id), 0) FROM entry) "
     "WHERE id = ?"
+)
+_IS_CHILD = "UPDATE entry SET lob = CASE mets WHEN 1 THEN lob END, child = 0 WHERE id = ?"
+_NO_CHILDREN = "UPDATE entry SET lob = NULL WHERE mets = 1 AND child"
+_NO_LOBS_HERE = (
+    "UPDATE entry SET lob = NULL "
+    "WHERE id <= (SELECT last_entry FROM mets WHERE id = 1) AND +mets = 1 AND lob IS NOT NULL"
 )
 _LISTED = (
     "SELECT id, xml_id, path, size, algorithm, digest, line FROM entry "
@@ -268,7 +274,7 @@ class MetsTables(reading.Closable):
         media: Sequence[str | None] = run.columns.get("mimetype") or [fact.mimetype] * run.count
         kind = _NO_LOBS
         if is_lob:
-            kind = _LOBS_ALONE if not is_below else _LOBS if files.groups is None else _PARTS
+            kind = _PARTS if is_below and files.groups is not None else _LOBS
         shared = (files.line, files.step, document.number, files.algorithm, folder, kind, is_child)
         with tempdb.explained("the index of the package"):
             _FILES.run_columns(self._database, shared, (*files.columns, media))
@@ -312,11 +318,9 @@ class MetsTables(reading.Closable):
             return
         path, refused = located(document.folder, fact.href)
         kind = self._kind(document, fact, path, digest)
-        lob = alone = None
-        if kind == "file" and not is_aside(fact.groups, path):
-            listed = fact.id or f"{document.objid} line {fact.line}"
-            lob, alone = (listed, None) if document.number > 1 else (None, listed)
-        is_part = lob is not None and fact.groupid is not None and self._is_part(fact)
+        is_lob = kind == "file" and not is_aside(fact.groups, path)
+        lob = fact.id or f"{document.objid} line {fact.line}" if is_lob else None
+        is_part = is_lob and document.number > 1 and fact.groupid is not None and self._is_part(fact)
         is_child = kind == "file" and (
             links.is_of_children(fact.groups)
             or (document.number == 1 and path is not None and is_mets_name(path[-1]))
@@ -335,7 +339,6 @@ class MetsTables(reading.Closable):
             refused,
             is_child,
             fact.line,
-            alone,
         )
 
     def _kind(
@@ -528,8 +531,8 @@ class Index(MetsTables):
                 if child.path not in seen:
                     seen.add(child.path)
                     ahead.append(child)
-        if len(seen) == 1 and not self.faults:  # one METS, which lists the LOBs itself
-            self.execute("UPDATE entry SET lob = alone WHERE alone IS NOT NULL AND NOT child")
+        # The first METS lists the LOBs itself where it is the only one.
+        self.execute(_NO_LOBS_HERE if len(seen) > 1 or self.faults else _NO_CHILDREN)
 
     def _read_named(self, number: int, named: NamedMets) -> bool:
         """Read one METS; returns whether it could be. Raises for the first, keeps the fault of others."""
@@ -583,7 +586,7 @@ class Index(MetsTables):
             refused = why
             if entry is not None:
                 child = None if listed is None else _child(listed, href, name, said)
-                self.execute("UPDATE entry SET lob = NULL, child = 0 WHERE id = ?", entry)
+                self.execute(_IS_CHILD, entry)
             elif url and href:
                 place, refused = located(path[:-1], href)
                 child = None if place is None else self._by_url(number, name, place, beside)

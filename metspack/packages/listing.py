@@ -162,7 +162,7 @@ class LobListing(Iterator[LobEntry]):
         self._budgets = budgets or Budgets()
         self._taken: dict[tuple[int, int], frozenset[int]] = {}
         self._others: dict[str, None] = {}
-        self._rows = self._with_manifests()
+        self._rows = chain.from_iterable(self._with_manifests())
 
     def __next__(self) -> LobEntry:
         """Return the next LOB."""
@@ -172,14 +172,14 @@ class LobListing(Iterator[LobEntry]):
         """Return the LOBs that are left, as plain values."""
         return self._rows
 
-    def _with_manifests(self) -> Iterator[LobRow]:
+    def _with_manifests(self) -> Iterator[Sequence[LobRow]]:
         with _Manifests(self._package) as manifests:
             for rows in self._listed():
                 found = manifests.added(rows)
                 if self._within is not None:
                     found = list(filter(self._within.has, found))
                 self.faulty += len([row for row in found if row.fault])
-                yield from found
+                yield found
 
     def _listed(self) -> Iterator[list[LobRow]]:
         """Yield the LOBs, many at a time."""
@@ -253,7 +253,7 @@ class LobListing(Iterator[LobEntry]):
                 if path is None:
                     rows.append(_row(_searched(self._package, lob), lob, "", "", where, {}, "", fault))
                 else:
-                    rows.append(_row_of_file("", "", where, {}, fault, *listed))
+                    rows.append(_row_of_file(("", "", *where, {}), fault, listed))
             yield rows
 
     def _untold(self) -> Iterator[Sequence[Sequence[Any]]]:
@@ -403,7 +403,7 @@ class _CellsOfTable:
             for lob, cell in zip(ids, some, strict=True):
                 archive, database, where, key = self._around(cell)
                 if (known := listed.get(lob)) is not None:
-                    row = _row_of_file(archive, database, where, key, "", *known)
+                    row = _row_of_file((archive, database, *where, key), "", known)
                     told.append(lob)
                 else:
                     found = self._found(lob, cell)
@@ -492,22 +492,12 @@ def _row(  # noqa: PLR0917 -- a row
     return LobRow(lob, archive, database, *where, key, name, files, size, media_type, digests, fault)
 
 
-def _row_of_file(  # noqa: PLR0917 -- a row
-    archive: str,
-    database: str,
-    where: _Where,
-    key: Mapping[str, str | None],
-    fault: str,
-    lob: str,
-    _number: int,
-    path: str,
-    size: int,
-    algorithm: str | None,
-    digest: str | None,
-    media_type: str | None,
-    segment: str,
-) -> LobRow:
-    """Return a LOB that is one file of its own; from ``lob`` on, the values are those of a ``ListedFile``."""
+def _row_of_file(around: tuple[Any, ...], fault: str, listed: Sequence[Any]) -> LobRow:
+    """Return a LOB that is one file of its own, of the values of a ``ListedFile``.
+
+    What is ``around`` it are archive, database, the values of where it is, and its row's key.
+    """
+    lob, _, path, size, algorithm, digest, media_type, segment = listed
     digests = {}
     if algorithm is None or digest is None:
         algorithm = digest = None
@@ -515,7 +505,7 @@ def _row_of_file(  # noqa: PLR0917 -- a row
         digests[algorithm] = digest
     files = (_new(FileRow, (path, segment, "", size, algorithm, digest)),)
     name = path[path.rfind("/") + 1 :]
-    return _new(LobRow, (lob, archive, database, *where, key, name, files, size, media_type, digests, fault))
+    return _new(LobRow, (lob, *around, name, files, size, media_type, digests, fault))
 
 
 def _searched(package: Package, lob: str) -> _Found:

@@ -119,7 +119,7 @@ def split_lob(mptr: Mptr) -> str | None:
 
 _DIGITS = regex(r"[0-9]*")
 _LONGEST_SIZE = 18
-_HEXADECIMAL = regex(r"[0-9A-Fa-f]*")
+_HEXADECIMAL = b"0123456789ABCDEFabcdef"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +179,7 @@ def _digests(run: Run) -> tuple[str | None, Sequence[str]]:
     text = "".join(values)
     if algorithm is None or set(map(len, values)) != {2 * digests.OCTETS[algorithm]}:
         return None, ()
-    if not _HEXADECIMAL.fullmatch(text):
+    if not text.isascii() or text.encode().translate(None, _HEXADECIMAL):
         return None, ()
     return algorithm, values if text == text.lower() else [each.lower() for each in values]
 

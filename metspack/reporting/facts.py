@@ -59,11 +59,6 @@ WHERE path IS NOT NULL AND digest IS NOT NULL AND algorithm = ?
 _ALGORITHMS = (
     "SELECT DISTINCT algorithm FROM entry WHERE path IS NOT NULL AND digest IS NOT NULL ORDER BY algorithm"
 )
-# What is stated twice counts once; to see that of a million files takes longer than to count them.
-_ANY_TWICE = """
-SELECT (SELECT count(path) FROM entry) >
-    (SELECT count(*) FROM (SELECT DISTINCT path FROM entry WHERE path IS NOT NULL))
-"""
 _MANIFEST_DIGESTS = """
 SELECT f.name AS source, l.path, f.algorithm, l.digest FROM listed l JOIN manifest f ON f.id = l.manifest
 """
@@ -243,11 +238,13 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     is_sampled = catalogue.row("SELECT 1 FROM sampled") is not None
     of_mets = _SAMPLE_READ if is_sampled else _ALL_READ if level.hashes else _METS_READ
     of_manifests = _NONE_READ if level is Level.LINKS else of_mets
-    once = " GROUP BY path, digest" if catalogue.number(_ANY_TWICE) else ""
-    by_mets = _FIXITY.format(statements=_METS_DIGESTS + once, read=of_mets, failed=_FAILED)
+    # What is stated twice counts once; to see that of a million files takes longer than to count them.
+    once = " GROUP BY path, digest" if catalogue.is_any_path_twice else ""
+    failed_ones = "0" if catalogue.row("SELECT 1 FROM wrong") is None else _FAILED
+    by_mets = _FIXITY.format(statements=_METS_DIGESTS + once, read=of_mets, failed=failed_ones)
     # One algorithm after the other: then nothing is to be sorted.
     stated = chain.from_iterable(catalogue.all(by_mets, *row) for row in catalogue.all(_ALGORITHMS))
-    by_manifests = _FIXITY.format(statements=_MANIFEST_DIGESTS, read=of_manifests, failed=_FAILED)
+    by_manifests = _FIXITY.format(statements=_MANIFEST_DIGESTS, read=of_manifests, failed=failed_ones)
     for source, algorithm, files, size, hashed, failed in chain(
         stated, catalogue.rows(by_manifests + _BY_SOURCE)
     ):

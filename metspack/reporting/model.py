@@ -313,9 +313,12 @@ class Frame:
         return any(count and self.fails(severity) for severity, count in counts.items())
 
 
+_RANKS = {severity: number for number, severity in enumerate(Severity)}
+
+
 def rank(severity: Severity) -> int:
     """Return a severity's place from the worst, 0, on."""
-    return list(Severity).index(severity)
+    return _RANKS[severity]
 
 
 TOOL = "metspack"

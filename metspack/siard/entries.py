@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -184,7 +185,7 @@ class FolderEntries(tempdb.Scratch):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, folders' too, sorted by code points."""
-        return (name for (name,) in tempdb.beginning(self._database, "entry", ("name",), prefix))
+        return map(itemgetter(0), tempdb.beginning(self._database, "entry", ("name",), prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield the names that begin with ``prefix``, sorted by code points, each with the file's bytes."""

@@ -94,8 +94,9 @@ def unnamed(
     while some := list(islice(names, _AT_ONCE)):
         paths = [folder + name.encode("utf-8", "surrogateescape") for name in some]
         odd = set(paths)
-        for (path,) in catalogue.rows(_OF_CELLS, min(paths), max(paths), form.path):
-            odd.discard(path)
+        odd.difference_update(
+            path for (path,) in catalogue.rows(_OF_CELLS, min(paths), max(paths), form.path)
+        )
         if odd:
             count += len(odd)
             first = first or next(name for name, path in zip(some, paths, strict=True) if path in odd)
@@ -327,6 +328,7 @@ def _of_cells(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             yield from grouping.each_of(catalogue.rows(_TWICE, *cells), most, _lob_in_two_cells, number)
             _, first = cells
     if catalogue.number(_ANY_OTHER):
+        catalogue.index_places()
         yield from _of_other_cells(catalogue)
     for mets, line, lob, count in catalogue.rows(_LISTED_APART):
         yield Code.PARTS_LISTED_APART.at(shown(mets), line, lob, count=count)

@@ -103,26 +103,21 @@ _NEAREST_FOR = 50
 _IN_ANY_SCRIPT = regex(SEGMENT.pattern.replace("[0-9]", r"\d"))
 
 # All that may be missing or of another size: the few are found in one go, and looked at closely then.
+# Of METS, which are looked at elsewhere, is_gone is NULL.
 _DIFFERING = """
-INSERT OR IGNORE INTO differing SELECT e.id, d.kind IS NULL, e.pseudo OR e.path = x''
+INSERT OR IGNORE INTO differing
+SELECT e.id, coalesce(d.kind, 'd') = 'd', e.pseudo OR e.path = x'' OR d.kind IS 'd', 0
 FROM entry e LEFT JOIN disk d ON d.path = e.path
 WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS d.size)
 """
 _OF_METS = """
-INSERT OR IGNORE INTO differing SELECT e.id, NULL, 0 FROM mets c CROSS JOIN entry e ON e.path = c.path
+INSERT OR IGNORE INTO differing SELECT e.id, NULL, 0, 0 FROM mets c CROSS JOIN entry e ON e.path = c.path
 """
 # Of nearly all nothing is to be told but that they are missing; only odd ones are looked at one by one.
-_NOTE_GONE = (
-    "INSERT INTO gone SELECT entry, is_odd, 0 FROM differing WHERE is_absent = 1 ORDER BY entry",
-    """
-INSERT INTO gone SELECT x.entry, 1, 0 FROM differing x CROSS JOIN entry e ON e.id = x.entry
-WHERE x.is_absent = 0 AND EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
-""",
-    """
-UPDATE gone SET is_odd = 0 WHERE is_odd
-AND entry IN (SELECT e.id FROM renamed r CROSS JOIN entry e ON e.path = r.path)
-""",
-)
+_RENAMED_IS_USUAL = """
+UPDATE differing SET is_odd = 0
+WHERE is_odd AND entry IN (SELECT e.id FROM renamed r CROSS JOIN entry e ON e.path = r.path)
+"""
 _ODDLY_MISSING = """
 SELECT m.path, e.line, e.xml_id, e.path, e.href,
     EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
@@ -132,7 +127,7 @@ WHERE g.is_odd ORDER BY g.entry
 _NOTE_TOLD = "INSERT OR IGNORE INTO oddly_told VALUES (?)"
 # What was told otherwise is missing as well where another entry has it as missing.
 _NOT_GONE = """
-DELETE FROM gone WHERE entry IN (
+UPDATE differing SET is_gone = 0 WHERE entry IN (
     SELECT e.id FROM oddly_told t CROSS JOIN entry e ON e.path = t.path WHERE t.path NOT IN (
         SELECT e.path FROM gone g CROSS JOIN entry e ON e.id = g.entry
         WHERE NOT g.is_odd AND e.path IN oddly_told
@@ -140,7 +135,7 @@ DELETE FROM gone WHERE entry IN (
 )
 """
 _NOTE_FURTHER = """
-UPDATE gone SET is_further = 1 WHERE entry IN (
+UPDATE differing SET is_further = 1 WHERE entry IN (
     SELECT e.id FROM (SELECT path, min(id) AS first FROM entry WHERE path IS NOT NULL
         GROUP BY path HAVING count(*) > 1) t CROSS JOIN entry e ON e.path = t.path WHERE e.id <> t.first
 )
@@ -162,7 +157,7 @@ _SIZES = """
 SELECT m.path, e.line, e.xml_id, e.path, e.size, coalesce(c.size, d.size), c.id
 FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
 LEFT JOIN mets c ON c.path = e.path LEFT JOIN disk d ON d.path = e.path AND d.kind = 'f'
-WHERE x.entry NOT IN (SELECT entry FROM gone) AND e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
+WHERE x.is_gone IS NOT 1 AND e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
 AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY x.entry
 """
 _UNLISTED = f"""
@@ -214,12 +209,16 @@ WITH RECURSIVE pointed (grp) AS (
 )
 SELECT grp FROM pointed
 """
+_BOUNDS = "SELECT min(id), max(id) FROM entry WHERE mets = ?"
+# Those that are pointed at, and METS, are found once, and not looked for with each file.
 _UNPOINTED = """
 SELECT (SELECT path FROM mets WHERE id = e.mets), e.line, e.xml_id FROM entry e
-WHERE e.id BETWEEN (SELECT min(id) FROM entry WHERE mets = ?1) AND (SELECT max(id) FROM entry WHERE mets = ?1)
-AND +e.mets = ?1 AND e.element = 'file' AND e.xml_id IS NOT NULL
-AND NOT EXISTS (SELECT 1 FROM fptr f WHERE f.mets = e.mets AND f.fileid = e.xml_id)
-AND (e.path IS NULL OR e.path NOT IN (SELECT path FROM mets))
+WHERE e.id BETWEEN ?2 AND ?3 AND +e.mets = ?1 AND e.element = 'file' AND e.xml_id IS NOT NULL
+AND e.id NOT IN (
+    SELECT o.id FROM (SELECT DISTINCT fileid FROM fptr WHERE mets = ?1) f
+    CROSS JOIN entry o ON o.mets = ?1 AND o.xml_id = f.fileid
+    UNION ALL SELECT entry FROM differing WHERE entry BETWEEN ?2 AND ?3 AND is_gone IS NULL
+)
 AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xml_id)
     AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.xml_id))
 """
@@ -237,10 +236,6 @@ SELECT EXISTS (SELECT 1 FROM ident i CROSS JOIN entry e ON e.mets = i.mets AND e
 OR (SELECT count(*) FROM ident) > (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM ident))
 OR (SELECT count(xml_id) FROM entry) >
     (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM entry WHERE xml_id IS NOT NULL))
-"""
-_ANY_PATH_TWICE = """
-SELECT (SELECT count(path) FROM entry) >
-    (SELECT count(*) FROM (SELECT DISTINCT path FROM entry WHERE path IS NOT NULL))
 """
 _FILE_IDS_TWICE = """
 WITH twice AS MATERIALIZED (
@@ -362,7 +357,9 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
         if catalogue.number(_ARE_GROUPS_POINTED, mets):
             catalogue.put(_POINTED_GROUPS, mets)
             unpointed += _NOT_IN_POINTED_GROUP
-        yield from grouping.each_counted(catalogue, f"{unpointed} ORDER BY e.id", most, _unpointed, mets)
+        bounds = catalogue.row(_BOUNDS, mets) or ()
+        sql = f"{unpointed} ORDER BY e.id"
+        yield from grouping.each_counted(catalogue, sql, most, _unpointed, mets, *bounds)
         return
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
     if files:
@@ -386,8 +383,7 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     What an unlisted folder does to all files below it is one finding; ``most`` are told singly.
     """
     guesses = 0
-    for sql in _NOTE_GONE:
-        catalogue.put(sql)
+    catalogue.put(_RENAMED_IS_USUAL)
     batch = Batch(catalogue)
     for mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
         place = xml_id or ""
@@ -411,7 +407,7 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     for path, size in unlisted(catalogue):
         yield from together.take(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
     yield from together.release()
-    if catalogue.number(_ANY_PATH_TWICE):
+    if catalogue.is_any_path_twice:
         if catalogue.row("SELECT 1 FROM gone") is not None:
             catalogue.put(_NOTE_FURTHER)
         yield from grouping.each_counted(catalogue, _TWICE, most, _listed_twice)
