@@ -336,12 +336,12 @@ class Agreement(tempdb.Scratch):
             if not each.of_folder:
                 half = result
                 continue
-            segment, said = result
+            segment, columns = result
             if half is not None:
                 if half[0].own != segment.own:
                     return  # METS was changed meanwhile
-                segment, said, half = replace(segment, stretches=half[0].stretches), half[1], None
-            self._take(segment, said)
+                segment, columns, half = replace(segment, stretches=half[0].stretches), half[1], None
+            self._take(segment, columns)
         self.is_whole = count > 0
 
     def _keep_looks(self, package: Path, places: Places) -> int:
