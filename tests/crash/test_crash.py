@@ -15,7 +15,7 @@ from tests.crash import control, power
 from tests.crash.commands import COMMANDS
 from tests.mutants.test_mutants import seed
 
-_EVERY = 450
+_EVERY = 550
 _STATES = 6
 _GROUPS = 8  # a process that disturbs several commands imports and compiles once
 

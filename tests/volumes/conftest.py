@@ -25,11 +25,11 @@ FORMS = {
     "zip": replace(OPTIONS, pack="zip"),
     "csip in tar": replace(OPTIONS, dialect="csip", objid="NW", pack="tar"),
     "further parents": replace(OPTIONS, parent_limit=2),
-    "further parents of parts": replace(OPTIONS, limits=Limits(bytes=60), parent_limit=3, pack="zip"),
+    "further parents of parts": replace(OPTIONS, limits=Limits(bytes=100), parent_limit=3, pack="zip"),
     "further parents in csip": replace(OPTIONS, dialect="csip", objid="NW", parent_limit=2),
     "further parents in tar": replace(OPTIONS, dialect="csip", objid="NW", parent_limit=2, pack="tar"),
-    "parts": replace(OPTIONS, limits=Limits(bytes=60)),
-    "parts in csip": replace(OPTIONS, limits=Limits(bytes=60), dialect="csip", objid="NW"),
+    "parts": replace(OPTIONS, limits=Limits(bytes=100)),
+    "parts in csip": replace(OPTIONS, limits=Limits(bytes=100), dialect="csip", objid="NW"),
     "other files": replace(OPTIONS, layout="siard22", mapping_uri="file:///srv/", lob_manifest=True),
 }
 
