@@ -1,9 +1,9 @@
 """A fast reader of METS: runs of ``file`` and other elements of one shape are taken apart all at once.
 
 A large METS is the same few lines a million times over, and so is a large PREMIS, the shape of whose objects
-is told here too. Elements that are written alike, byte for byte but
-for the values of their attributes, need no parser each: what a parser said of one tells where the facts of
-the others stand. Whatever is written otherwise by a single byte is left to the parser.
+is told here too. Elements that are written alike, byte for byte but for the values of their attributes, need
+no parser each: what a parser said of one tells where the facts of the others stand. Whatever is written
+otherwise by a single byte is left to the parser.
 
 It saves time and nothing else: to remove it, read with ``reader.read`` and ``reader.Reader`` wherever this
 module is imported, and take out the functions of the catalogue that put runs of files in.

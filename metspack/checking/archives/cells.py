@@ -79,9 +79,9 @@ class Routes:
             (path[: path.rfind(b"/")], file[file.rfind(".") :])
             for path, file in zip(found.paths, run.files, strict=True)
         ]
+        firsts = dict(zip(reversed(kinds), reversed(range(len(kinds))), strict=True))
         for kind, count in Counter(kinds).items():
-            first = kinds.index(kind)
-            self.take(levels, run.at(first), found.at(first), count)
+            self.take(levels, run.at(firsts[kind]), found.at(firsts[kind]), count)
 
     def take(self, levels: Levels, cell: LobCell, found: LobFiles, count: int = 1) -> None:
         """Count LOBs that were found like one, if it lies outside the archive."""
