@@ -57,6 +57,11 @@ class Allowance:
         self._most = self._left = most
         self._what, self._budget, self._parser = what, budget, parser
 
+    def takes(self, count: int) -> bool:
+        """Count many if the budget allows them all; return whether it does."""
+        self._left -= count if (allows := self._left >= count) else 0
+        return allows
+
     def take(self) -> None:
         """Count one; raises ``BudgetError`` where there are more than the budget allows."""
         self._left -= 1

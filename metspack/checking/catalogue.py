@@ -199,6 +199,7 @@ _INDEXES_OF_METS = (
     "CREATE INDEX mptr_href ON mptr (mets, href)",
     "CREATE INDEX mptr_whole ON mptr (mets, href) WHERE part IS NULL",
     "CREATE INDEX mptr_map ON mptr (mets, href, map) WHERE part IS NULL",
+    "CREATE INDEX mptr_down ON mptr (mets) WHERE NOT up",
     "CREATE INDEX mptr_div ON mptr (mets, div, named_by)",
 )
 _INDEXES = (
@@ -212,6 +213,9 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
 )
 
+_PUT_METS = """INSERT INTO mets
+    (path, folder, segment, parent, called, done, key, found, named_by, package, depth, jump)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _DEPTHS = """
 SELECT p.depth, n.depth, f.id, f.depth FROM mets p
 LEFT JOIN mets n ON n.id = p.jump LEFT JOIN mets f ON f.id = n.jump WHERE p.id = ?
@@ -348,14 +352,16 @@ class Catalogue(tempdb.Scratch):
         ``named_by`` how it is linked when that is no link of parent and child as the recommendation has it.
         ``package`` is the folder of the package that it is a representation's of, None for a package's own.
         """
-        folder = folder_of(path)
-        segment = SEGMENT.fullmatch(shown(folder.rstrip(b"/").rpartition(b"/")[2])) is not None
         key = None if called is None else bare(called)
-        sql = """INSERT INTO mets
-            (path, folder, parent, called, done, segment, key, found, named_by, package, depth, jump)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-        known = (path, folder, parent, called, done, segment, key, found, named_by, package)
-        return self.put(sql, *known, *self._depth_below(parent))
+        known = (parent, called, done, key, found, named_by, package, *self._depth_below(parent))
+        return self.put(_PUT_METS, *_places(path), *known)
+
+    def new_missing(self, paths: Iterable[bytes], parent: int) -> int:
+        """Add METS documents that are not there; returns the id of the first, after which they count up."""
+        first = self.number("SELECT max(id) FROM mets") + 1
+        known = (parent, None, True, None, None, None, None, *self._depth_below(parent))
+        self.put_many(_PUT_METS, (_places(path) + known for path in paths))
+        return first
 
     def _depth_below(self, parent: int | None) -> tuple[int, int | None]:
         """Return how deep a METS lies below the topmost one, and one far above it, for ``is_above``."""
@@ -418,6 +424,12 @@ class Catalogue(tempdb.Scratch):
     def index_ids(self) -> None:
         """Build the index of files by ID alone, which only the check of cells uses."""
         self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id, path)")
+
+
+def _places(path: bytes) -> tuple[bytes, bytes, bool]:
+    """Return the path of a METS, its folder, and whether that is called like a segment."""
+    folder = folder_of(path)
+    return path, folder, SEGMENT.fullmatch(shown(folder[:-1].rpartition(b"/")[2])) is not None
 
 
 class Batch:

@@ -17,9 +17,11 @@ from contextlib import closing
 from dataclasses import fields, replace
 from functools import lru_cache, partial
 from itertools import chain, islice, pairwise, repeat
+from typing import Any
 
 from metspack import digests, safexml
-from metspack.mets.reader import FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, read
+from metspack.mets.links import Mptr
+from metspack.mets.reader import DIV, FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, read
 from metspack.model import Budgets
 from metspack.values import dataclass, regex
 
@@ -30,7 +32,7 @@ _TAG = regex(r"</?(?:[^\s<>/:]+:)?([^\s<>/:]+)")
 _SLOT = regex(r"[ \t\r\n](?:([^\s<>=:]+):)?([^\s<>=:]+)[ \t\r\n]*=[ \t\r\n]*\Z")
 
 # What may be in a shape: nothing that refers to an ID, nothing that changes what something else means.
-_ELEMENTS = frozenset({"file", "FLocat", "transformFile", "fptr", "area"})
+_ELEMENTS = frozenset({"file", "FLocat", "transformFile", "fptr", "area", "div", "mptr"})
 _OF_FILES = {
     "ID",
     "OWNERID",
@@ -49,6 +51,7 @@ _ATTRIBUTES = frozenset(_OF_FILES | _OF_POINTERS | _OF_CODING)
 _OF_LINKS = {"href", "type", "title", "show", "actuate", "role", "arcrole"}
 _OF_FORMATS = {"FILEFORMATNAME", "FILEFORMATVERSION", "FORMATREGISTRY", "FORMATREGISTRYKEY"}
 _PREFIXED = frozenset(_OF_LINKS | _OF_FORMATS)
+_OF_DIVISIONS = frozenset({"LABEL", "ORDER", "TYPE", "LOCTYPE", "OTHERLOCTYPE"})
 _DECLARED = "xmlns"
 _LOCTYPE, _URL = "LOCTYPE", "URL"
 _LOCATION = "href"
@@ -65,6 +68,10 @@ _SAFE = bytes(each for each in range(0x20, 0x7F) if each not in b'<>&"')
 _MARKUP = regex(r"[<>&]")
 
 
+Repeated = File | Fptr | Mptr
+"""What there are runs of: a ``file``, an ``fptr``, and a ``div`` that has an ``mptr`` and nothing else."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """Elements of one shape that follow each other: ``count`` facts like ``fact`` but for ``columns``.
@@ -73,9 +80,9 @@ class Run:
     first fact's, each further one is ``step`` lines on.
     """
 
-    fact: File | Fptr
+    fact: Repeated
     count: int
-    columns: Mapping[str, Sequence[str]]
+    columns: Mapping[str, Sequence[Any]]
     line: int
     step: int
 
@@ -134,7 +141,7 @@ class Shape:
         """Whether the values of an element have what is fixed."""
         return all(values[slot] == value for slot, value in self.fixed.items())
 
-    def cut(self, data: bytes, at: int, fact: File | Fptr) -> Cut | None:
+    def cut(self, data: bytes, at: int, fact: Repeated) -> Cut | None:
         """Return the run that begins at ``at``, right behind the element that ``fact`` is of; None for none.
 
         Longer stretches are tried the longer the runs have been, so that little is looked at in vain.
@@ -152,7 +159,7 @@ class Shape:
         """Whether one more element of this shape may have begun at ``at`` whose end has not come."""
         return data.find(self._end, at) < 0
 
-    def _cut(self, stretch: bytes, fact: File | Fptr) -> Cut | None:
+    def _cut(self, stretch: bytes, fact: Repeated) -> Cut | None:
         try:
             text = stretch.decode()
         except UnicodeDecodeError:
@@ -171,10 +178,17 @@ class Shape:
         whole = count * period + 1 == len(pieces) and pieces[-1] == last
         taken = text if whole else '"'.join([*values, last])
         step = joint.count("\n") + sum(each.count("\n") for each in inner)
+        columns: dict[str, Sequence[Any]] = {
+            name: values[2 * slot + 1 :: period] for name, slot in self._fields.items()
+        }
+        if isinstance(fact, Mptr):
+            if _besides("".join(columns["href"]), _NAMES[_LOCATION]):
+                return None
+            columns["div"] = range(fact.div + 1, fact.div + 1 + count)
         run = Run(
             fact=fact,
             count=count,
-            columns={name: values[2 * slot + 1 :: period] for name, slot in self._fields.items()},
+            columns=columns,
             line=fact.line + step,
             step=step,
         )
@@ -248,9 +262,11 @@ def pieces_of(element: str) -> tuple[list[str], list[str]] | None:
 
 
 def shape_of(
-    literals: Sequence[str], values: Sequence[str], told: Callable[[str], File | Fptr | None]
+    literals: Sequence[str], values: Sequence[str], kind: type, told: Callable[[str], Repeated | None]
 ) -> Shape | None:
     """Return the shape of an element; None where its attributes say more than what facts are made of.
+
+    Those of a division and its ``mptr`` are all a part of the shape but for the location.
 
     ``told`` reads an element and returns its one fact: where a field's value stands is seen by asking.
     """
@@ -265,9 +281,12 @@ def shape_of(
         names.append(name)
         is_declaration = prefix == _DECLARED or (prefix is None and name == _DECLARED)
         is_url = prefix is None and name == _LOCTYPE and value == _URL
-        if is_declaration or is_url or (prefix is not None and name == _KIND):
+        is_of_division = kind is Mptr and prefix is None and name in _OF_DIVISIONS
+        if is_declaration or is_url or is_of_division or (prefix is not None and name == _KIND):
             fixed[slot] = value
-        elif name not in (_ATTRIBUTES if prefix is None else _PREFIXED):
+        elif name not in (_ATTRIBUTES if prefix is None else _PREFIXED) or (
+            kind is Mptr and name != _LOCATION
+        ):
             return None
         locations += name == _LOCATION
     if locations > 1:  # which of them is taken depends on what they are
@@ -280,7 +299,16 @@ def shape_of(
         return None
     stand = {each.name: marks.get(getattr(fact, each.name)) for each in fields(fact) if each.name != "groups"}
     stood = {name: slot for name, slot in stand.items() if slot is not None}
+    if isinstance(fact, Mptr) and (_LOCATION not in stood or not _is_of_one_kind(fact)):
+        return None
     return Shape(tuple(literals), fixed, stood, names)
+
+
+def _is_of_one_kind(fact: Mptr) -> bool:
+    """Whether an ``mptr`` says in a usual way how it names a package, so that nothing is told of it."""
+    if fact.loctype == _URL:
+        return fact.otherloctype is None
+    return fact.loctype == "OTHER" and bool((fact.otherloctype or "").strip())
 
 
 Sink = Callable[[bytes], object]
@@ -332,7 +360,8 @@ def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None
         parser.StartElementHandler = parser.StartDoctypeDeclHandler = None
 
 
-_END = regex(rb"</(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n]*>|<(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n][^<>]*/>")
+_ENDING = rb"</(?:[^\s<>/:]+:)?(?:%b)[ \t\r\n]*>|<(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n][^<>]*/>"
+_END, _END_OR_DIVISION = regex(_ENDING % b"file|fptr"), regex(_ENDING % b"file|fptr|div")
 _ENCODINGS = {None, "utf-8", "us-ascii"}
 _FIRST_PAUSE = 1 << 8
 _LAST_PAUSE = 1 << 16
@@ -342,15 +371,21 @@ _SHAPES_KEPT = 64
 
 
 def condensed(
-    blocks: Iterable[bytes], budgets: Budgets | None = None, *, sink: Sink | None = None
+    blocks: Iterable[bytes],
+    budgets: Budgets | None = None,
+    *,
+    sink: Sink | None = None,
+    has_links: bool = False,
 ) -> Iterator[Fact | Run]:
     """Yield what ``reader.read`` does, raising as it does, but many facts of one kind as a run.
 
+    Those that are ``mptr`` only come in runs where it ``has_links``.
+
     The facts, their lines and their order are the same. ``sink`` gets what was not in a run, block by block,
-    after the facts; what is in a run refers to no ID but by ``FILEID``, its ``LOCTYPE`` is URL or none, and
-    its ``xlink:type`` the same throughout.
+    after the facts; what is in a run refers to no ID but by ``FILEID``, its ``LOCTYPE`` is URL or none (or
+    OTHER, with an ``OTHERLOCTYPE``, of ``mptr``), and its ``xlink:type`` the same throughout.
     """
-    with closing(Condensing(budgets or Budgets(), sink)) as condensing:
+    with closing(Condensing(budgets or Budgets(), sink, has_links=has_links)) as condensing:
         for block in blocks:
             yield from condensing.take_runs(block, final=False)
         yield from condensing.take_runs(b"", final=True)
@@ -381,7 +416,7 @@ class Condensing(Reader):
     what follows is its sibling then, under the same namespaces, and no part of a comment or a text.
     """
 
-    def __init__(self, budgets: Budgets, sink: Sink | None) -> None:
+    def __init__(self, budgets: Budgets, sink: Sink | None, *, has_links: bool = False) -> None:
         super().__init__(budgets)
         self._sink = sink
         self._validated = sink.validated if isinstance(sink, SinkBeside) else None
@@ -391,13 +426,15 @@ class Condensing(Reader):
         self._told: list[bytes] = []
         self._pause = _FIRST_PAUSE
         self._skipped = 0
-        self._began: tuple[int, int, int] | None = None  # depth, first byte, facts before
+        self._began: tuple[int, int, int, type] | None = None  # depth, first byte, facts before, kind
         self._ended: _Sample | None = None
         self._known: dict[type, _Known] = {}
-        self._shape: tuple[Shape, File | Fptr] | None = None  # of the element that ended where reading stands
+        self._shape: tuple[Shape, Repeated] | None = None  # of the element that ended where reading stands
         self._parser.XmlDeclHandler = self._declaration
-        for kind in (FILE, FPTR):
-            self._starts[kind] = partial(self._beginning, self._starts[kind])
+        self._ending = _END_OR_DIVISION if has_links else _END
+        kinds: dict[str, type] = {FILE: File, FPTR: Fptr, **({DIV: Mptr} if has_links else {})}
+        for name, kind in kinds.items():
+            self._starts[name] = partial(self._beginning, self._starts[name], kind)
 
     def take_runs(self, block: bytes, *, final: bool) -> Iterator[Fact | Run]:
         """Yield the facts and runs in the next bytes, raising as ``read`` does; the last are ``final``."""
@@ -414,7 +451,7 @@ class Condensing(Reader):
                 self._held = data[at:]
                 break
             else:
-                end = _END.search(data, min(at + self._skipped, len(data)))
+                end = self._ending.search(data, min(at + self._skipped, len(data)))
                 stop = len(data) if end is None else end.end()
                 self._skipped = max(0, self._skipped - (stop - at))
                 before = self._text_shortcut.fed
@@ -441,6 +478,11 @@ class Condensing(Reader):
             return None
         shape, fact = self._shape
         cut = shape.cut(data, at, fact)
+        if cut is not None and isinstance(fact, Mptr):
+            if not self._mptrs.takes(cut.run.count):
+                return None  # the parser comes to the one that is too many
+            self._divs_seen += cut.run.count
+            fact = replace(fact, div=cut.run.columns["div"][-1])
         if cut is not None:
             self._shape = shape, replace(fact, line=cut.run.lines[-1])
             if cut.run.count >= _WORTH_IT:
@@ -464,26 +506,28 @@ class Condensing(Reader):
     def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         self._encoding = encoding and encoding.lower()
 
-    def _beginning(self, handle: Callable[[dict[str, str]], None], attributes: dict[str, str]) -> None:
-        self._began = self._depth, self._parser.CurrentByteIndex, len(self._found)
+    def _beginning(
+        self, handle: Callable[[dict[str, str]], None], kind: type, attributes: dict[str, str]
+    ) -> None:
+        self._began = self._depth, self._parser.CurrentByteIndex, len(self._found), kind
         handle(attributes)
 
     def _end(self, name: str) -> None:
         super()._end(name)
         if self._began is not None and self._began[0] == self._depth + 1:
-            _, start, facts = self._began
-            if len(self._found) == facts + 1:
+            _, start, facts, kind = self._began
+            if len(self._found) == facts + 1 and isinstance(self._found[-1], kind):
                 self._ended = _Sample(start, self._parser.CurrentByteIndex, self._found[-1])
 
     # --- shapes -------------------------------------------------------------------------------------
 
-    def _shape_of(self, piece: bytes, tag: bytes, before: int) -> tuple[Shape, File | Fptr] | None:
+    def _shape_of(self, piece: bytes, tag: bytes, before: int) -> tuple[Shape, Repeated] | None:
         """Return the shape of the element that a piece ends with, its last tag being ``tag``, if it has one.
 
         ``before`` is how many bytes the parser had been given before that piece.
         """
         sample = self._ended
-        if sample is None or self._encoding not in _ENCODINGS or not isinstance(sample.fact, File | Fptr):
+        if sample is None or self._encoding not in _ENCODINGS or not isinstance(sample.fact, Repeated):
             return None
         start, end = sample.start - before, sample.end - before
         if start < 0 or not len(piece) - len(tag) <= end <= len(piece):
@@ -499,7 +543,7 @@ class Condensing(Reader):
         namespaces = self._scopes[-1][1]
         known = self._known.get(kind)
         if known is None or known.literals != literals or known.namespaces is not namespaces:
-            shape = shape_of(literals, values, partial(_told, namespaces))
+            shape = shape_of(literals, values, kind, partial(_told, namespaces))
             self._known[kind] = known = _Known(literals, namespaces, shape)
         elif known.shape is not None and not known.shape.is_fixed_in(values):
             return None
@@ -508,13 +552,13 @@ class Condensing(Reader):
         return known.shape
 
 
-def _told(namespaces: Mapping[str, str], element: str) -> File | Fptr | None:
+def _told(namespaces: Mapping[str, str], element: str) -> Repeated | None:
     """Return the one fact that a reader gives for an element by itself; None for more or none."""
     return _fact(tuple(namespaces.items()), element)
 
 
 @lru_cache(_SHAPES_KEPT)  # the METS of all children are written alike
-def _fact(pairs: tuple[tuple[str, str], ...], element: str) -> File | Fptr | None:
+def _fact(pairs: tuple[tuple[str, str], ...], element: str) -> Repeated | None:
     namespaces, root = dict(pairs), "m"
     while root in namespaces:
         root += "m"
@@ -523,7 +567,7 @@ def _fact(pairs: tuple[tuple[str, str], ...], element: str) -> File | Fptr | Non
     document = f"<{root}:mets xmlns:{root}={safexml.quoted(METS)}{said}>{element}</{root}:mets>"
     _root, *facts = read([document.encode()])
     (fact,) = facts
-    return fact if isinstance(fact, File | Fptr) else None
+    return fact if isinstance(fact, Repeated) else None
 
 
 # --- PREMIS -------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ FILE = f"{_PREFIX}file"
 FPTR = f"{_PREFIX}fptr"
 MPTR = f"{_PREFIX}mptr"
 _GROUP = f"{_PREFIX}fileGrp"
-_DIV = f"{_PREFIX}div"
+DIV = f"{_PREFIX}div"
 _AGENT = f"{_PREFIX}agent"
 _NAME = f"{_PREFIX}name"
 _NOTE = f"{_PREFIX}note"
@@ -256,7 +256,7 @@ class Reader:
             f"{_PREFIX}FContent": self._content,
             f"{_PREFIX}mdRef": self._reference,
             f"{_PREFIX}structMap": self._struct_map,
-            _DIV: self._div,
+            DIV: self._div,
             MPTR: self._mptr,
             FPTR: self._fptr,
             f"{_PREFIX}area": self._fptr,
@@ -326,7 +326,7 @@ class Reader:
             self._found.append(self._files.pop().fact())
         elif local == _GROUP:
             del self._groups[self._group_marks.pop() :]
-        elif local == _DIV:
+        elif local == DIV:
             self._divs.pop()
         elif self._agent is not None and local in _OF_AGENTS:
             self._close_agent(self._agent, local)

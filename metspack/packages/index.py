@@ -262,6 +262,8 @@ class MetsTables(reading.Closable):
         if isinstance(fact, reader.Fptr):
             document.pointed = run.columns["fileid"][-1].strip()
             return True
+        if not isinstance(fact, reader.File):
+            return False
         # A file with a GROUPID and a SEQ is a part; of the first METS nothing is known to be one.
         is_below = document.number > 1
         files = plain_run(run, groups=not is_below or "seq" in run.columns)

@@ -10,7 +10,7 @@ from itertools import count, repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import Batch, Catalogue, fault, shown
+from metspack.checking.catalogue import Batch, Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.mets import schema
 from metspack.checking.mets.references import References
@@ -145,8 +145,8 @@ _FILES = BulkInsert(
 )
 _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
-    (mets, href, url, up, map, part, line, named_by, ancestor, childward, div, sibling, lob, place,
-    child) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (href, line, div, mets, url, up, map, part, named_by, ancestor, childward, sibling, lob, place, child)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_REFERENCE = "INSERT INTO reference VALUES (?, ?, ?, ?, ?)"
 _PUT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
@@ -282,7 +282,7 @@ class DocumentReader:
             try:
                 sink = SinkBeside(told=references.take, validated=validation.instead)
                 with closing(validation.watched(self._blocks(content))) as watched:
-                    for each in condensed(watched, self._looking.budgets, sink=sink):
+                    for each in condensed(watched, self._looking.budgets, sink=sink, has_links=True):
                         if isinstance(each, reader.Identified):  # nothing is to be said of it: there are many
                             self._keep_identified(each)
                         else:
@@ -336,6 +336,12 @@ class DocumentReader:
             if run.fact.div and run.fact.div == self._seen.division:
                 for fact in run.facts():
                     self._keep_beside(fact)
+        elif isinstance(run.fact, Mptr):
+            if run.fact.is_misplaced or not uris.are_plain(run.columns["href"]):
+                for fact in run.facts():
+                    yield from self._take(fact)
+            else:
+                self._keep_mptrs(run.fact, run)
         elif has_archive(run.fact, run) or (files := plain_files(run)) is None:
             for fact in run.facts():
                 yield from self._take(fact)
@@ -457,20 +463,28 @@ class DocumentReader:
             }
             yield Code.MAP_OF_ANOTHER_TYPE.at(self._name, mptr.line, **facts)
         yield from self._pointed(mptr, by)
-        order = (mptr.order or "").strip()
-        self._batch.add(
-            _PUT_MPTR,
+        self._batch.add(_PUT_MPTR, (mptr.href or "").strip(), mptr.line, mptr.div, *self._shared(mptr))
+
+    def _keep_mptrs(self, mptr: Mptr, run: Run) -> None:
+        """Keep an mptr for each of a run, which differ in their locations and divisions alone."""
+        self._seen.division = run.columns["div"][-1]
+        self._seen.links += run.count
+        columns = run.columns["href"], run.lines, run.columns["div"]
+        shared = self._shared(mptr)
+        self._batch.add_all(_PUT_MPTR, (each + shared for each in zip(*columns, strict=True)))
+
+    def _shared(self, mptr: Mptr) -> Row:
+        """Return what an mptr has in common with others of its division's kind, as they are kept."""
+        by, order = mptr.named_by, (mptr.order or "").strip()
+        return (
             self._mets,
-            (mptr.href or "").strip(),
             by is By.LOCATION,
             mptr.is_upward,
             self._structmap_number(mptr),
             mptr.contentids if mptr.is_of_part else None,
-            mptr.line,
             by.value,
             mptr.is_ancestor,
             mptr.is_childward,
-            mptr.div,
             f"{mptr.within} {int(order)}" if _SIZE.fullmatch(order) else None,
             *self._of_part(mptr),
         )
