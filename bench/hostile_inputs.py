@@ -507,6 +507,7 @@ INPUTS = (
     Hostile(name="listed-mptr", title="mptr to one child that is there", size=_MILLION, make=listed_mptr),
     Hostile(name="mapped-mptr", title="structMap with an mptr to one child", size=_MILLION, make=mapped_mptr),
     Hostile(name="located-mptr", title="mptr by location", size=_MILLION, make=located_mptr),
+    Hostile(name="lost-mptr", title="mptr by location, as many as are read", size=250_000, make=located_mptr),
     Hostile(name="fptr", title="fptr to one file", size=_MILLION, make=fptr),
     Hostile(name="dangling", title="FILEIDs that no file has", size=_MILLION, make=dangling),
     Hostile(

@@ -125,7 +125,14 @@ def test_a_mets_of_too_many_mptr_is_refused_before_all_of_them_are_taken(
         taken[self._name] += 1
         return real(self, mptr)
 
+    kept = documents.DocumentReader._keep_mptrs
+
+    def keep(self: documents.DocumentReader, mptr: Mptr, run: fastreader.Run) -> None:
+        taken[self._name] += run.count
+        kept(self, mptr, run)
+
     monkeypatch.setattr(documents.DocumentReader, "_mptr", take)
+    monkeypatch.setattr(documents.DocumentReader, "_keep_mptrs", keep)
     with pytest.raises(safexml.BudgetError) as refused:
         list(reader.read([(folder / "mets.xml").read_bytes()], Budgets(links=4_999)))
     found = list(checking.check(folder, jobs=1, budgets=Budgets(links=4_999)))
@@ -451,3 +458,46 @@ def test_a_mets_of_endless_references_that_lead_out_is_refused(tmp_path: Path) -
     assert "more than 200 references lead out" in refused.message
     assert "--budget findings=N" in refused.message
     assert sum(each.count for each in found if each.code == "P003") == 201
+
+
+def many_links(folder: Path) -> None:
+    """Write a parent whose mptr lead nowhere, but for some that are of another kind here and there."""
+    odd = {
+        150: '<div><mptr LOCTYPE="URL" xlink:href="there/mets.xml"/></div>\n',
+        190: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_3/mets.xml"/></div>\n',
+        230: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_230/mets.xml"/><fptr FILEID="here"/></div>\n',
+        270: '<div><mptr LOCTYPE="URL" xlink:href="../out/mets.xml"/></div>\n',
+        310: '<div><mptr LOCTYPE="URL" xlink:href="representations/r/mets.xml"/></div>\n',
+        350: '<div LABEL="child"><mptr LOCTYPE="URL" xlink:href="x_lobseg_350/METS.xml"/></div>\n',
+        390: '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" xlink:href="ID_x"/></div>\n',
+        430: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_430/other.xml"/></div>\n',
+        470: '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="UUID" xlink:href="I"/>'
+        '<mptr LOCTYPE="URL" xlink:href="x_lobseg_470/mets.xml"/></div>\n',
+    }
+    (located,) = (each for each in INPUTS if each.name == "located-mptr")
+    located.make(folder, 600)
+    lines = (folder / "mets.xml").read_text().splitlines(keepends=True)
+    first = next(number for number, line in enumerate(lines) if "<mptr" in line)
+    for number, line in odd.items():
+        lines[first + number] = line
+    (folder / "mets.xml").write_text("".join(lines))
+    (folder / "there").mkdir()
+    child = (folder / "mets.xml").read_text().partition(">")[0].replace("hostile", "there")
+    (folder / "there/mets.xml").write_text(f"{child}/>")
+    (folder / "manifest-md5.txt").write_text(f"{'0' * 32}  x_lobseg_500/mets.xml\n")
+
+
+@pytest.mark.parametrize("most", [20_000, 20])
+def test_links_that_lead_nowhere_are_the_same_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    many_links(tmp_path / "in")
+    monkeypatch.setattr("metspack.checking.grouping.MOST_PLACES", 10)
+    monkeypatch.setattr("metspack.checking.links.mounting.MOST_PLACES", 10)
+    outcomes = []
+    for first in (1 << 30, 1, 8):
+        monkeypatch.setattr("metspack.checking.links.links._FIRST_LOST", first)
+        result = checking.check(tmp_path / "in", jobs=1, budgets=Budgets(findings=most))
+        outcomes.append((list(result), result.graphs, result.summary))
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+    assert sum(each.count for each in outcomes[0][0]) > 590

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from metspack import safexml
 from metspack.mets.fastreader import Run, condensed
+from metspack.mets.links import Mptr
 from metspack.mets.reader import METS, XLINK, Fact, File, Fptr, read
 from metspack.model import Budgets
 from tests.laws import law
@@ -193,3 +194,34 @@ def test_memory_does_not_grow_with_files() -> None:
     assert sum(each.count for each in condensed(many(20)) if isinstance(each, Run)) == 1999
     held = [sys.getsizeof(each) for each in condensed(many(2000)) if not isinstance(each, Run)]
     assert len(held) < 10
+
+
+MPTR = '<m:div LABEL="child"><m:mptr LOCTYPE="URL" x:href="c{0}/mets.xml"/></m:div>'
+
+
+@pytest.mark.parametrize("size", [50, 700, 1 << 16])
+@pytest.mark.parametrize(
+    ("mptr", "count"),
+    [
+        (MPTR, 39),
+        (MPTR.replace(' LABEL="child"', ""), 39),
+        (MPTR.replace('"URL"', '"OTHER" OTHERLOCTYPE="OBJID"').replace("/mets.xml", ""), 39),
+        (MPTR.replace('"URL"', '"URL" OTHERLOCTYPE="OBJID"'), 0),
+        (MPTR.replace('"URL"', '"OTHER"'), 0),
+        (MPTR.replace("c{0}", "urn:c{0}"), 0),
+        (MPTR.replace("child", "child{0}"), 0),
+        (MPTR.replace("<m:div", '<m:div ID="d{0}"'), 0),
+        (MPTR.replace("</m:div>", '<m:fptr FILEID="f"/></m:div>'), 0),
+        (MPTR.replace("<m:mptr", '<m:mptr CONTENTIDS="c"'), 0),
+        ('<m:div><m:area FILEID="f{0}"/></m:div>', 0),
+    ],
+)
+def test_divisions_with_an_mptr_come_in_runs_for_who_asks(mptr: str, count: int, size: int) -> None:
+    data = document(fptr=mptr).replace(b"</m:div>\n</m:structMap>", b"<m:div>%s</m:div>" % MPTR.encode())
+    found = list(condensed(cut(data, size), has_links=True))
+    alike = [each.count for each in found if isinstance(each, Run) and isinstance(each.fact, Mptr)]
+    assert outcome(iter(found)) == outcome(read([data]))
+    assert sum(alike) == count or size == 50
+    assert not any(isinstance(each.fact, Mptr) for each in runs(data))
+    few = Budgets(links=20)
+    assert outcome(condensed(cut(data, size), few, has_links=True)) == outcome(read(cut(data, size), few))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Iterator
 from itertools import islice, takewhile
 
 from metspack import uris
@@ -13,14 +12,22 @@ from metspack.checking.catalogue import (
     LISTED_PATH,
     PATHS_INDEX,
     Catalogue,
-    Row,
     folder_of,
     nearest_file,
     shown,
 )
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
-from metspack.checking.links.mounting import SAME, Mounting, MountOutcome, Upward, Wanted
+from metspack.checking.links.mounting import (
+    LOST_BEHIND,
+    SAME,
+    LostLink,
+    Mounting,
+    MountOutcome,
+    Upward,
+    Wanted,
+    told_lost,
+)
 from metspack.checking.links.roots import Roots
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.opening import CheckedTree
@@ -29,7 +36,7 @@ from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
 from metspack.containers.ipreader import unpacked_name
 from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name, is_of_representation, package_of
 from metspack.mets.links import By, bare
-from metspack.model import MOST_PLACES, Finding
+from metspack.model import Finding
 from metspack.values import dataclass
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
@@ -50,21 +57,6 @@ SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, m.part IS NO
 LEFT JOIN entry e ON e.id = (
     SELECT id FROM entry WHERE mets = m.mets AND xml_id = m.href ORDER BY id LIMIT 1)
 WHERE m.mets = ? AND NOT m.up AND m.id > ? ORDER BY m.id
-"""
-# The mptr behind one, each with whether it may lead to anything else than a METS that is missing at its own
-# location, of which nothing else tells.
-_ALIKE = """
-SELECT m.id, m.href, m.line, m.map, m.div, m.childward, m.named_by <> 'location' OR m.part IS NOT NULL
-OR EXISTS (SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id)
-OR EXISTS (SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.div = m.div AND o.named_by IN (?3, ?4))
-OR EXISTS (SELECT 1 FROM beside b WHERE b.mets = m.mets AND b.div = m.div)
-OR EXISTS (SELECT 1 FROM mets k WHERE k.path = CAST(?5 || m.href AS BLOB))
-OR EXISTS (SELECT 1 FROM listed l WHERE l.path = CAST(?5 || m.href AS BLOB))
-FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.id > ?2 ORDER BY m.id LIMIT ?6
-"""
-_LOCATED_ENTRY = """
-SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.url
-AND EXISTS (SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.xml_id = m.href) LIMIT 1
 """
 _BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
@@ -193,19 +185,6 @@ class _Pointer:
         return None if self.entry is not None else self.named_by
 
 
-@dataclass(frozen=True, slots=True)
-class _Lost:
-    """An mptr to a METS that is missing at its location, and its path."""
-
-    id: int
-    href: str
-    line: int
-    map: int
-    div: int
-    childward: int
-    path: bytes
-
-
 class LinkCheck:
     """The check of a package's links: reads its METS documents from its own down, into the catalogue."""
 
@@ -282,11 +261,9 @@ class LinkCheck:
             pointer, self._there = _Pointer(*row), (None, False)  # what is mounted is there from then on
             yield from self._child(mets, pointer)
             alike = alike + 1 if self._lost == pointer.id else 0
-            if (
-                alike >= _FIRST_LOST
-            ):  # what takes a hundred statements each is done in a few for all that follow
+            if alike >= _FIRST_LOST:  # the statements for each are a few for all that follow then
                 lost = self._lost_behind(mets, pointer, most)
-                yield from _told_lost(mets, lost, told, self._looking.budgets.findings)
+                yield from told_lost(mets.name, lost, told, self._looking.budgets.findings)
                 told += len(lost)
                 alike, most = (alike, min(2 * most, _MOST_LOST)) if len(lost) == most else (0, _FIRST_LOST)
                 if lost:
@@ -309,39 +286,36 @@ class LinkCheck:
         else:
             yield from self._without_file(mets, pointer)
 
-    def _lost_behind(self, mets: _LinkingMets, pointer: _Pointer, most: int) -> list[_Lost]:
+    def _lost_behind(self, mets: _LinkingMets, pointer: _Pointer, most: int) -> list[LostLink]:
         """Take the mptr behind one that are as lost as it is, up to ``most``; keep them as it was kept."""
         folder, kinds = folder_of(mets.path), (By.OBJID.value, By.FILE.value)
         self._catalogue.put(LISTED_PATH)
-        asked = self._catalogue.all(_ALIKE, mets.id, pointer.id, *kinds, folder, most)
-        lost = [_Lost(*row, folder + row[1].encode()) for *row, is_odd in takewhile(_is_alike, asked)]
+        asked = self._catalogue.all(LOST_BEHIND, mets.id, pointer.id, *kinds, folder, most)
+        lost = list(takewhile(lambda each: not each.is_odd, (LostLink(*row) for row in asked)))
         if not (
             lost
             and self._guesses > _NEAREST_FOR
             and uris.are_plain([each.href for each in lost])
             and self._resolved(mets.path, lost[0].href) == lost[0].path
-            and self._catalogue.row(_LOCATED_ENTRY, mets.id) is None
+            and not self._mounting.has_located_entry(mets.id)
         ):
             return []
         lost = list(takewhile(lambda each: self._is_lost(mets, each), lost))
         first = self._catalogue.new_missing([each.path for each in lost], mets.id)
-        fault = Code.CHILD_MISSING.id
-        self._catalogue.put_many(
-            _PUT_EDGE,
-            (
-                (mets.id, child, each.id, each.href, each.line, "missing", fault, each.map, each.div)
-                for child, each in enumerate(lost, start=first)
-            ),
+        said = "missing", Code.CHILD_MISSING.id
+        edges = (
+            (mets.id, child, each.id, each.href, each.line, *said, each.map, each.div)
+            for child, each in enumerate(lost, start=first)
         )
+        self._catalogue.put_many(_PUT_EDGE, edges)
         return lost
 
-    def _is_lost(self, mets: _LinkingMets, lost: _Lost) -> bool:
-        near = self._edits.meant(shown(lost.path))
+    def _is_lost(self, mets: _LinkingMets, lost: LostLink) -> bool:
         return not (
             not is_mets_name(lost.path)
             or package_of(lost.path) is not None
             or self._places.is_there(lost.path)
-            or any(self._places.is_there(os.fsencode(each)) for each in near)
+            or any(self._places.is_there(os.fsencode(each)) for each in self._edits.meant(shown(lost.path)))
             or (lost.childward and self._is_by_both(mets.id, lost.map))
         )
 
@@ -718,19 +692,6 @@ class LinkCheck:
                 return known
         self._guesses += 1
         return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, child)
-
-
-def _is_alike(row: Row) -> bool:
-    return not row[-1]
-
-
-def _told_lost(mets: _LinkingMets, lost: Sequence[_Lost], told: int, most: int) -> Iterator[Finding]:
-    """Yield the findings on METS that are missing, behind those ``told``; one for those only counted."""
-    left = max(0, most + MOST_PLACES - told)
-    for number, each in enumerate(lost[: left + 1]):
-        facts = {"href": each.href, "expected": shown(each.path)}
-        finding = Code.CHILD_MISSING.at(mets.name, each.line, **facts)
-        yield finding if number < left else replace(finding, count=len(lost) - left)
 
 
 def _called(called: str | None, child: bytes, other: bytes) -> str | None:

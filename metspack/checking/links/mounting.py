@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from itertools import compress
 from operator import not_
 
@@ -19,13 +20,28 @@ from metspack.containers.ipreader import unpacked_name
 from metspack.mets import is_mets_name
 from metspack.mets.links import By, bare
 from metspack.mets.packages import folder_of_objid
-from metspack.model import Finding
+from metspack.model import MOST_PLACES, Finding
 from metspack.values import dataclass
 
 SAME = "the same package under another name"
 """How a child is like the one that is found where nobody looks for it."""
 
 _OTHERS = "the child of another parent"
+LOST_BEHIND = """
+SELECT m.id, m.href, m.line, m.map, m.div, m.childward, CAST(?5 || m.href AS BLOB),
+m.named_by <> 'location' OR m.part IS NOT NULL
+OR EXISTS (SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id)
+OR EXISTS (SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.div = m.div AND o.named_by IN (?3, ?4))
+OR EXISTS (SELECT 1 FROM beside b WHERE b.mets = m.mets AND b.div = m.div)
+OR EXISTS (SELECT 1 FROM mets k WHERE k.path = CAST(?5 || m.href AS BLOB))
+OR EXISTS (SELECT 1 FROM listed l WHERE l.path = CAST(?5 || m.href AS BLOB))
+FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.id > ?2 ORDER BY m.id LIMIT ?6
+"""
+"""The mptr behind one, as ``LostLink`` has them."""
+_LOCATED_ENTRY = """
+SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.url
+AND EXISTS (SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.xml_id = m.href) LIMIT 1
+"""
 _FOUND_SINCE = "SELECT id, path, found FROM mets WHERE found IS NOT NULL AND id > ? ORDER BY id"
 
 
@@ -58,6 +74,20 @@ class MountOutcome:
     parent: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LostLink:
+    """An mptr to a METS that is missing at its location, ``path``; one that ``is_odd`` may lead elsewhere."""
+
+    id: int
+    href: str
+    line: int
+    map: int
+    div: int
+    childward: int
+    path: bytes
+    is_odd: int
+
+
 class Mounting:
     """Finds children by their OBJIDs in the roots, for the package that is the root numbered ``own``."""
 
@@ -71,7 +101,14 @@ class Mounting:
         self._whole = whole
         self._named: tuple[bytes, frozenset[str]] = (b"", frozenset())
         self._last_found = 0
+        self._of_entries = 0, False
         self._found_at: dict[str, bytes] = {}  # the paths of what was mounted, by where it lies
+
+    def has_located_entry(self, mets: int) -> bool:
+        """Whether an mptr's location is the ID of an entry; asked now and again, found once for all."""
+        if mets != self._of_entries[0]:
+            self._of_entries = mets, self._catalogue.row(_LOCATED_ENTRY, mets) is not None
+        return self._of_entries[1]
 
     def found(self, wanted: Wanted) -> Generator[Finding, None, MountOutcome]:
         """Search for a child that is not at its place, and mount it if it is found elsewhere.
@@ -260,6 +297,15 @@ class Mounting:
         for sibling in self._roots.lacking(naming[0], parent):
             if sibling != key:
                 yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)
+
+
+def told_lost(mets: str, lost: Sequence[LostLink], told: int, most: int) -> Iterator[Finding]:
+    """Yield the findings on METS that are missing, behind those ``told``; one for those only counted."""
+    left = max(0, most + MOST_PLACES - told)
+    for number, each in enumerate(lost[: left + 1]):
+        facts = {"href": each.href, "expected": shown(each.path)}
+        finding = Code.CHILD_MISSING.at(mets, each.line, **facts)
+        yield finding if number < left else replace(finding, count=len(lost) - left)
 
 
 def _is_called_otherwise(found: FoundPackage) -> bool:
