@@ -529,6 +529,9 @@ class Condensing(Reader):
         sample = self._ended
         if sample is None or self._encoding not in _ENCODINGS or not isinstance(sample.fact, Repeated):
             return None
+        # An empty fptr may stand right before the end of a division, which is another element's.
+        if tag.startswith(b"</") and (b"div" in tag.rpartition(b":")[2]) is not isinstance(sample.fact, Mptr):
+            return None
         start, end = sample.start - before, sample.end - before
         if start < 0 or not len(piece) - len(tag) <= end <= len(piece):
             return None

@@ -28,7 +28,13 @@ TABLES = [f"SELECT * FROM {table}" for table in ("entry", "fptr", "ident", "mptr
 Values = dict[str, str]
 
 
-def one_by_one(blocks: Iterable[bytes], budgets: Budgets, *, sink: Sink) -> Iterator[Fact]:
+def one_by_one(
+    blocks: Iterable[bytes],
+    budgets: Budgets,
+    *,
+    sink: Sink,
+    has_links: bool,  # noqa: ARG001 -- as condensed has it
+) -> Iterator[Fact]:
     def told() -> Iterator[bytes]:
         for block in blocks:
             yield block
