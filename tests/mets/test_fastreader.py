@@ -174,7 +174,9 @@ def damaged(draw: st.DrawFn) -> bytes:
 @example(
     data=document().replace(b"lobs/r9.bin", b"lobs/\n.bin"), size=1 << 16, attribute=400, has_links=False
 )
-@example(data=document('<m:file ID="f{0}"/>', gap="", count=12), size=1 << 16, attribute=400, has_links=True)
+@example(
+    data=document('<m:file ID="f{0}"/>', gap="", count=11), size=1 << 16, attribute=1 << 20, has_links=True
+)
 def test_facts_lines_and_errors_are_those_of_the_plain_reader(
     data: bytes, size: int, attribute: int, *, has_links: bool
 ) -> None:
