@@ -63,7 +63,6 @@ class FolderTree:
     def __init__(self, root: Path, names: Names = ()) -> None:
         self.root = root
         self.names = names
-        self._at = b""
 
     @property
     def shown(self) -> str:
@@ -89,9 +88,7 @@ class FolderTree:
 
     def is_there(self, path: bytes) -> bool:
         """Return whether there is anything at a path, be it a link."""
-        if not self._at:
-            self._at = os.fsencode(os.path.join(self.root, *self.names, ""))
-        return os.path.lexists(self._at + path)
+        return os.path.lexists(self.root.joinpath(*self.names, *names_of(path)))
 
     def location(self, path: bytes) -> Below:
         """Return the file, whether it is there or not."""

@@ -12,7 +12,8 @@ import pytest
 import metspack
 from metspack import BuildOptions, Limits
 from metspack.errors import MetspackError
-from metspack.files import mirrors
+from metspack.files import mirrors, reading
+from metspack.packages.files import FolderTree
 from tests import siards
 from tests.stores.conftest import S3
 from tests.trees import tree
@@ -224,3 +225,10 @@ def test_an_object_that_is_replaced_meanwhile_is_an_error(
     with pytest.raises(MetspackError, match="was replaced while it was read"):
         metspack.build(path, tmp_path / "built", options())
     assert not (tmp_path / "built").exists()
+
+
+def test_what_lies_deep_in_a_store_is_there_before_its_folder_was_listed(s3: S3) -> None:
+    s3.put("package/child/deep/mets.xml", b"<mets/>")
+    files = FolderTree(reading.as_place(f"{s3.url}/package"), ("child",))
+    assert not files.is_there(b"deep/other.xml")
+    assert files.is_there(b"deep/mets.xml")
