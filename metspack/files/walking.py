@@ -9,7 +9,7 @@ import os
 import stat
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import field
 from itertools import islice
 from pathlib import Path
@@ -215,14 +215,35 @@ def listings(
 _NEXT = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT 1"
 
 
+def statuses(root: Path, folder: tuple[str, ...], names: Sequence[str]) -> Sequence[reading.Status]:
+    """Return the status of files of one folder below ``root``; raises SourceError as ``listings`` does."""
+    with _explained(root, folder):
+        found = reading.statuses(root, folder, names)
+        stamps = [each for each in found if each is not None]
+        if len(stamps) == len(names):
+            return stamps
+        path = (*folder, names[found.index(None)])
+        with _explained(root, path, "file"):
+            reading.release(reading.opened(root, path))
+        raise SourceError(f"{root}: {shown('/'.join(path))} has changed since it was found", hint=_AGAIN)
+
+
+@contextmanager
+def _explained(root: Path, path: tuple[str, ...], what: str = "folder") -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = f"{root}: the {what} {shown('/'.join(path))}" if path else str(root)
+        raise SourceError(f"{where} cannot be read: {error.strerror or error}", hint=_AGAIN) from error
+
+
 def _listed(root: Path, folder: tuple[str, ...], *, are_stamped: bool) -> Iterator[Listing]:
-    where = f"{root}: the folder {shown('/'.join(folder))}" if folder else str(root)
     if len(folder) > DEEPEST:
         raise SourceError(
             f"{root}: has folders nested more than {DEEPEST} deep, such as {shown('/'.join(folder))}",
             hint="No archive needs that; look at how the folder was made.",
         )
-    try:
+    with _explained(root, folder):
         descriptor = reading.opened_folder(root, folder)
         try:
             with os.scandir(descriptor) as found:
@@ -230,8 +251,6 @@ def _listed(root: Path, folder: tuple[str, ...], *, are_stamped: bool) -> Iterat
                     yield _listing(root, folder, some, are_stamped=are_stamped)
         finally:
             reading.release(descriptor)
-    except OSError as error:
-        raise SourceError(f"{where} cannot be read: {error.strerror or error}", hint=_AGAIN) from error
 
 
 def _listing(

@@ -6,6 +6,7 @@ What is kept in memory is per segment and per column, never per LOB.
 from __future__ import annotations
 
 import hashlib
+import heapq
 from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,9 @@ from metspack.sources.repacking import Departures
 from metspack.values import dataclass
 
 _OCTETS = 32
-_FEW = 8  # tasks for each process: so many end nearly at the same time
+_LARGE = 32  # stretches of a segment that is not placed as a whole while more are planned
+_LARGEST = 256  # stretches of one that ever is: what a run that was stopped does again
+_LATE = 1.05  # what a process may end behind the others, as the part of all
 
 Column = tuple[int, int, int]
 """A column of the database: numbers of schema, table and column, as in ids (``s0.t2.c4``)."""
@@ -202,7 +205,11 @@ class Course:
     def jobs(self, wanted: int | None) -> int:
         """Return the number of processes that place the LOBs: at most one for each segment or stretch."""
         useful = processes.useful(wanted, files=self.files, size=self.bytes)
-        return min(useful, max(1, self.segments + sum(map(len, self.cuts.values()))))
+        return min(useful, max(1, self.weight(range(self.segments))))
+
+    def weight(self, numbers: Sequence[int]) -> int:
+        """Return the number of stretches that make up the slices of some segments."""
+        return sum(1 + len(self.cuts.get(number, ())) for number in numbers)
 
     def note(self, lob: LobRef, number: int) -> None:
         """Count the next LOB, whose first byte lies in the segment with this number."""
@@ -270,10 +277,11 @@ def assign(
 class SegmentGroups(Iterator[tuple[list[int], SliceStretch]]):
     """The numbers of the segments that are placed together by one process, in order, and what of them.
 
-    That is all of their slices. Where there are several ``jobs`` and segments are large or few, it is a
-    stretch of the slice of one. While a course is planned, it ends before the first group that may still
-    grow, and goes on afterwards. ``begun`` says of segments that an earlier run placed whether that was in
-    stretches; None of others.
+    That is all of their slices: two processes that make files in one folder wait for each other. Where
+    there are several ``jobs`` and one would be left with a segment while the others have nothing to do, and
+    where a segment is very large, it is a stretch of the slice of one. While a course is planned, it ends
+    before the first group that may still grow, and goes on afterwards. ``begun`` says of segments that an
+    earlier run placed whether that was in stretches; None of others.
     """
 
     def __init__(
@@ -282,6 +290,8 @@ class SegmentGroups(Iterator[tuple[list[int], SliceStretch]]):
         self._course = course
         self._jobs = jobs
         self._begun = begun
+        self._loads = [0] * jobs  # what each process has been given, a heap
+        self._all = 0  # what they are given together, once that is known
         self._read = 0
         self._open: dict[str, list[int]] = {}
         self._groups: deque[list[int]] = deque()
@@ -311,16 +321,24 @@ class SegmentGroups(Iterator[tuple[list[int], SliceStretch]]):
 
     def _cuts(self, group: list[int]) -> Sequence[int]:
         """Return where the slice of a segment is cut."""
-        course = self._course
-        if len(group) > 1:
-            return ()
-        cuts = course.cuts.get(group[0], ())
-        if (is_cut := self._begun(group[0])) is not None:
-            return cuts if is_cut else ()
+        cuts = () if len(group) > 1 else self._course.cuts.get(group[0], ())
+        weight = self._course.weight(group)
+        if cuts and (is_cut := self._begun(group[0])) is not None:
+            cuts = cuts if is_cut else ()
+        elif cuts and not self._is_shared(weight):
+            cuts = ()
+        for each in (1,) * weight if cuts else (weight,):
+            heapq.heapreplace(self._loads, self._loads[0] + each)
+        return cuts
+
+    def _is_shared(self, weight: int) -> bool:
+        """Return whether processes are to share the next segment, whose slice has so many stretches."""
         if self._jobs == 1:
-            return ()
-        are_few = bool(course.fingerprint) and len(course.keys) < _FEW * self._jobs
-        return cuts if are_few or len(cuts) >= _FEW else ()
+            return False
+        if not self._course.fingerprint:
+            return weight > _LARGE
+        self._all = self._all or self._course.weight(range(len(self._course.keys)))
+        return weight > _LARGEST or (self._loads[0] + weight) * self._jobs > _LATE * self._all
 
 
 class _CourseWriter:

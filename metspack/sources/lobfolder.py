@@ -11,7 +11,7 @@ import re
 import struct
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
 from itertools import groupby, islice, pairwise, repeat
@@ -103,9 +103,6 @@ _PLAIN_COLUMNS = f"{_PLAIN_ORDER}, files"
 _PLAIN_TABLE = (
     "schema INTEGER, place_table INTEGER, stretch INTEGER, cell BLOB, folder TEXT, extension TEXT, files BLOB"
 )
-_PLAIN_FIELDS = 5  # numbers that are kept of a file: row, size, time of change, inode and device
-_PlainFiles = Sequence["array[int]"]
-"""Plain files as columns, sorted by row: row, size, time of change, inode and device."""
 _Column = tuple[int, int, bytes]
 """A schema, a table and a ``cell_key``."""
 
@@ -116,14 +113,17 @@ class Finds(tempdb.Scratch):
     Kept in a temporary database, so that ten million take no more memory than ten. First ``put`` and
     ``refuse``, then ``sort``, then everything else. Raises TargetError when the temporary disk is full.
     Plain files are kept many together, by stretches of rows, and sorted once their stretch is read; unless
-    some file is not, or a place has two: then each of them is kept by itself.
+    some file is not, or a place has two: then each of them is kept by itself. They are looked at below
+    ``root`` when they are given back, so that who takes them works meanwhile. Raises SourceError then for
+    one that is no longer there.
     """
 
-    __slots__ = ("_batch", "_is_plain", "_what", "count")
+    __slots__ = ("_batch", "_is_plain", "_root", "_what", "count")
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, root: Path | None = None) -> None:
         """Begin without any; ``what`` names the source in errors."""
         self._what = what
+        self._root = root or Path()
         self._batch: list[_Row] = []
         self._is_plain = False
         self.count = 0
@@ -156,15 +156,17 @@ class Finds(tempdb.Scratch):
         self.count += len(rows)
         self._flush()
 
-    def put_plain(self, column: _Column, folder: str, extension: str, files: _PlainFiles) -> None:
-        """Add files of a folder that are whole LOBs and are named ``record<row - 1>.<extension>``."""
-        rows = files[0]
+    def put_plain(self, column: _Column, folder: str, extension: str, rows: array[int]) -> None:
+        """Add files of a folder that are whole LOBs and are named ``record<row - 1>.<extension>``.
+
+        The rows are in order.
+        """
         parts = []
         start = 0
         while start < len(rows):
             stretch = rows[start] // _STRETCH
             stop = bisect_left(rows, (stretch + 1) * _STRETCH, start)
-            packed = b"".join([column[start:stop].tobytes() for column in files])
+            packed = rows[start:stop].tobytes()
             parts.append((*column[:2], stretch, column[2], folder, extension, packed))
             start = stop
         with tempdb.explained(self._what):
@@ -205,7 +207,7 @@ class Finds(tempdb.Scratch):
                 return
             stretches = self._database.execute(f"SELECT {_PLAIN_COLUMNS} FROM plain")  # noqa: S608
             for row in stretches:
-                self._database.executemany(_PUT, _plain_rows(row[:4], *row[4:]))
+                self._database.executemany(_PUT, self._plain_rows(row[:4], *row[4:]))
         # Rows that come in order fill a table page after page; one that grew in disorder would be slow.
         self._do(
             f"CREATE TABLE found ({_TABLE}, PRIMARY KEY ({_ORDER})) WITHOUT ROWID",
@@ -226,7 +228,7 @@ class Finds(tempdb.Scratch):
         )
         own = "SELECT files FROM plain WHERE (schema, place_table, stretch, cell) = (?, ?, ?, ?)"
         for key in mixed:
-            rows = [row for (packed,) in self._database.execute(own, key) for row in _unpacked(packed)[0]]
+            rows = [row for (packed,) in self._database.execute(own, key) for row in array("q", packed)]
             if len(set(rows)) < len(rows):
                 return False
         return True
@@ -251,21 +253,35 @@ class Finds(tempdb.Scratch):
             found = self._database.execute(f"SELECT {_PLAIN_COLUMNS} FROM plain ORDER BY {_PLAIN_ORDER}")  # noqa: S608
             for (schema, table, _), parts in groupby(found, itemgetter(0, 1, 2)):
                 likes: list[RunShared] = []
-                columns: list[array[int]] = [array("q") for _ in range(_PLAIN_FIELDS)]
-                which = array("q")
+                rows, which = array("q"), array("q")
                 for key, alike in groupby(parts, itemgetter(3, 4, 5)):
                     for part in alike:
-                        unpacked = _unpacked(part[-1])
-                        which.extend(repeat(len(likes), len(unpacked[0])))
-                        for column, more in zip(columns, unpacked, strict=True):
-                            column.extend(more)
+                        rows.frombytes(part[-1])
+                    which.extend(repeat(len(likes), len(rows) - len(which)))
                     likes.append(_shared(schema, table, *key))
                 # Cells come in their order, and sorting leaves those of a row in it.
-                places = sorted(range(len(which)), key=columns[0].__getitem__)
+                places = sorted(range(len(rows)), key=rows.__getitem__)
                 for number, alike_places in groupby(places, which.__getitem__):
                     while some := list(islice(alike_places, LONGEST)):
-                        own = ([column[at] for at in some] for column in columns)
-                        yield from _small(_plain_run(likes[number], *own))
+                        yield from _small(self._plain_run(likes[number], [rows[at] for at in some]))
+
+    def _plain_run(self, shared: RunShared, rows: list[int]) -> LobRun:
+        """Return whole LOBs that are alike and plainly named."""
+        names = _plain_names(rows, shared.extension)
+        stamps = walking.statuses(self._root, shared.folders or (), names)
+        return _run_of(shared, rows, names, *map(list, zip(*stamps, strict=True)))
+
+    def _plain_rows(
+        self, place: tuple[int, int, int, bytes], folder: str, extension: str, packed: bytes
+    ) -> Iterator[_Row]:
+        """Yield plain files as rows; ``place`` is their schema, table, stretch and cell."""
+        schema, table, _, cell = place
+        rows = array("q", packed)
+        names = _plain_names(rows, extension)
+        stamps = walking.statuses(self._root, tuple(folder.split("/")), names)
+        for row, name, (size, *stamp) in zip(rows, names, stamps, strict=True):
+            modified, inode, device = map(str, stamp)
+            yield schema, table, row, cell, -1, folder, name, 0, size, modified, inode, device
 
     def crowded(self) -> Iterator[tuple[LobPlace, tuple[Placed, ...]]]:
         """Yield the places that do not hold one whole file: several, or parts."""
@@ -282,24 +298,9 @@ class Finds(tempdb.Scratch):
                 yield found[0].place, found
 
 
-def _unpacked(packed: bytes) -> list[array[int]]:
-    """Return the columns of plain files."""
-    size = len(packed) // _PLAIN_FIELDS
-    columns = [array("q") for _ in range(_PLAIN_FIELDS)]
-    for at, column in enumerate(columns):
-        column.frombytes(packed[at * size : (at + 1) * size])
-    return columns
-
-
-def _plain_rows(
-    place: tuple[int, int, int, bytes], folder: str, extension: str, packed: bytes
-) -> Iterator[_Row]:
-    """Yield plain files as rows; ``place`` is their schema, table, stretch and cell."""
-    schema, table, _, cell = place
-    for row, size, *stamp in zip(*_unpacked(packed), strict=True):
-        modified, inode, device = map(str, stamp)
-        name = f"record{row - 1}.{extension}"
-        yield schema, table, row, cell, -1, folder, name, 0, size, modified, inode, device
+def _plain_names(rows: Iterable[int], extension: str) -> list[str]:
+    end = f".{extension}"
+    return [f"record{row - 1}{end}" for row in rows]
 
 
 def _small(run: LobRun) -> Iterator[LobRun | LobRef]:
@@ -329,12 +330,6 @@ def _run(rows: Sequence[_Row]) -> LobRun:
     modified, inodes, devices = ([int(each) for each in column] for column in stamps)
     shared = _shared(schema, table, cell, folder, extension_of(name))
     return _run_of(shared, numbers, names, sizes, modified, inodes, devices)
-
-
-def _plain_run(shared: RunShared, rows: list[int], *others: list[int]) -> LobRun:
-    """Return whole LOBs that are alike and plainly named."""
-    end = f".{shared.extension}"
-    return _run_of(shared, rows, [f"record{row - 1}{end}" for row in rows], *others)
 
 
 def _shared(schema: int, table: int, cell: bytes, folder: str, extension: str) -> RunShared:
@@ -416,7 +411,7 @@ def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterato
     file, for files that are not named as LOBs (all counted, 20 named), for anything that is neither
     file nor folder, and for LOBs that are there twice, whole and in parts, or not in all their parts.
     """
-    with Finds(str(folder)) as finds:
+    with Finds(str(folder), folder) as finds:
         _look_through(folder, finds, seen or (lambda _: None))
         finds.sort()
         for number, (_, files) in enumerate(finds.crowded()):
@@ -429,17 +424,19 @@ def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterato
 def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> None:
     """Put every file below the folder among the finds; raises SourceError as ``lob_runs`` does."""
     above = (_CONTENT,) if _has_content(folder) else ()
-    with closing(walking.listings(folder)) as listings:
+    with closing(walking.listings(folder, are_stamped=False)) as listings:
         for listing in listings:
             column = _column(listing.folder, above)
             path = "/".join(listing.folder)
-            if column is not None and listing.files and (plain := _plain_files(listing.files)):
-                for extension, files in plain.items():
-                    finds.put_plain(column, path, extension, files)
-                seen(len(listing.files))
+            names = [name for name, *_ in listing.files]
+            if column is not None and (plain := _plain_files(names)):
+                for extension, rows_of_it in plain.items():
+                    finds.put_plain(column, path, extension, rows_of_it)
+                seen(len(names))
                 continue
             rows: list[_Row] = []
-            for name, size, modified, inode, device in listing.files:
+            stamps = walking.statuses(folder, listing.folder, names)
+            for name, (size, modified, inode, device) in zip(names, stamps, strict=True):
                 numbers = None if column is None else _row_and_part(name)
                 if numbers is None or column is None:
                     where = shown(f"{path}/{name}" if path else name)
@@ -456,20 +453,17 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
         raise SourceError(f"{folder}: holds no files; expected {_EXPECTED}", hint=_HINT)
 
 
-def _plain_files(files: Sequence[tuple[str, int, int, int, int]]) -> dict[str, _PlainFiles]:
-    """Return files by extension, when all are named as whole LOBs usually are; none otherwise."""
-    text = "\n".join([file[0] for file in files])
+def _plain_files(names: Sequence[str]) -> dict[str, array[int]]:
+    """Return the rows of files by extension, when all are named as whole LOBs usually are; none otherwise."""
+    text = "\n".join(names)
     named = _PLAIN.findall(text)
-    if len(named) != len(files) or text.count("\n") >= len(files):
+    if len(named) != len(names) or text.count("\n") >= len(names):
         return {}
-    found: dict[str, list[tuple[int, ...]]] = {}
-    for (number, extension), (_, *others) in zip(named, files, strict=True):
-        found.setdefault(extension, []).append((int(number) + 1, *others))
+    found: dict[str, list[int]] = {}
+    for number, extension in named:
+        found.setdefault(extension, []).append(int(number) + 1)
     with suppress(OverflowError):
-        return {
-            extension: [array("q", column) for column in zip(*sorted(rows), strict=True)]
-            for extension, rows in found.items()
-        }
+        return {extension: array("q", sorted(rows)) for extension, rows in found.items()}
     return {}
 
 

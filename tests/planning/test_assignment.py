@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 import pytest
@@ -82,26 +82,41 @@ def test_groups_are_the_same_whenever_they_are_asked_for(
     assert jobs > 1 or not groups.is_cut
 
 
-def test_large_segments_and_few_are_shared_by_processes() -> None:
-    course = Course(keys=SegmentKeys.of(("a", number) for number in range(20)), cuts={0: [7] * 3, 2: [5] * 8})
-    assert [group for group, _ in SegmentGroups(course, 2)] == [
-        [0],
-        [1],
-        *[[2]] * 9,
-        *([n] for n in range(3, 19)),
-    ]
-    course.fingerprint = "all"
-    assert len(list(SegmentGroups(course, 2))) == 28
-    assert len(list(SegmentGroups(course, 3))) == 31
-    assert len(list(SegmentGroups(course, 1))) == 20
+def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list[int]:
+    """Return the number of tasks of each segment, of which each has so many cuts."""
+    keys = SegmentKeys.of(("a", number) for number in range(len(cuts)))
+    course = Course(
+        keys=keys,
+        cuts={number: [5] * each for number, each in enumerate(cuts) if each},
+        fingerprint="all" if is_planned else "",
+    )
+    found = [group for group, _ in SegmentGroups(course, jobs)]
+    return [found.count([number]) for number in range(len(cuts) - (not is_planned))]
 
 
-def test_few_are_fewer_than_eight_for_each_process() -> None:
-    cuts = {0: [7]}
-    for segments, tasks in ((15, 16), (16, 16), (17, 17)):
-        keys = SegmentKeys.of(("a", number) for number in range(segments))
-        course = Course(keys=keys, cuts=cuts, fingerprint="all")
-        assert len(list(SegmentGroups(course, 2))) == tasks
+@pytest.mark.parametrize(
+    ("cuts", "jobs", "expected"),
+    [
+        ([9] * 10, 2, [1] * 10),
+        ([9] * 10, 1, [1] * 10),
+        ([9] * 11, 2, [*[1] * 10, 10]),
+        ([9] * 3, 2, [1, 1, 10]),
+        ([9], 2, [10]),
+        ([0], 2, [1]),
+        ([99, 0], 2, [100, 1]),
+        ([9] * 7, 4, [1, 1, 1, 1, 10, 10, 10]),
+        ([9] * 61, 3, [1] * 61),  # one process ends behind the others by less than a twentieth
+        ([300] * 2, 2, [301, 301]),
+    ],
+)
+def test_processes_share_a_segment_where_one_would_be_left_with_it(
+    cuts: list[int], jobs: int, expected: list[int]
+) -> None:
+    assert tasks_of(cuts, jobs) == expected
+
+
+def test_while_more_are_planned_processes_share_large_segments_alone() -> None:
+    assert tasks_of([31, 32, 0, 9, 9], 2, is_planned=False) == [1, 33, 1, 1]
 
 
 @pytest.mark.parametrize(("jobs", "segments"), [(1, 20), (2, 20), (2, 3)])
@@ -109,9 +124,9 @@ def test_what_an_earlier_run_began_in_stretches_goes_on_in_them(jobs: int, segme
     """And what it did not begin so stays whole, whatever number of processes there are now."""
     begun = {0: True, 1: False, 2: None}
     keys = SegmentKeys.of(("a", number) for number in range(segments))
-    course = Course(keys=keys, cuts={n: [5] * 9 for n in range(3)}, fingerprint="all")
+    course = Course(keys=keys, cuts={0: [5] * 9, 1: [5] * 9, 2: [5] * 40}, fingerprint="all")
     found = [group for group, _ in SegmentGroups(course, jobs, begun.get)]
-    assert [found.count([number]) for number in range(3)] == [10, 1, 1 if jobs == 1 else 10]
+    assert [found.count([number]) for number in range(3)] == [10, 1, 1 if jobs == 1 else 41]
 
 
 PLAIN = {

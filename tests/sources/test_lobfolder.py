@@ -424,7 +424,32 @@ def test_plain_files_of_a_column_come_in_runs_of_a_thousand(tmp_path: Path) -> N
     assert found == [*[1_000] * 16, lobfolder._STRETCH % 1_000 - 1, 1_000, 2]
 
 
-def test_a_time_that_does_not_fit_into_64_bits_is_taken() -> None:
+def test_what_became_of_plain_files_meanwhile_is_told(tmp_path: Path) -> None:
+    """They are looked at when their LOBs are asked for."""
+    written(tmp_path, *(f"{LOB4}/record{row}.bin" for row in range(2_000)))
+    last = tmp_path / LOB4 / "record1999.bin"
+    found = lobfolder.lob_runs(tmp_path)
+    next(found)
+    last.unlink()
+    with pytest.raises(SourceError, match=r"the file .*record1999\.bin cannot be read: No such file"):
+        list(found)
+    for change in (lambda: last.symlink_to("record0.bin"), last.mkdir):
+        last.touch()
+        found = lobfolder.lob_runs(tmp_path)
+        next(found)
+        last.unlink()
+        change()
+        with pytest.raises(SourceError, match=r"record1999\.bin"):
+            list(found)
+        last.rmdir() if last.is_dir() and not last.is_symlink() else last.unlink()
+
+
+def test_a_time_that_does_not_fit_into_64_bits_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file of the year 5138, which some file systems take."""
-    assert lobfolder._plain_files([("record0.bin", 1, 10**20, 1, 1)]) == {}
-    assert list(lobfolder._plain_files([("record0.bin", 1, 10**18, 1, 1)])) == ["bin"]
+    written(tmp_path, f"{LOB4}/record0.bin")
+    monkeypatch.setattr(lobfolder.walking, "statuses", lambda *_: [(1, 10**20, 1, 1)])
+    (run,) = lobfolder.lob_runs(tmp_path)
+    assert isinstance(run, LobRun)
+    assert run.extents[1] == [10**20]
