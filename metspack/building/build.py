@@ -494,7 +494,7 @@ class BuildWork:
         if self._placing is not None:
             self._placing.look()
         elif (
-            self.objid
+            (self.objid or not (self.dialect.names_by_parent or self.packing or self.cluster))
             and self.plan is None
             and not self._is_linking
             and not options.trust_checksums
@@ -526,12 +526,18 @@ class BuildWork:
         jobs = 1 if self.packing or self.options.trust_checksums or self.cluster else self._workers.jobs
         # Unlike a generator it goes on where it ended before there were further groups.
         tasks = starmap(
-            partial(self._task, staging, course), SegmentGroups(course, jobs, self._earlier.begun)
+            partial(self._task, staging, course),
+            SegmentGroups(course, jobs, self._earlier.begun, is_named=bool(self.objid)),
         )
         return self._workers.begin(segments.place, tasks, self._advance, is_growing=is_growing)
 
     def _task(
-        self, staging: Partial, course: Course, numbers: Sequence[int], stretch: SliceStretch = slices.WHOLE
+        self,
+        staging: Partial,
+        course: Course,
+        numbers: Sequence[int],
+        stretch: SliceStretch = slices.WHOLE,
+        is_described: bool = True,
     ) -> SegmentTask:
         earlier = self._earlier
         task = SegmentTask(
@@ -552,12 +558,13 @@ class BuildWork:
             links=self._is_linking,
             trusts=bool(self.options.trust_checksums),
             stretch=stretch,
+            is_described=is_described,
             journal=earlier.journal,
             digests=tuple(course.digests[number] for number in numbers),
-            finished=earlier.finished(course, numbers, stretch),
+            finished=earlier.finished(course, numbers, stretch, is_described=is_described),
             clears=earlier.is_there,
         )
-        is_first = stretch.stop is not None and not stretch.start
+        is_first = not is_described and not stretch.start
         if earlier.is_there and is_first and earlier.begun(numbers[0]) is None:
             segments.clear_segment(task, task.segments[0])  # begun as a whole, perhaps
         return task

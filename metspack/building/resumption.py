@@ -16,7 +16,7 @@ from metspack.files import journal, reading, writing
 from metspack.files.staging import Partial, Staging, keep_only
 from metspack.model import LobRun
 from metspack.planning import slices
-from metspack.planning.assignment import Course
+from metspack.planning.assignment import Begun, Course
 from metspack.planning.slices import SliceStretch
 from metspack.sources.opening import Source, SourceFacts
 from metspack.sources.repacking import Departures
@@ -51,8 +51,10 @@ class EarlierRun:
         self.archive: Mapping[str, Any] | None = last.get(ARCHIVE)
         with self.as_written():
             done = [SegmentDone.restored(each) for each in events if each["event"] in _DONE]
-        self._done = {(each.number, each.stretch): each for each in done}
-        self._cut = {each.number for each in done if each.stretch != slices.WHOLE}
+        self._done = {(each.number, each.stretch, each.child is not None): each for each in done}
+        self._begun = {each.number: Begun.STRETCHES for each in done}
+        self._begun |= {each.number: Begun.PLACED for each in done if each.stretch == slices.WHOLE}
+        self._begun |= {each.number: Begun.DESCRIBED for each in done if each.child is not None}
 
     @contextmanager
     def as_written(self) -> Iterator[None]:
@@ -72,19 +74,17 @@ class EarlierRun:
         with self.as_written():
             return None if self._compared is None else SourceFacts.restored(self._compared["made_of"])
 
-    def begun(self, number: int) -> bool | None:
-        """Return whether a segment was placed in stretches, None for one of which nothing was."""
-        if (number, slices.WHOLE) in self._done:
-            return False
-        return True if number in self._cut else None
+    def begun(self, number: int) -> Begun | None:
+        """Return as far as a segment was placed, None for one of which nothing was."""
+        return self._begun.get(number)
 
     def finished(
-        self, course: Course, numbers: Sequence[int], stretch: SliceStretch
+        self, course: Course, numbers: Sequence[int], stretch: SliceStretch, *, is_described: bool
     ) -> tuple[SegmentDone, ...]:
         """Return those of some segments, from the first on, or the stretch, that need not be placed."""
         found = []
         for number in numbers:
-            done = self._done.get((number, stretch))
+            done = self._done.get((number, stretch, is_described))
             if done is None or done.digest != course.digests[number] or not self._is_there(done):
                 break
             found.append(done)
@@ -94,8 +94,8 @@ class EarlierRun:
         """Return the number of LOBs and parts that need not be placed, and their bytes."""
         found = [
             each
-            for (number, stretch), each in self._done.items()
-            if stretch == slices.WHOLE and number < course.segments
+            for (number, _, is_described), each in self._done.items()
+            if is_described and number < course.segments
         ]
         files = sum(each.child.files for each in found if each.child is not None)
         return files, sum(each.bytes for each in found)

@@ -53,7 +53,8 @@ class SegmentTask:
     the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
     of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS;
     ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that are known.
-    ``stretch`` is what is placed of the slice; a part of it is placed, and the segment described afterwards.
+    ``stretch`` is what is placed of the slice; ``is_described``: all of it is, and the segments are
+    described. Otherwise that is done afterwards.
     ``journal`` is where segments are recorded that are finished, with the ``digests`` of their slices; None
     for nowhere. ``plan`` is where the slices lie, None for ``work``. ``finished`` are the results of an
     earlier run: of all of it, which is not done again, or of the first segments. With ``clears`` that run
@@ -75,6 +76,7 @@ class SegmentTask:
     links: bool = False
     trusts: bool = False
     stretch: SliceStretch = slices.WHOLE
+    is_described: bool = True
     journal: Path | None = None
     plan: Path | None = None
     digests: tuple[str, ...] = ()
@@ -93,13 +95,13 @@ class SegmentTask:
 
     @property
     def label(self) -> str:
-        """The task in the names of its files: its number, and the stretch where that is not all."""
-        return _label(self.number, self.stretch)
+        """The task in the names of its files: its number, and the stretch where that is not described."""
+        return f"{self.number}" if self.is_described else _label(self.number, self.stretch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentDone:
-    """A segment that was placed and described, or a stretch of one that was placed: then without ``child``.
+    """A segment that was placed and described, or a stretch that was only placed: then without ``child``.
 
     ``number`` is the segment's, ``digest`` its slice's, ``bytes`` are those placed. ``sizes`` are those of
     the task's three files of notes, and ``notes`` its notes, with all segments of the task up to this one.
@@ -152,7 +154,7 @@ class TaskPlaced:
     """Result of a task: the METS of its segments as the parent names them, and notes on their LOBs.
 
     ``is_split``: there are split LOBs; ``has_digests``: there are digests that cells are to get.
-    ``stretch`` is what was placed of the slice: of a part of it there are no children.
+    ``stretch`` is what was placed of the slice; where it was not described there are no children.
     """
 
     numbers: tuple[int, ...]
@@ -177,7 +179,7 @@ PART_DIGESTS = "LOBs whose cell has the digest of their last part alone"
 
 
 def _label(number: int, stretch: SliceStretch) -> str:
-    return f"{number}" if stretch == slices.WHOLE else f"{number}-{stretch.start}"
+    return f"{number}-{stretch.start}"
 
 
 def digests_path(work: Path, task: int | str) -> Path:
@@ -295,9 +297,9 @@ def _line(*fields: object) -> bytes:
 def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """Place the LOBs of a task's segments, write each one's METS and its lines of the manifests.
 
-    Of a stretch the files are listed instead, for ``describe_segments``. Each segment and stretch is on disk
-    before it is recorded. ``moved`` is called with numbers of bytes copied. Raises ``SourceError`` and
-    ``TargetError``.
+    Of what is not to be described the files are listed, for ``describe_segments``. Each segment and stretch
+    is on disk before it is recorded. ``moved`` is called with numbers of bytes copied. Raises
+    ``SourceError`` and ``TargetError``.
     """
     moved(sum(each.bytes for each in task.finished))
     if len(task.finished) == len(task.segments):
@@ -331,8 +333,7 @@ def place_rest(
                 goes_on=bool(task.finished),
             )
             for at, spot in enumerate(task.segments[len(task.finished) :], len(task.finished)):
-                is_stretch = task.stretch != slices.WHOLE
-                child, size = (_place_stretch if is_stretch else _place_segment)(
+                child, size = (_place_segment if task.is_described else _place_stretch)(
                     task, spot, placer, proven, disk
                 )
                 if at + 1 == len(task.segments):
@@ -382,7 +383,7 @@ def clear(task: SegmentTask) -> None:
     """Remove what an earlier run left of segments, or of a stretch, that it had not finished."""
     first = task.segments[len(task.finished)]
     writing.remove(task.work / f"probe-{task.label}")
-    if task.stretch != slices.WHOLE:
+    if not task.is_described:
         writing.remove(placed_path(task.work, task.label))
         for each in slices.runs(slices.path(task.sliced, first.number), task.stretch):
             for path in placing.lob_paths(task.layout, each):
@@ -440,13 +441,13 @@ def _place_stretch(
 def describe_segments(
     results: Iterable[TaskPlaced], task_of: Callable[[tuple[int, ...]], SegmentTask]
 ) -> Iterator[TaskPlaced]:
-    """Yield the results of whole segments: one that was placed in stretches is described once all are there.
+    """Yield the results of segments: one that was only placed is described once all stretches are there.
 
     ``task_of`` returns the task of some segments. Raises ``TargetError``.
     """
     stretches: list[TaskPlaced] = []
     for each in results:
-        if each.stretch == slices.WHOLE:
+        if each.children:
             yield each
             continue
         stretches.append(each)
@@ -456,7 +457,7 @@ def describe_segments(
 
 
 def _describe_together(task: SegmentTask, stretches: Sequence[TaskPlaced]) -> TaskPlaced:
-    """Describe a segment that was placed in stretches."""
+    """Describe a segment of which these stretches were placed."""
     (spot,) = task.segments
     labels = [_label(task.number, each.stretch) for each in stretches]
     with closing(Placements()) as placements:

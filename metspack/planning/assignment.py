@@ -11,9 +11,10 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from metspack import processes
 from metspack.errors import ConfigError
@@ -205,7 +206,7 @@ class Course:
     def jobs(self, wanted: int | None) -> int:
         """Return the number of processes that place the LOBs: at most one for each segment or stretch."""
         useful = processes.useful(wanted, files=self.files, size=self.bytes)
-        return min(useful, max(1, self.weight(range(self.segments))))
+        return min(useful, max(1, self.segments + sum(map(len, self.cuts.values()))))
 
     def weight(self, numbers: Sequence[int]) -> int:
         """Return the number of stretches that make up the slices of some segments."""
@@ -274,34 +275,68 @@ def assign(
     return writer.finish()
 
 
-class SegmentGroups(Iterator[tuple[list[int], SliceStretch]]):
-    """The numbers of the segments that are placed together by one process, in order, and what of them.
+class Begun(Enum):
+    """As far as an earlier run placed a segment: all and described, all, or in stretches."""
 
-    That is all of their slices: two processes that make files in one folder wait for each other. Where
+    DESCRIBED = 1
+    PLACED = 2
+    STRETCHES = 3
+
+
+class SegmentGroup(NamedTuple):
+    """Segments that are placed together, in order; what of their slices, and whether they are described then.
+
+    A stretch is not described by itself.
+    """
+
+    numbers: list[int]
+    stretch: SliceStretch
+    is_described: bool
+
+
+class SegmentGroups(Iterator[SegmentGroup]):
+    """What one process places, in order.
+
+    That is all of the slices: two processes that make files in one folder wait for each other. Where
     there are several ``jobs`` and one would be left with a segment while the others have nothing to do, and
     where a segment is very large, it is a stretch of the slice of one. While a course is planned, it ends
-    before the first group that may still grow, and goes on afterwards. ``begun`` says of segments that an
-    earlier run placed whether that was in stretches; None of others.
+    before the first group that may still grow, and goes on afterwards. Until then nothing is described
+    unless ``is_named``: the parent's OBJID is known. ``begun`` says of segments what an earlier run did,
+    None where that is nothing.
     """
 
     def __init__(
-        self, course: Course, jobs: int, begun: Callable[[int], bool | None] = lambda _: None
+        self,
+        course: Course,
+        jobs: int,
+        begun: Callable[[int], Begun | None] = lambda _: None,
+        *,
+        is_named: bool = True,
     ) -> None:
         self._course = course
         self._jobs = jobs
         self._begun = begun
+        self._is_named = is_named
         self._loads = [0] * jobs  # what each process has been given, a heap
         self._all = 0  # what they are given together, once that is known
         self._read = 0
         self._open: dict[str, list[int]] = {}
         self._groups: deque[list[int]] = deque()
-        self._tasks: deque[tuple[list[int], SliceStretch]] = deque()
+        self._tasks: deque[SegmentGroup] = deque()
 
-    def __next__(self) -> tuple[list[int], SliceStretch]:
+    def __next__(self) -> SegmentGroup:
         if not self._tasks:
             group = self._group()
-            self._tasks.extend((group, stretch) for stretch in slices.stretches(self._cuts(group)))
+            begun = self._begun(group[0])
+            cuts = self._cuts(group, begun)
+            is_described = not cuts and (self._is_known if begun is None else begun is Begun.DESCRIBED)
+            self._tasks.extend(SegmentGroup(group, each, is_described) for each in slices.stretches(cuts))
         return self._tasks.popleft()
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether all is known that METS of segments say."""
+        return self._is_named or bool(self._course.fingerprint)
 
     def _group(self) -> list[int]:
         course = self._course
@@ -317,15 +352,15 @@ class SegmentGroups(Iterator[tuple[list[int], SliceStretch]]):
         first = self._groups[0]
         if not course.fingerprint and self._open[course.keys[first[0]][0]] is first:
             raise StopIteration
+        if len(first) > 1 and not self._is_known:  # parts of LOBs are noted with the OBJIDs of their segments
+            raise StopIteration
         return self._groups.popleft()
 
-    def _cuts(self, group: list[int]) -> Sequence[int]:
+    def _cuts(self, group: list[int], begun: Begun | None) -> Sequence[int]:
         """Return where the slice of a segment is cut."""
         cuts = () if len(group) > 1 else self._course.cuts.get(group[0], ())
         weight = self._course.weight(group)
-        if cuts and (is_cut := self._begun(group[0])) is not None:
-            cuts = cuts if is_cut else ()
-        elif cuts and not self._is_shared(weight):
+        if not (self._is_shared(weight) if begun is None else begun is Begun.STRETCHES):
             cuts = ()
         for each in (1,) * weight if cuts else (weight,):
             heapq.heapreplace(self._loads, self._loads[0] + each)

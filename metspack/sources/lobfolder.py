@@ -435,7 +435,7 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
                 seen(len(names))
                 continue
             rows: list[_Row] = []
-            stamps = walking.statuses(folder, listing.folder, names)
+            stamps = walking.statuses(folder, listing.folder, names) if names else ()
             for name, (size, modified, inode, device) in zip(names, stamps, strict=True):
                 numbers = None if column is None else _row_and_part(name)
                 if numbers is None or column is None:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+from collections.abc import Generator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -95,6 +96,50 @@ def _begun_here(
     """Begin work of several processes, and do it in this one."""
     assert not is_growing
     return processes.Underway(workers, None, work, iter(tasks), moved)
+
+
+class _Eager(processes.Underway[Any, Any]):
+    """Work of several processes that is done in this one, as soon as there are tasks."""
+
+    def look(self) -> None:
+        self._pending.extend(self._work(task, self._moved) for task in self._tasks)
+
+    def results(self) -> Generator[Any, None, None]:
+        yield from self._pending
+        yield from super().results()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("described", [1, 3])
+def test_what_was_placed_before_the_parent_had_an_objid_goes_on(
+    described: int, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "A" / "content" / "schema0" / "table0" / "lob2"
+    folder.mkdir(parents=True)
+    for number in range(24):
+        (folder / f"record{number}.bin").write_bytes(b"%d" % number * (number + 1))
+    options = replace(OPTIONS, limits=Limits(files=3))
+    build.build(tmp_path / "A", tmp_path / "gold", options)
+    monkeypatch.setattr(processes, "are_many", bool)
+    monkeypatch.setattr(
+        processes.Workers,
+        "begin",
+        lambda workers, work, tasks, moved, **_: _Eager(workers, None, work, iter(tasks), moved),
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(slices, "STRETCH_FILES", 1)
+        stop_after(
+            7 + described, lambda: build.build(tmp_path / "A", tmp_path / "out", replace(options, jobs=2))
+        )
+    said = [each["event"] for each in events(tmp_path)]
+    assert [said.count(each) for each in (journal.STRETCH, journal.SEGMENT)] == [7, described]
+    assert said.index(journal.STRETCH) < said.index(journal.PLANNED) < said.index(journal.SEGMENT)
+    package = partial_of(tmp_path) / "package"
+    placed = {path.relative_to(package): path.stat().st_ino for path in package.rglob("*.bin")}
+    assert len(placed) == 21
+    build.build(tmp_path / "A", tmp_path / "out", replace(options, jobs=jobs))
+    assert tree(tmp_path / "out") == tree(tmp_path / "gold")
+    assert {path: (tmp_path / "out" / path).stat().st_ino for path in placed} == placed
 
 
 def test_nothing_is_planned_or_placed_twice(

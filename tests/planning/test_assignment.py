@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from metspack import processes
 from metspack.model import LobPlace
 from metspack.planning.assignment import (
+    Begun,
     Course,
     SegmentGroups,
     SegmentKeys,
@@ -37,7 +38,8 @@ class WholeGroups(Iterator[list[int]]):
 
     def __next__(self) -> list[int]:
         while True:
-            group, stretch = next(self.groups)
+            group, stretch, is_described = next(self.groups)
+            assert is_described == (stretch == WHOLE)
             assert stretch.start == self.stop
             self.is_cut |= stretch != WHOLE
             self.stop = stretch.stop
@@ -90,7 +92,7 @@ def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list
         cuts={number: [5] * each for number, each in enumerate(cuts) if each},
         fingerprint="all" if is_planned else "",
     )
-    found = [group for group, _ in SegmentGroups(course, jobs)]
+    found = [group.numbers for group in SegmentGroups(course, jobs)]
     return [found.count([number]) for number in range(len(cuts) - (not is_planned))]
 
 
@@ -115,18 +117,40 @@ def test_processes_share_a_segment_where_one_would_be_left_with_it(
     assert tasks_of(cuts, jobs) == expected
 
 
+def test_what_is_placed_before_the_parent_has_a_name_is_described_later() -> None:
+    """Segments that share LOBs in parts wait until it has."""
+    keys = SegmentKeys.of(("a", number) for number in range(6))
+    course = Course(keys=keys, joined={3}, cuts={1: [5] * 40})
+    groups = SegmentGroups(course, 2, is_named=False)
+    found = list(groups)
+    assert [each.numbers for each in found] == [[0], *[[1]] * 41]
+    course.fingerprint = "all"
+    later = list(groups)
+    assert [each.numbers for each in later] == [[2, 3], [4], [5]]
+    assert {each.is_described for each in found} == {False}
+    assert {each.is_described for each in later} == {True}
+
+
 def test_while_more_are_planned_processes_share_large_segments_alone() -> None:
     assert tasks_of([31, 32, 0, 9, 9], 2, is_planned=False) == [1, 33, 1, 1]
 
 
-@pytest.mark.parametrize(("jobs", "segments"), [(1, 20), (2, 20), (2, 3)])
+@pytest.mark.parametrize(("jobs", "segments"), [(1, 20), (2, 20), (2, 4)])
 def test_what_an_earlier_run_began_in_stretches_goes_on_in_them(jobs: int, segments: int) -> None:
     """And what it did not begin so stays whole, whatever number of processes there are now."""
-    begun = {0: True, 1: False, 2: None}
+    begun = {0: Begun.STRETCHES, 1: Begun.DESCRIBED, 2: Begun.PLACED}
     keys = SegmentKeys.of(("a", number) for number in range(segments))
-    course = Course(keys=keys, cuts={0: [5] * 9, 1: [5] * 9, 2: [5] * 40}, fingerprint="all")
-    found = [group for group, _ in SegmentGroups(course, jobs, begun.get)]
-    assert [found.count([number]) for number in range(3)] == [10, 1, 1 if jobs == 1 else 41]
+    course = Course(keys=keys, cuts={number: [5] * 40 for number in range(4)}, fingerprint="all")
+    found = list(SegmentGroups(course, jobs, begun.get))
+    assert [sum(each.numbers == [number] for each in found) for number in range(4)] == [
+        41,
+        1,
+        1,
+        1 if jobs == 1 else 41,
+    ]
+    assert {number for each in found if each.is_described for number in each.numbers} == {
+        *range(segments)
+    } - {0, 2, *({3} if jobs > 1 else ())}
 
 
 PLAIN = {

@@ -431,17 +431,15 @@ def test_what_became_of_plain_files_meanwhile_is_told(tmp_path: Path) -> None:
     found = lobfolder.lob_runs(tmp_path)
     next(found)
     last.unlink()
-    with pytest.raises(SourceError, match=r"the file .*record1999\.bin cannot be read: No such file"):
+    with pytest.raises(SourceError, match=r"the file .*record1999\.bin' cannot be read: No such file"):
         list(found)
-    for change in (lambda: last.symlink_to("record0.bin"), last.mkdir):
-        last.touch()
-        found = lobfolder.lob_runs(tmp_path)
-        next(found)
-        last.unlink()
-        change()
-        with pytest.raises(SourceError, match=r"record1999\.bin"):
-            list(found)
-        last.rmdir() if last.is_dir() and not last.is_symlink() else last.unlink()
+    last.touch()
+    found = lobfolder.lob_runs(tmp_path)
+    next(found)
+    last.unlink()
+    last.symlink_to("record0.bin")
+    with pytest.raises(SourceError, match=r"record1999\.bin"):
+        list(found)
 
 
 def test_a_time_that_does_not_fit_into_64_bits_is_taken(
@@ -449,7 +447,7 @@ def test_a_time_that_does_not_fit_into_64_bits_is_taken(
 ) -> None:
     """A file of the year 5138, which some file systems take."""
     written(tmp_path, f"{LOB4}/record0.bin")
-    monkeypatch.setattr(lobfolder.walking, "statuses", lambda *_: [(1, 10**20, 1, 1)])
+    monkeypatch.setattr("metspack.files.walking.statuses", lambda *_: [(1, 10**20, 1, 1)])
     (run,) = lobfolder.lob_runs(tmp_path)
     assert isinstance(run, LobRun)
     assert run.extents[1] == [10**20]
