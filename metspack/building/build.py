@@ -494,7 +494,8 @@ class BuildWork:
         if self._placing is not None:
             self._placing.look()
         elif (
-            (self.objid or not (self.dialect.names_by_parent or self.packing or self.cluster))
+            # Without an archive the OBJID comes of the plan; that dialect's segments are not named by it.
+            (self.objid or not (self.packing or self.cluster))
             and self.plan is None
             and not self._is_linking
             and not options.trust_checksums

@@ -342,20 +342,19 @@ def _small(
 ) -> memoryview | None:
     descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     try:
-        before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode) or (stamp is not None and _status(before) != stamp):
+        if stamp is None:
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode):
+                return None
+            stamp = _status(before)
+        size = os.readv(descriptor, (buffer,)) if buffer else stamp[0]
+        # What is as it was before reading, whenever that was seen, did not change meanwhile.
+        after = os.fstat(descriptor)
+        if size != stamp[0] or _status(after) != stamp or not stat.S_ISREG(after.st_mode):
             return None
-        if not buffer:
-            if seen is not None:
-                seen(descriptor)
-            return buffer
-        if before.st_size >= len(buffer):
-            return None
-        size = os.readv(descriptor, (buffer,))
-        is_same = size == before.st_size and (stamp is None or _status(os.fstat(descriptor)) == stamp)
-        if is_same and seen is not None:
+        if seen is not None:
             seen(descriptor)
-        return buffer[:size] if is_same else None
+        return buffer[:size]
     finally:
         release(descriptor)
 

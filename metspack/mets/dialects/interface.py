@@ -341,7 +341,6 @@ class Dialect(ABC):
     ``archives`` is the pattern of the places that archives have below the parent's folder, and
     ``checksum_type`` the algorithm of the checksums in METS, as METS calls it. A further parent is called
     after the package and by the word ``further``, "" where the parent names all children itself.
-    ``names_by_parent``: folders and OBJIDs of segments follow from the parent's OBJID.
     """
 
     __slots__ = ()
@@ -350,7 +349,6 @@ class Dialect(ABC):
     footprint: ClassVar[Footprint]
     archives: ClassVar[str]
     further: ClassVar[str] = ""
-    names_by_parent: ClassVar[bool] = True
 
     checksum_type: str
 

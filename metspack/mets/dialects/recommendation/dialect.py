@@ -64,7 +64,6 @@ class Recommendation(Dialect):
     footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=16)
     archives: ClassVar[str] = "*"
     further: ClassVar[str] = "parent"
-    names_by_parent: ClassVar[bool] = False
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
