@@ -323,7 +323,13 @@ def sync_directory(path: Path) -> None:
 
 
 def sync_tree(path: Path) -> None:
-    """Put the entries of a directory and all below it on disk, the deepest first. Raises ``TargetError``."""
+    """Put the entries of a directory and all below it on disk. Raises ``TargetError``."""
+    with SyncedTogether(path) as disk:
+        disk.sync(path)
+
+
+def _sync_directories(path: Path) -> None:
+    """Put the entries of a directory and all below it on disk, the deepest first."""
     with explained(path):
         for folder in _directories(path):
             sync_directory(Path(folder))
@@ -423,7 +429,7 @@ class SyncedTogether(Closable):
         """
         if (sync := _syncfs()) is None:
             for folder in folders:
-                sync_tree(folder)
+                _sync_directories(folder)
             return
         with explained(self.path):
             if sync(self._descriptor):
