@@ -16,7 +16,7 @@ from metspack.files import journal, reading, writing
 from metspack.files.staging import Partial, Staging, keep_only
 from metspack.model import LobRun
 from metspack.planning import slices
-from metspack.planning.assignment import Begun, Course
+from metspack.planning.assignment import Course, PlacedBefore
 from metspack.planning.slices import SliceStretch
 from metspack.sources.opening import Source, SourceFacts
 from metspack.sources.repacking import Departures
@@ -52,9 +52,9 @@ class EarlierRun:
         with self.as_written():
             done = [SegmentDone.restored(each) for each in events if each["event"] in _DONE]
         self._done = {(each.number, each.stretch, each.child is not None): each for each in done}
-        self._begun = {each.number: Begun.STRETCHES for each in done}
-        self._begun |= {each.number: Begun.PLACED for each in done if each.stretch == slices.WHOLE}
-        self._begun |= {each.number: Begun.DESCRIBED for each in done if each.child is not None}
+        self._begun = {each.number: PlacedBefore.STRETCHES for each in done}
+        self._begun |= {each.number: PlacedBefore.PLACED for each in done if each.stretch == slices.WHOLE}
+        self._begun |= {each.number: PlacedBefore.DESCRIBED for each in done if each.child is not None}
 
     @contextmanager
     def as_written(self) -> Iterator[None]:
@@ -74,7 +74,7 @@ class EarlierRun:
         with self.as_written():
             return None if self._compared is None else SourceFacts.restored(self._compared["made_of"])
 
-    def begun(self, number: int) -> Begun | None:
+    def begun(self, number: int) -> PlacedBefore | None:
         """Return as far as a segment was placed, None for one of which nothing was."""
         return self._begun.get(number)
 

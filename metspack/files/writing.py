@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -328,13 +328,6 @@ def sync_tree(path: Path) -> None:
         disk.sync(path)
 
 
-def _sync_directories(path: Path) -> None:
-    """Put the entries of a directory and all below it on disk, the deepest first."""
-    with explained(path):
-        for folder in _directories(path):
-            sync_directory(Path(folder))
-
-
 def _directories(path: str | Path) -> Iterator[str | Path]:
     """Yield a directory and all below it, the deepest first, whose files may be millions. Raises OSError."""
     with os.scandir(path) as found:
@@ -427,12 +420,11 @@ class SyncedTogether(Closable):
 
         What is in the files is on disk then, as each was closed.
         """
-        if (sync := _syncfs()) is None:
-            for folder in folders:
-                _sync_directories(folder)
-            return
         with explained(self.path):
-            if sync(self._descriptor):
+            if (sync := _syncfs()) is None:
+                for folder in chain.from_iterable(map(_directories, folders)):
+                    sync_directory(Path(folder))
+            elif sync(self._descriptor):
                 import ctypes  # noqa: PLC0415 -- as above
 
                 raise OSError(number := ctypes.get_errno(), os.strerror(number))

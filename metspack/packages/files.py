@@ -26,7 +26,7 @@ from metspack.containers.ipreader import (
     without,
 )
 from metspack.errors import SourceError
-from metspack.files import reading, walking
+from metspack.files import mirrors, reading, walking
 from metspack.files.byteranges import Below, Medium, Stamp, Stretch
 from metspack.files.reading import Closable
 from metspack.mets import METS_NAMES
@@ -88,7 +88,10 @@ class FolderTree:
 
     def is_there(self, path: bytes) -> bool:
         """Return whether there is anything at a path, be it a link."""
-        return os.path.lexists(self.root.joinpath(*self.names, *names_of(path)))
+        names = (*self.names, *names_of(path))
+        if mirrors.are_used():  # the root's own join lists folders of a store
+            return os.path.lexists(self.root.joinpath(*names))
+        return os.path.lexists("/".join((str(self.root), *names)))
 
     def location(self, path: bytes) -> Below:
         """Return the file, whether it is there or not."""

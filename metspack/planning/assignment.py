@@ -275,7 +275,7 @@ def assign(
     return writer.finish()
 
 
-class Begun(Enum):
+class PlacedBefore(Enum):
     """As far as an earlier run placed a segment: all and described, all, or in stretches."""
 
     DESCRIBED = 1
@@ -309,7 +309,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
         self,
         course: Course,
         jobs: int,
-        begun: Callable[[int], Begun | None] = lambda _: None,
+        begun: Callable[[int], PlacedBefore | None] = lambda _: None,
         *,
         is_named: bool = True,
     ) -> None:
@@ -329,7 +329,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
             group = self._group()
             begun = self._begun(group[0])
             cuts = self._cuts(group, begun)
-            is_described = not cuts and (self._is_known if begun is None else begun is Begun.DESCRIBED)
+            is_described = not cuts and (self._is_known if begun is None else begun is PlacedBefore.DESCRIBED)
             self._tasks.extend(SegmentGroup(group, each, is_described) for each in slices.stretches(cuts))
         return self._tasks.popleft()
 
@@ -356,11 +356,11 @@ class SegmentGroups(Iterator[SegmentGroup]):
             raise StopIteration
         return self._groups.popleft()
 
-    def _cuts(self, group: list[int], begun: Begun | None) -> Sequence[int]:
+    def _cuts(self, group: list[int], begun: PlacedBefore | None) -> Sequence[int]:
         """Return where the slice of a segment is cut."""
         cuts = () if len(group) > 1 else self._course.cuts.get(group[0], ())
         weight = self._course.weight(group)
-        if not (self._is_shared(weight) if begun is None else begun is Begun.STRETCHES):
+        if not (self._is_shared(weight) if begun is None else begun is PlacedBefore.STRETCHES):
             cuts = ()
         for each in (1,) * weight if cuts else (weight,):
             heapq.heapreplace(self._loads, self._loads[0] + each)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from metspack import processes
 from metspack.model import LobPlace
 from metspack.planning.assignment import (
-    Begun,
     Course,
+    PlacedBefore,
     SegmentGroups,
     SegmentKeys,
     SegmentsOfColumn,
@@ -138,7 +138,7 @@ def test_while_more_are_planned_processes_share_large_segments_alone() -> None:
 @pytest.mark.parametrize(("jobs", "segments"), [(1, 20), (2, 20), (2, 4)])
 def test_what_an_earlier_run_began_in_stretches_goes_on_in_them(jobs: int, segments: int) -> None:
     """And what it did not begin so stays whole, whatever number of processes there are now."""
-    begun = {0: Begun.STRETCHES, 1: Begun.DESCRIBED, 2: Begun.PLACED}
+    begun = {0: PlacedBefore.STRETCHES, 1: PlacedBefore.DESCRIBED, 2: PlacedBefore.PLACED}
     keys = SegmentKeys.of(("a", number) for number in range(segments))
     course = Course(keys=keys, cuts={number: [5] * 40 for number in range(4)}, fingerprint="all")
     found = list(SegmentGroups(course, jobs, begun.get))
