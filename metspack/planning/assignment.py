@@ -40,8 +40,9 @@ from metspack.sources.repacking import Departures
 from metspack.values import dataclass
 
 _OCTETS = 32
-_LARGE = 32  # stretches of a segment that is not placed as a whole while more are planned
-_LARGEST = 256  # stretches of one that ever is: what a run that was stopped does again
+_PER_FILE = 16 << 10  # bytes that take as long as a file takes besides
+_LARGE = 1 << 30  # what the costliest segment takes that is placed as a whole while more are planned
+_LARGEST = 8 << 30  # and later: a run that was stopped does as much of it again
 _LATE = 1.05  # what a process may end behind the others, as the part of all
 
 Column = tuple[int, int, int]
@@ -144,7 +145,8 @@ class Course:
     ``keys`` are their containers and indexes; ``joined`` the numbers of those that begin with a further part
     of a LOB; ``cuts`` are where their slices may be cut, for those that may. ``columns`` are those whose LOBs
     move; ``runs`` the segments of their LOBs, in the order of the cells. ``fingerprint`` is "" until all is
-    planned. ``digests`` are the SHA-256 of the slices of closed segments.
+    planned. ``digests`` are the SHA-256 of the slices of closed segments, ``costs`` the bytes that take as
+    long as they to be placed.
     """
 
     segments: int = 0
@@ -161,6 +163,7 @@ class Course:
     undigested: int = 0
     fingerprint: str = ""
     digests: SliceDigests = field(default_factory=SliceDigests)
+    costs: array[int] = field(default_factory=lambda: array("q"))
 
     def document(self) -> dict[str, Any]:
         """Return the object for JSON that ``restored`` reads."""
@@ -174,6 +177,7 @@ class Course:
                 [column, runs.segments.tolist(), runs.cells.tolist()] for column, runs in self.runs.items()
             ],
             "digests": self.digests.octets.hex(),
+            "costs": self.costs.tolist(),
         }
 
     @classmethod
@@ -192,7 +196,10 @@ class Course:
                 for (one, two, three), numbers, cells in document["runs"]
             },
             digests=SliceDigests(bytearray.fromhex(document["digests"])),
+            costs=array("q", document["costs"]),
         )
+        if len(course.costs) != len(course.keys):
+            raise ValueError(f"costs of {len(course.costs)} segments, of which there are {len(course.keys)}")
         for name in _PLAIN:
             if type(document[name]) is not type(getattr(course, name)):
                 raise TypeError(f"{name} is {document[name]!r:.80}")
@@ -207,10 +214,6 @@ class Course:
         """Return the number of processes that place the LOBs: at most one for each segment or stretch."""
         useful = processes.useful(wanted, files=self.files, size=self.bytes)
         return min(useful, max(1, self.segments + sum(map(len, self.cuts.values()))))
-
-    def weight(self, numbers: Sequence[int]) -> int:
-        """Return the number of stretches that make up the slices of some segments."""
-        return sum(1 + len(self.cuts.get(number, ())) for number in numbers)
 
     def note(self, lob: LobRef, number: int) -> None:
         """Count the next LOB, whose first byte lies in the segment with this number."""
@@ -317,7 +320,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
         self._jobs = jobs
         self._begun = begun
         self._is_named = is_named
-        self._loads = [0] * jobs  # what each process has been given, a heap
+        self._loads = [0.0] * jobs  # what each process has been given, a heap
         self._all = 0  # what they are given together, once that is known
         self._read = 0
         self._open: dict[str, list[int]] = {}
@@ -359,21 +362,21 @@ class SegmentGroups(Iterator[SegmentGroup]):
     def _cuts(self, group: list[int], begun: PlacedBefore | None) -> Sequence[int]:
         """Return where the slice of a segment is cut."""
         cuts = () if len(group) > 1 else self._course.cuts.get(group[0], ())
-        weight = self._course.weight(group)
-        if not (self._is_shared(weight) if begun is None else begun is PlacedBefore.STRETCHES):
+        cost = sum(self._course.costs[number] for number in group)
+        if not (self._is_shared(cost) if begun is None else begun is PlacedBefore.STRETCHES):
             cuts = ()
-        for each in (1,) * weight if cuts else (weight,):
-            heapq.heapreplace(self._loads, self._loads[0] + each)
+        for _ in range(1 + len(cuts)):
+            heapq.heapreplace(self._loads, self._loads[0] + cost / (1 + len(cuts)))
         return cuts
 
-    def _is_shared(self, weight: int) -> bool:
-        """Return whether processes are to share the next segment, whose slice has so many stretches."""
+    def _is_shared(self, cost: int) -> bool:
+        """Return whether processes are to share the next segment, which costs so much."""
         if self._jobs == 1:
             return False
         if not self._course.fingerprint:
-            return weight > _LARGE
-        self._all = self._all or self._course.weight(range(len(self._course.keys)))
-        return weight > _LARGEST or (self._loads[0] + weight) * self._jobs > _LATE * self._all
+            return cost > _LARGE
+        self._all = self._all or sum(self._course.costs)
+        return cost > _LARGEST or (self._loads[0] + cost) * self._jobs > _LATE * self._all
 
 
 class _CourseWriter:
@@ -411,6 +414,7 @@ class _CourseWriter:
         if key not in self._open:
             number = len(self.course.keys)
             self.course.keys.append(*key)
+            self.course.costs.append(0)
             if goes_on:
                 self.course.joined.add(number)
             self._open[key] = number, slices.Slice(slices.path(self._work, number))
@@ -422,6 +426,7 @@ class _CourseWriter:
         if file.cuts:
             self.course.cuts[number] = file.cuts
         self.course.digests[number] = file.digest
+        self.course.costs[number] = segment.bytes + _PER_FILE * segment.files
         self.course.segments += 1
 
     def finish(self) -> Course:

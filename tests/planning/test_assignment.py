@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
@@ -67,6 +68,7 @@ def test_groups_are_the_same_whenever_they_are_asked_for(
     until = next(asked, 0)
     for number, (container, goes_on) in enumerate(begun):
         course.keys.append(container, number)
+        course.costs.append(1 << number % 40)
         if goes_on and container in latest:
             course.joined.add(number)
         else:
@@ -84,13 +86,17 @@ def test_groups_are_the_same_whenever_they_are_asked_for(
     assert jobs > 1 or not groups.is_cut
 
 
+MIB = 1 << 20
+
+
 def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list[int]:
-    """Return the number of tasks of each segment, of which each has so many cuts."""
+    """Return the number of tasks of each segment, of which each has so many cuts, 32 MiB apart."""
     keys = SegmentKeys.of(("a", number) for number in range(len(cuts)))
     course = Course(
         keys=keys,
         cuts={number: [5] * each for number, each in enumerate(cuts) if each},
         fingerprint="all" if is_planned else "",
+        costs=array("q", [(1 + each) * 32 * MIB for each in cuts]),
     )
     found = [group.numbers for group in SegmentGroups(course, jobs)]
     return [found.count([number]) for number in range(len(cuts) - (not is_planned))]
@@ -117,10 +123,21 @@ def test_processes_share_a_segment_where_one_would_be_left_with_it(
     assert tasks_of(cuts, jobs) == expected
 
 
+def test_a_few_films_cost_more_than_many_pictures() -> None:
+    course = Course(
+        keys=SegmentKeys.of([("a", 0), ("a", 1)]),
+        cuts={0: [5] * 3, 1: [5] * 3},
+        fingerprint="all",
+        costs=array("q", [4096 * MIB, 100 * MIB]),
+    )
+    assert [group.numbers for group in SegmentGroups(course, 2)] == [*[[0]] * 4, [1]]
+
+
 def test_what_is_placed_before_the_parent_has_a_name_is_described_later() -> None:
     """Segments that share LOBs in parts wait until it has."""
     keys = SegmentKeys.of(("a", number) for number in range(6))
-    course = Course(keys=keys, joined={3}, cuts={1: [5] * 40})
+    costs = array("q", [1, 2 << 30, *[1] * 4])
+    course = Course(keys=keys, joined={3}, cuts={1: [5] * 40}, costs=costs)
     groups = SegmentGroups(course, 2, is_named=False)
     found = list(groups)
     assert [each.numbers for each in found] == [[0], *[[1]] * 41]
@@ -140,7 +157,12 @@ def test_what_an_earlier_run_began_in_stretches_goes_on_in_them(jobs: int, segme
     """And what it did not begin so stays whole, whatever number of processes there are now."""
     begun = {0: PlacedBefore.STRETCHES, 1: PlacedBefore.DESCRIBED, 2: PlacedBefore.PLACED}
     keys = SegmentKeys.of(("a", number) for number in range(segments))
-    course = Course(keys=keys, cuts={number: [5] * 40 for number in range(4)}, fingerprint="all")
+    course = Course(
+        keys=keys,
+        cuts={number: [5] * 40 for number in range(4)},
+        fingerprint="all",
+        costs=array("q", [1000] * 4 + [1] * 16)[:segments],
+    )
     found = list(SegmentGroups(course, jobs, begun.get))
     assert [sum(each.numbers == [number] for each in found) for number in range(4)] == [
         41,
@@ -176,6 +198,7 @@ def whole_course() -> Course:
         cuts={0: [3, 4], 2: [5]},
         columns={(0, 1, 2), (0, 0, 3)},
         digests=digests,
+        costs=array("q", [3, 1 << 40, 0]),
         **PLAIN,  # type: ignore[arg-type]
     )
     for row, number in enumerate((0, 0, 1, 0)):
@@ -204,6 +227,12 @@ def test_a_course_with_a_value_of_another_type_is_refused(name: str) -> None:
     document = json.loads(json.dumps(whole_course().document()))
     with pytest.raises(TypeError, match=rf"^{name} is None$"):
         Course.restored({**document, name: None})
+
+
+def test_a_course_that_lacks_what_a_segment_costs_is_refused() -> None:
+    document = json.loads(json.dumps(whole_course().document()))
+    with pytest.raises(ValueError, match="costs of 2 segments, of which there are 3"):
+        Course.restored({**document, "costs": [1, 2]})
 
 
 @pytest.mark.parametrize("column", [1, 2])
