@@ -201,7 +201,7 @@ class BuildWork:
         self._earlier = EarlierRun(staging)
         with closing(Departures.of(self.archive)) as departures, self._workers:
             if (planned := self._earlier.planned) is None:
-                self._earlier.prepare((), staging.package, "")
+                self._earlier.prepare(staging.package)
                 course = self._plan_all(staging, departures)
             else:
                 course = self._recall(planned, departures)
@@ -216,9 +216,11 @@ class BuildWork:
                 self._remarked = list(remarks())
                 self._save_plan(course)
             else:
+                self._earlier.prepare(self.tree.make_root(staging))
+            if self._earlier.is_there:
                 spots = map(self.spots(course).of, range(len(course.keys)))
                 kept = (spot.ip if self.packing is None else self.packing.file(spot.ip) for spot in spots)
-                self._earlier.prepare(kept, self.tree.make_root(staging), self.tree.archive_path)
+                self._earlier.keep(kept, self.tree.make_root(staging), self.tree.archive_path)
             self._compare(staging)
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
@@ -528,7 +530,7 @@ class BuildWork:
         # Unlike a generator it goes on where it ended before there were further groups.
         tasks = starmap(
             partial(self._task, staging, course),
-            SegmentGroups(course, jobs, self._earlier.begun, is_named=bool(self.objid)),
+            SegmentGroups(course, jobs, partial(self._earlier.begun, course), is_named=bool(self.objid)),
         )
         return self._workers.begin(segments.place, tasks, self._advance, is_growing=is_growing)
 
@@ -566,7 +568,7 @@ class BuildWork:
             clears=earlier.is_there,
         )
         is_first = not is_described and not stretch.start
-        if earlier.is_there and is_first and earlier.begun(numbers[0]) is None:
+        if earlier.is_there and is_first and earlier.begun(course, numbers[0]) is None:
             segments.clear_segment(task, task.segments[0])  # begun as a whole, perhaps
         return task
 

@@ -52,9 +52,15 @@ class EarlierRun:
         with self.as_written():
             done = [SegmentDone.restored(each) for each in events if each["event"] in _DONE]
         self._done = {(each.number, each.stretch, each.child is not None): each for each in done}
-        self._begun = {each.number: PlacedBefore.STRETCHES for each in done}
-        self._begun |= {each.number: PlacedBefore.PLACED for each in done if each.stretch == slices.WHOLE}
-        self._begun |= {each.number: PlacedBefore.DESCRIBED for each in done if each.child is not None}
+        self._begun = {
+            (each.number, each.digest): at
+            for at, is_so in (
+                (PlacedBefore.STRETCHES, lambda _: True),
+                (PlacedBefore.PLACED, lambda each: each.stretch == slices.WHOLE),
+                (PlacedBefore.DESCRIBED, lambda each: each.child is not None),
+            )
+            for each in filter(is_so, done)
+        }
 
     @contextmanager
     def as_written(self) -> Iterator[None]:
@@ -74,9 +80,12 @@ class EarlierRun:
         with self.as_written():
             return None if self._compared is None else SourceFacts.restored(self._compared["made_of"])
 
-    def begun(self, number: int) -> PlacedBefore | None:
-        """Return as far as a segment was placed, None for one of which nothing was."""
-        return self._begun.get(number)
+    def begun(self, course: Course, number: int) -> PlacedBefore | None:
+        """Return as far as a segment was placed, None for one of which nothing was.
+
+        A run that was stopped while it planned may have found other LOBs for it.
+        """
+        return self._begun.get((number, course.digests[number]))
 
     def finished(
         self, course: Course, numbers: Sequence[int], stretch: SliceStretch, *, is_described: bool
@@ -95,7 +104,7 @@ class EarlierRun:
         found = [
             each
             for (number, _, is_described), each in self._done.items()
-            if is_described and number < course.segments
+            if is_described and each.digest == course.digests[number]
         ]
         files = sum(each.child.files for each in found if each.child is not None)
         return files, sum(each.bytes for each in found)
@@ -111,22 +120,21 @@ class EarlierRun:
         except OSError:
             return False
 
-    def prepare(self, kept: Iterable[str], parent: Path, archive: str) -> None:
-        """Remove what is to be made anew besides segments: ``kept`` are their paths in the package.
+    def prepare(self, parent: Path) -> None:
+        """Remove what is to be made anew besides the package and ``parent``, where the parent is written."""
+        if not self.is_there:
+            return
+        for each in os.scandir(self._staging.work):
+            is_plan = self.planned is not None and _OF_PLAN.fullmatch(each.name) is not None
+            if not is_plan and not _OF_TASKS.fullmatch(each.name) and Path(each) != parent:
+                writing.remove(Path(each))
+
+    def keep(self, kept: Iterable[str], parent: Path, archive: str) -> None:
+        """Remove what is in the package besides segments: ``kept`` are their paths.
 
         ``parent`` is the folder in which the parent is written, ``archive`` the path of the archive there.
         """
-        if not self.is_there:
-            return
-        package, work = self._staging.package, self._staging.work
-        is_planned = self.planned is not None
-        own = {archive} if self.archive is not None else set()
-        for each in os.scandir(work):
-            is_plan = is_planned and _OF_PLAN.fullmatch(each.name) is not None
-            if not is_plan and not _OF_TASKS.fullmatch(each.name) and Path(each) != parent:
-                writing.remove(Path(each))
-        if not is_planned:
-            return
+        package, own = self._staging.package, {archive} if self.archive is not None else set()
         keep_only(package, {*kept, *(own if parent == package else ())})
         if parent != package and os.path.lexists(parent):
             keep_only(parent, own)

@@ -142,6 +142,32 @@ def test_what_was_placed_before_the_parent_had_an_objid_goes_on(
     assert {path: (tmp_path / "out" / path).stat().st_ino for path in placed} == placed
 
 
+def test_what_was_placed_of_a_folder_that_has_changed_is_placed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run before was stopped while it planned; the files that it knew are others now, and fewer."""
+    folder = tmp_path / "A" / "content" / "schema0" / "table0" / "lob2"
+    folder.mkdir(parents=True)
+    for number in range(24):
+        (folder / f"record{number}.bin").write_bytes(b"%d" % number)
+    options = replace(OPTIONS, limits=Limits(files=3), jobs=2)
+    monkeypatch.setattr(processes, "are_many", bool)
+    monkeypatch.setattr(
+        processes.Workers,
+        "begin",
+        lambda workers, work, tasks, moved, **_: _Eager(workers, None, work, iter(tasks), moved),
+    )
+    stop_after(6, lambda: build.build(tmp_path / "A", tmp_path / "out", options))
+    assert [each["event"] for each in events(tmp_path)].count(journal.STRETCH) == 6
+    (folder / "record0.bin").write_bytes(b"changed")
+    (folder / "record4.bin").unlink()
+    for number in range(9, 24):
+        (folder / f"record{number}.bin").unlink()
+    build.build(tmp_path / "A", tmp_path / "gold", options)
+    build.build(tmp_path / "A", tmp_path / "out", options)
+    assert tree(tmp_path / "out") == tree(tmp_path / "gold")
+
+
 def test_nothing_is_planned_or_placed_twice(
     stopped: Path, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
