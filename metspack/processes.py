@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import islice, repeat
 from queue import SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
@@ -134,14 +134,14 @@ class Workers:
         With ``is_growing`` it is, and ``tasks`` may end for now and go on until the first result is taken.
         """
         tasks = iter(tasks)
-        if not is_growing and self._given is None:
-            begun = list(islice(tasks, 2)) if self.jobs > 1 else []
-            tasks = chain(begun, tasks)
-            if len(begun) < 2:  # noqa: PLR2004 -- one task is done sooner than a process has started
-                return Underway(self, None, work, tasks, moved)
-        self._pool = self._pool or self._open()
-        self._is_busy = True
-        return Underway(self, self._pool, work, tasks, moved)
+        is_worth, pool = is_growing or self._given is not None, None
+        begun = list(islice(tasks, 2)) if self.jobs > 1 and not is_worth else []
+        if is_worth or len(begun) > 1:  # one task is done sooner than a process has started
+            pool = self._pool = self._pool or self._open()
+            self._is_busy = True
+        underway = Underway(self, pool, work, tasks, moved)
+        underway.added.extend(begun)
+        return underway
 
     def results(
         self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
@@ -247,7 +247,10 @@ def _taken(jobs: int) -> _Pool | None:
 
 
 class Underway(Generic[Task, Result]):
-    """Work that was begun; ``is_beside`` where processes do it while this one does other things."""
+    """Work that was begun; ``is_beside`` where processes do it while this one does other things.
+
+    Tasks that are ``added`` while results are taken are done before those that are left.
+    """
 
     def __init__(
         self,
@@ -260,10 +263,15 @@ class Underway(Generic[Task, Result]):
         self._workers = workers
         self._pool = pool
         self._work = work
-        self._tasks = tasks
+        self.added: deque[Task] = deque()
+        # Unlike a generator it goes on after it has ended for now.
+        self._tasks = map(self._next, repeat(tasks))
         self._moved = moved
         self._pending: deque[Any] = deque()
         self.is_beside = pool is not None
+
+    def _next(self, tasks: Iterator[Task]) -> Task:
+        return self.added.popleft() if self.added else next(tasks)
 
     def look(self) -> None:
         """Give out further tasks without waiting for any; raises as ``results`` does when a process ended."""

@@ -467,7 +467,9 @@ class BuildWork:
                 written = self._write_archive(
                     self.archive, staging, course, departures, corrected={}, meanwhile=placing.look
                 )
-        described = segments.describe_segments(placing.results(), partial(self._task, staging, course))
+        described = segments.described_segments(
+            placing.results(), partial(self._task, staging, course), placing.added.append
+        )
         spots = self.spots(course)
         placed = PlacedSegments(spots, self.packing)
         for each in self.sending.sent(described, staging.package, spots.of, self.packing):

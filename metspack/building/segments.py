@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ class SegmentTask:
     of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS;
     ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that are known.
     ``stretch`` is what is placed of the slice; ``is_described``: all of it is, and the segments are
-    described. Otherwise that is done afterwards.
+    described. Otherwise that is done afterwards, by a task that has the results in ``placed``.
     ``journal`` is where segments are recorded that are finished, with the ``digests`` of their slices; None
     for nowhere. ``plan`` is where the slices lie, None for ``work``. ``finished`` are the results of an
     earlier run: of all of it, which is not done again, or of the first segments. With ``clears`` that run
@@ -77,6 +77,7 @@ class SegmentTask:
     trusts: bool = False
     stretch: SliceStretch = slices.WHOLE
     is_described: bool = True
+    placed: tuple[TaskPlaced, ...] = ()
     journal: Path | None = None
     plan: Path | None = None
     digests: tuple[str, ...] = ()
@@ -297,7 +298,7 @@ def _line(*fields: object) -> bytes:
 def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """Place the LOBs of a task's segments, write each one's METS and its lines of the manifests.
 
-    Of what is not to be described the files are listed, for ``describe_segments``. Each segment and stretch
+    Of what is not to be described the files are listed, for the task that does so. Each segment and stretch
     is on disk before it is recorded. ``moved`` is called with numbers of bytes copied. Raises
     ``SourceError`` and ``TargetError``.
     """
@@ -305,6 +306,8 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     if len(task.finished) == len(task.segments):
         return placed_of(task, task.finished)
     with open_stretch(task.work) as disk:
+        if task.placed:
+            return _describe_together(task, disk)
         if task.clears:
             clear(task)
         return placed_of(task, (*task.finished, *place_rest(task, moved, disk)))
@@ -438,12 +441,14 @@ def _place_stretch(
         return None, placements.size
 
 
-def describe_segments(
-    results: Iterable[TaskPlaced], task_of: Callable[[tuple[int, ...]], SegmentTask]
+def described_segments(
+    results: Iterable[TaskPlaced],
+    task_of: Callable[[tuple[int, ...]], SegmentTask],
+    do: Callable[[SegmentTask], object],
 ) -> Iterator[TaskPlaced]:
-    """Yield the results of segments: one that was only placed is described once all stretches are there.
+    """Yield the results of described segments; give ``do`` the task to describe one that was only placed.
 
-    ``task_of`` returns the task of some segments. Raises ``TargetError``.
+    ``task_of`` returns the task of some segments; what ``do`` is called with comes among the ``results``.
     """
     stretches: list[TaskPlaced] = []
     for each in results:
@@ -452,14 +457,14 @@ def describe_segments(
             continue
         stretches.append(each)
         if each.stretch.is_last:
-            yield _describe_together(task_of(each.numbers), stretches)
+            do(replace(task_of(each.numbers), placed=tuple(stretches)))
             stretches.clear()
 
 
-def _describe_together(task: SegmentTask, stretches: Sequence[TaskPlaced]) -> TaskPlaced:
-    """Describe a segment of which these stretches were placed."""
+def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskPlaced:
+    """Describe a segment of which all stretches were placed."""
     (spot,) = task.segments
-    labels = [_label(task.number, each.stretch) for each in stretches]
+    labels = [_label(task.number, each.stretch) for each in task.placed]
     with closing(Placements()) as placements:
         for label in labels:
             with reading.buffered(placed_path(task.work, label)) as lines:
@@ -475,7 +480,7 @@ def _describe_together(task: SegmentTask, stretches: Sequence[TaskPlaced]) -> Ta
                     digests.write(block)
         size = digests.size
     notes: Counter[str] = Counter()
-    for each in stretches:
+    for each in task.placed:
         notes.update(each.notes)
     done = SegmentDone(
         number=task.number,
@@ -485,8 +490,7 @@ def _describe_together(task: SegmentTask, stretches: Sequence[TaskPlaced]) -> Ta
         sizes=(size, 0, 0),
         notes=dict(notes),
     )
-    with writing.SyncedTogether(task.work) as disk:
-        record(task, done, disk)
+    record(task, done, disk)
     return placed_of(task, (done,))
 
 

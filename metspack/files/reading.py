@@ -305,11 +305,11 @@ def small_files(
 ) -> Iterator[memoryview | None]:
     """Yield the bytes of files in one folder, each read at once into ``buffer``; None for what is odd.
 
-    Odd is what is not a regular file, cannot be read, does not fit, or has not this status (None for any),
-    before it was read and afterwards: who needs to know more looks at it with ``opened``. No link is followed
-    below ``root``. What is yielded is there until the next is asked for. ``seen`` is called with the open
-    descriptor of each file that is not odd. Those ``unread``, by number, are only looked at: b"" stands for
-    their bytes.
+    Odd is what is not a regular file, cannot be read, does not fit, or has not this status after it was read;
+    where that is None, the size that it had before: who needs to know more looks at it with ``opened``. No
+    link is followed below ``root``. What is yielded is there until the next is asked for. ``seen`` is called
+    with the open descriptor of each file that is not odd. Those ``unread``, by number, are only looked at:
+    b"" stands for their bytes.
     """
     if mirrors.are_used() and (place := mirrors.place_of(root, (*folders, ""))):
         if seen is None and not unread:
@@ -342,15 +342,16 @@ def _small(
 ) -> memoryview | None:
     descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     try:
-        if stamp is None:
-            before = os.fstat(descriptor)
-            if not stat.S_ISREG(before.st_mode):
+        status = os.fstat(descriptor) if stamp is None else None
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            return None
+        size = os.readv(descriptor, (buffer,)) if buffer else 0
+        if status is None:
+            # What is as it was when its status was taken, long before, did not change while it was read.
+            status = os.fstat(descriptor)
+            if _status(status) != stamp or not stat.S_ISREG(status.st_mode):
                 return None
-            stamp = _status(before)
-        size = os.readv(descriptor, (buffer,)) if buffer else stamp[0]
-        # What is as it was before reading, whenever that was seen, did not change meanwhile.
-        after = os.fstat(descriptor)
-        if size != stamp[0] or _status(after) != stamp or not stat.S_ISREG(after.st_mode):
+        if buffer and size != status.st_size:
             return None
         if seen is not None:
             seen(descriptor)
