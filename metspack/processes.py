@@ -265,13 +265,10 @@ class Underway(Generic[Task, Result]):
         self._work = work
         self.added: deque[Task] = deque()
         # Unlike a generator it goes on after it has ended for now.
-        self._tasks = map(self._next, repeat(tasks))
+        self._tasks = map(_next, repeat(self.added), repeat(tasks))
         self._moved = moved
         self._pending: deque[Any] = deque()
         self.is_beside = pool is not None
-
-    def _next(self, tasks: Iterator[Task]) -> Task:
-        return self.added.popleft() if self.added else next(tasks)
 
     def look(self) -> None:
         """Give out further tasks without waiting for any; raises as ``results`` does when a process ended."""
@@ -297,6 +294,10 @@ class Underway(Generic[Task, Result]):
             is_done = True
         finally:
             self._workers.note_end(is_done=is_done)
+
+
+def _next(added: deque[Task], tasks: Iterator[Task]) -> Task:
+    return added.popleft() if added else next(tasks)
 
 
 class _Pool:

@@ -351,7 +351,7 @@ def _small(
             status = os.fstat(descriptor)
             if _status(status) != stamp or not stat.S_ISREG(status.st_mode):
                 return None
-        if buffer and size != status.st_size:
+        if buffer and not size == status.st_size < len(buffer):
             return None
         if seen is not None:
             seen(descriptor)

@@ -360,11 +360,13 @@ def _is_bare(partial: Path) -> bool:
 
 
 def _new(staged: Path, folder: Path, prefix: str, replaces: frozenset[str]) -> Iterator[str]:
-    for name in sorted(os.listdir(staged / prefix)):
-        path = f"{prefix}{name}"
+    with os.scandir(staged / prefix) as found:
+        entries = sorted(found, key=lambda each: each.name)
+    for each in entries:
+        path = f"{prefix}{each.name}"
         if not os.path.lexists(folder / path):
             yield path
-        elif (staged / path).is_dir():
+        elif each.is_dir(follow_symlinks=False):
             yield from _new(staged, folder, f"{path}/", replaces)
         elif path not in replaces:
             raise TargetExistsError(

@@ -106,6 +106,13 @@ def _give_damaged(place: Place, run: Run) -> None:
     next(place.target.glob("*_lobseg_1/mets.xml")).unlink()
 
 
+def _give_folder(place: Place, _run: Run) -> None:
+    folder = place.given / "A" / "content" / "schema0" / "table0" / "lob2"
+    folder.mkdir(parents=True)
+    for number, lob in enumerate(_LOBS * 3):
+        (folder / f"record{number}.bin").write_bytes(lob)
+
+
 def _give_segments(place: Place, _run: Run) -> None:
     segmented_folders.dbptk_21(place.target, _LOBS)
 
@@ -264,6 +271,17 @@ COMMANDS = (
             *("--max-files", "1", "-j", "2", "--quiet"),
         ],
         every=10,
+    ),
+    Command(
+        "build -j 2 of a folder",  # LOBs are placed before their parent has an OBJID
+        _give_folder,
+        lambda place: [
+            *("build", place.given / "A", "-o", place.target),
+            *("--max-files", "1", "-j", "2", "--quiet"),
+        ],
+        every=10,
+        constant="metspack.processes._SMALL_FILES",
+        value=1,
     ),
     Command(
         "build -j 2, tables read ahead",
