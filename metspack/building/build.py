@@ -492,7 +492,8 @@ class BuildWork:
         """Place segments that are planned while further ones are, in other processes.
 
         Of errors those of the plan are told first, as if it had been made before. Not where anything is to be
-        known of the whole plan before the first LOB is placed.
+        known of the whole plan before the first LOB is placed, nor where segments would wait on disk, by
+        however many planning is longer, for the store that they are sent to.
         """
         options = self.options
         if self._placing is not None:
@@ -501,7 +502,7 @@ class BuildWork:
             # Without an archive the OBJID comes of the plan; that dialect's segments are not named by it.
             (self.objid or not (self.packing or self.cluster))
             and self.plan is None
-            and not self._is_linking
+            and not (self._is_linking or self.sending.is_remote)
             and not options.trust_checksums
             and processes.are_many(course.lobs)
             and (jobs := processes.useful(options.jobs, files=course.lobs, size=course.bytes)) > 1

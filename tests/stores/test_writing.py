@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import metspack
-from metspack import BuildOptions, Limits
+from metspack import BuildOptions, Limits, processes
+from metspack.building import build
 from metspack.errors import (
     ConfigError,
     MetspackError,
@@ -19,6 +21,7 @@ from metspack.errors import (
 from metspack.files import mirrors, storetarget
 from metspack.files.mirrors import UNFINISHED
 from metspack.model import LinkMode
+from metspack.planning.assignment import Course
 from metspack.stores import client
 from tests.stores.conftest import S3
 from tests.trees import tree
@@ -83,6 +86,31 @@ def test_from_a_store_into_a_store(s3: S3, northwind_full: Path, expected: dict[
 def test_other_forms_of_packages(s3: S3, northwind_full: Path, given: dict[str, str], tmp_path: Path) -> None:
     metspack.build(northwind_full, tmp_path / "package", options(**given))
     metspack.build(northwind_full, f"{s3.url}/package", options(**given))
+    assert s3.objects("package") == files(tmp_path / "package")
+
+
+@pytest.mark.parametrize("is_archive", [True, False])
+def test_no_segment_waits_on_disk_while_others_are_planned(
+    s3: S3, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_archive: bool
+) -> None:
+    """Planning may take long, and segments are sent once it has ended."""
+    folder = tmp_path / "A" / "content" / "schema0" / "table0" / "lob2"
+    folder.mkdir(parents=True)
+    for number in range(24):
+        (folder / f"record{number}.bin").write_bytes(b"%d" % number)
+    source = northwind_full if is_archive else tmp_path / "A"
+    planned: list[bool] = []
+    real = build.BuildWork._begin_placing
+
+    def noted(work: build.BuildWork, staging: Any, course: Course, **how: bool) -> Any:
+        planned.append(bool(course.fingerprint))
+        return real(work, staging, course, **how)
+
+    monkeypatch.setattr(build.BuildWork, "_begin_placing", noted)
+    monkeypatch.setattr(processes, "are_many", bool)
+    metspack.build(source, f"{s3.url}/package", options(jobs=2))
+    metspack.build(source, tmp_path / "package", options(jobs=2))
+    assert planned == [True, False]
     assert s3.objects("package") == files(tmp_path / "package")
 
 
