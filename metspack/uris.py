@@ -89,7 +89,8 @@ CHARACTERS = r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
 URN = regex(rf"urn:[a-z0-9][a-z0-9-]{{0,30}}[a-z0-9]:{CHARACTERS}+", re.IGNORECASE | re.ASCII)
 """A URN: its NID has 2 to 32 characters, and no hyphen at either end (RFC 8141, 2)."""
 
-_ALL_PLAIN = regex(rf"(?:{PLAIN.pattern}\n)*+")
+_STEPS = regex(rf"((?:\.\./)*+){PLAIN.pattern}")  # the same, with steps up before it
+_ALL_PLAIN, _ALL_STEPS = (regex(rf"(?:{each.pattern}\n)*+") for each in (PLAIN, _STEPS))
 _FIRST_COLON = regex(r"([^/?#:]*):")
 _PATH_DRIVE = regex(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
 _BAD_CHARACTER = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -113,15 +114,15 @@ def parsed(text: str) -> Reference:
     E.2, ``C:\x``). Split at ``/`` first, then percent-decoded exactly once. Raises ``ReferenceRefused``
     for any other text, and nothing else. ``~``, ``$``, ``*``, ``;`` and ``+`` mean themselves.
     """
-    if PLAIN.fullmatch(text):
+    if _STEPS.fullmatch(text):
         return Reference(kind=Kind.RELATIVE, segments=tuple(text.split("/")))
-    repairs = set()
+    repairs = []  # in the order of Repair
     stripped = text.strip(WHITE_SPACE)
     if stripped != text:
-        repairs.add(Repair.SURROUNDING_SPACE)
+        repairs.append(Repair.SURROUNDING_SPACE)
     _check_text(text, stripped)
     if "\\" in stripped:
-        repairs.add(Repair.BACKSLASH)
+        repairs.append(Repair.BACKSLASH)
         stripped = stripped.replace("\\", "/")
     is_file, path = _local_path(text, stripped)
     drive = None
@@ -129,14 +130,13 @@ def parsed(text: str) -> Reference:
     if found is not None and (found[2] == ":" or is_file):
         drive, path = f"{found[1].upper()}:", found[3]
         if found[2] == "|":
-            repairs.add(Repair.DRIVE_BAR)
+            repairs.append(Repair.DRIVE_BAR)
     kind = _kind(text, path, drive=drive, is_file=is_file)
     if kind is Kind.ABSOLUTE and is_file:
-        repairs.add(Repair.PSEUDO_ABSOLUTE)
-    repairs |= _unescaped(path)
+        repairs.append(Repair.PSEUDO_ABSOLUTE)
+    repairs += _unescaped(path)
     segments, is_folder = _segments(text, path.removeprefix("/"))
-    ordered = tuple(each for each in Repair if each in repairs)
-    return Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder, repairs=ordered)
+    return Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder, repairs=tuple(repairs))
 
 
 def located(text: str) -> Reference:
@@ -174,8 +174,23 @@ def _as_meant(text: str) -> tuple[set[Repair], str]:
 
 def are_plain(texts: Sequence[str]) -> bool:
     """Return whether each text is a relative path that ``parsed`` only has to split into its names."""
+    return _are_all(_ALL_PLAIN, texts)
+
+
+def are_steps(texts: Sequence[str]) -> bool:
+    """Return whether each text is such a path, maybe behind steps up."""
+    return _are_all(_ALL_STEPS, texts)
+
+
+def _are_all(pattern: re.Pattern[str], texts: Sequence[str]) -> bool:
     lines = "\n".join((*texts, ""))
-    return lines.count("\n") == len(texts) and _ALL_PLAIN.fullmatch(lines) is not None
+    return lines.count("\n") == len(texts) and pattern.fullmatch(lines) is not None
+
+
+def steps_up(text: str) -> int:
+    """Return with how many steps up a path begins, 0 for any text but those of ``are_steps``."""
+    found = _STEPS.fullmatch(text)
+    return 0 if found is None else found[1].count("/")
 
 
 def _check_text(text: str, stripped: str) -> None:
@@ -239,14 +254,14 @@ def _kind(text: str, path: str, *, drive: str | None, is_file: bool) -> Kind:
     return Kind.RELATIVE
 
 
-def _unescaped(path: str) -> set[Repair]:
-    found = set()
+def _unescaped(path: str) -> list[Repair]:
+    found = []
     if " " in path:
-        found.add(Repair.SPACE)
+        found.append(Repair.SPACE)
     if not path.isascii():
-        found.add(Repair.NON_ASCII)
+        found.append(Repair.NON_ASCII)
     if _NOT_IN_URI.search(path):
-        found.add(Repair.UNESCAPED)
+        found.append(Repair.UNESCAPED)
     return found
 
 

@@ -216,6 +216,13 @@ _INDEXES = (
 _PUT_METS = """INSERT INTO mets
     (path, folder, segment, parent, called, done, key, found, named_by, package, depth, jump)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_MISSING_METS = tempdb.BulkInsert(
+    "mets (parent, done, depth, jump, path, folder, segment)",
+    "(?1, 1, ?2, ?3, ?{0}, ?{1}, ?{2})",
+    shared=3,
+    own=3,
+    is_strict=True,
+)
 _DEPTHS = """
 SELECT p.depth, n.depth, f.id, f.depth FROM mets p
 LEFT JOIN mets n ON n.id = p.jump LEFT JOIN mets f ON f.id = n.jump WHERE p.id = ?
@@ -359,8 +366,7 @@ class Catalogue(tempdb.Scratch):
     def new_missing(self, paths: Iterable[bytes], parent: int) -> int:
         """Add METS documents that are not there; returns the id of the first, after which they count up."""
         first = self.number("SELECT max(id) FROM mets") + 1
-        known = (parent, None, True, None, None, None, None, *self._depth_below(parent))
-        self.put_many(_PUT_METS, (_places(path) + known for path in paths))
+        self.insert(_MISSING_METS, (parent, *self._depth_below(parent)), map(_places, paths))
         return first
 
     def _depth_below(self, parent: int | None) -> tuple[int, int | None]:

@@ -496,7 +496,7 @@ def test_links_that_lead_nowhere_are_the_same_one_by_one(
     monkeypatch.setattr("metspack.checking.links.mounting.MOST_PLACES", 10)
     outcomes = []
     for first in (1 << 30, 1, 8):
-        monkeypatch.setattr("metspack.checking.links.links._FIRST_LOST", first)
+        monkeypatch.setattr("metspack.checking.links.mounting._FIRST_LOST", first)
         result = checking.check(tmp_path / "in", jobs=1, budgets=Budgets(findings=most))
         outcomes.append((list(result), result.graphs, result.summary))
     assert outcomes[0] == outcomes[1] == outcomes[2]

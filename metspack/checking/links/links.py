@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from itertools import islice, takewhile
+from itertools import islice
 
 from metspack import uris
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
-    LISTED_PATH,
     PATHS_INDEX,
     Catalogue,
     folder_of,
@@ -19,14 +18,14 @@ from metspack.checking.catalogue import (
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
-    LOST_BEHIND,
+    PUT_OUTSIDE,
     SAME,
-    LostLink,
+    Lost,
+    LostLinks,
     Mounting,
     MountOutcome,
     Upward,
     Wanted,
-    told_lost,
 )
 from metspack.checking.links.roots import Roots
 from metspack.checking.mets.documents import DocumentReader
@@ -42,7 +41,6 @@ from metspack.values import dataclass
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
 _NEAR_KEPT = 1_000
-_FIRST_LOST, _MOST_LOST = 1 << 6, 1 << 12  # lost mptr behind which more are looked for, and how many at once
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
 
 _DOWN = """
@@ -79,16 +77,13 @@ SELECT path FROM document WHERE path NOT IN (SELECT path FROM mets)
 AND path NOT IN (SELECT path FROM entry WHERE path IS NOT NULL) ORDER BY path LIMIT ?
 """
 _OUTSIDE = "SELECT xml_id, line, href FROM outside WHERE mets = ? ORDER BY rowid"
-_PUT_OUTSIDE = """
-INSERT INTO outside SELECT ?1, NULL, ?2, ?3
-WHERE NOT EXISTS (SELECT 1 FROM outside WHERE mets = ?1 AND href = ?3)
-"""
 # A METS that the fileSec has, and that no other division is of.
 _OWN_PLACE = """
 SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
     SELECT 1 FROM beside b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.href = e.xml_id AND m.div <> ?3)
 """
+_ALIKE_INDEX = "CREATE INDEX IF NOT EXISTS entry_alike ON entry (mets, lower(CAST(path AS TEXT)))"
 _CALLED_ALIKE = """
 SELECT coalesce(xml_id, ''), path FROM entry
 WHERE mets = ? AND lower(CAST(path AS TEXT)) = ? ORDER BY id LIMIT 1
@@ -200,10 +195,12 @@ class LinkCheck:
         self._upward = Upward(catalogue, places, self._mounting, roots)
         self._guesses = self._last = 0
         self._of_both = 0, 0, False
+        self._ways_of = 0, frozenset[str]()
         self._beside_mptr = swaps.ListedBeside(catalogue, self._is_reached)
         self._edits = KnownEdits()
+        most = looking.budgets.findings
+        self._lost = LostLinks(catalogue, places, self._edits, self._is_by_both, most)
         self._there: tuple[bytes | None, bool] = (None, False)
-        self._lost = 0  # the last mptr to a location where nothing is, that nothing else tells of
         self._own_places: dict[tuple[int, bytes | None, int], bool] = {}
 
     def findings(self, path: bytes) -> Iterator[Finding]:
@@ -255,19 +252,13 @@ class LinkCheck:
             yield from self._outside(mets.id, path)
 
     def _children(self, mets: _LinkingMets) -> Iterator[Finding]:
-        alike, most, told = 0, _FIRST_LOST, 0
+        self._lost.begin(mets.id, mets.path)
         rows = self._catalogue.rows(_DOWN, mets.id, 0)
         while (row := next(rows, None)) is not None:
             pointer, self._there = _Pointer(*row), (None, False)  # what is mounted is there from then on
             yield from self._child(mets, pointer)
-            alike = alike + 1 if self._lost == pointer.id else 0
-            if alike >= _FIRST_LOST:  # the statements for each are a few for all that follow then
-                lost = self._lost_behind(mets, pointer, most)
-                yield from told_lost(mets.name, lost, told, self._looking.budgets.findings)
-                told += len(lost)
-                alike, most = (alike, min(2 * most, _MOST_LOST)) if len(lost) == most else (0, _FIRST_LOST)
-                if lost:
-                    rows = self._catalogue.rows(_DOWN, mets.id, lost[-1].id)
+            if last := (yield from self._lost.behind(pointer.id)):
+                rows = self._catalogue.rows(_DOWN, mets.id, last)
         yield from self._unlinked(mets)
         yield from swaps.styles(self._catalogue, mets.id, mets.name, self._looking.budgets.findings)
 
@@ -285,39 +276,6 @@ class LinkCheck:
             yield from self._down(mets, pointer, place, None)
         else:
             yield from self._without_file(mets, pointer)
-
-    def _lost_behind(self, mets: _LinkingMets, pointer: _Pointer, most: int) -> list[LostLink]:
-        """Take the mptr behind one that are as lost as it is, up to ``most``; keep them as it was kept."""
-        folder, kinds = folder_of(mets.path), (By.OBJID.value, By.FILE.value)
-        self._catalogue.put(LISTED_PATH)
-        asked = self._catalogue.all(LOST_BEHIND, mets.id, pointer.id, *kinds, folder, most)
-        lost = list(takewhile(lambda each: not each.is_odd, (LostLink(*row) for row in asked)))
-        if not (
-            lost
-            and self._guesses > _NEAREST_FOR
-            and uris.are_plain([each.href for each in lost])
-            and self._resolved(mets.path, lost[0].href) == lost[0].path
-            and not self._mounting.has_located_entry(mets.id)
-        ):
-            return []
-        lost = list(takewhile(lambda each: self._is_lost(mets, each), lost))
-        first = self._catalogue.new_missing([each.path for each in lost], mets.id)
-        said = "missing", Code.CHILD_MISSING.id
-        edges = (
-            (mets.id, child, each.id, each.href, each.line, *said, each.map, each.div)
-            for child, each in enumerate(lost, start=first)
-        )
-        self._catalogue.put_many(_PUT_EDGE, edges)
-        return lost
-
-    def _is_lost(self, mets: _LinkingMets, lost: LostLink) -> bool:
-        return not (
-            not is_mets_name(lost.path)
-            or package_of(lost.path) is not None
-            or self._places.is_there(lost.path)
-            or any(self._places.is_there(os.fsencode(each)) for each in self._edits.meant(shown(lost.path)))
-            or (lost.childward and self._is_by_both(mets.id, lost.map))
-        )
 
     def _without_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Yield that no file entry has the ID that an mptr names, and follow it to the METS that it means."""
@@ -363,7 +321,8 @@ class LinkCheck:
         child = self._resolved(mets.path, pointer.href)
         called = self._beside(mets, pointer, By.OBJID)
         if child is None and self._leaves(pointer.href):
-            self._catalogue.put(_PUT_OUTSIDE, mets.id, pointer.line, pointer.href)
+            self._catalogue.put(PUT_OUTSIDE, mets.id, pointer.line, pointer.href)
+            self._lost.note(pointer.id, Lost.OUTSIDE)
         if child is None and called is not None:
             return  # the OBJID beside it tells which child it is
         fault, other = None, self._listed_beside(mets, pointer, child)
@@ -435,6 +394,7 @@ class LinkCheck:
         self._guesses += 1
         if self._guesses > _NEAREST_FOR:
             return None
+        self._catalogue.put(_ALIKE_INDEX)
         row = self._catalogue.row(_CALLED_ALIKE, mets.id, shown(child).lower())
         return (str(row[0]), bytes(row[1])) if row is not None and self._is_reached(row[1]) else None
 
@@ -482,8 +442,17 @@ class LinkCheck:
             yield Code.CHILD_NOWHERE.at(mets.name, pointer.line, href=pointer.href, **facts)
 
     def _beside(self, mets: _LinkingMets, pointer: _Pointer, by: By) -> str | None:
+        if not pointer.div or by.value not in self._ways(mets.id):
+            return None
         row = self._catalogue.row(_BESIDE, mets.id, pointer.div, by.value)
-        return None if row is None or not pointer.div else str(row[0])
+        return None if row is None else str(row[0])
+
+    def _ways(self, mets: int) -> frozenset[str]:
+        """Return by what a METS names children at all; asked for each mptr, found once for all."""
+        if mets != self._ways_of[0]:
+            found = self._catalogue.all("SELECT DISTINCT named_by FROM mptr WHERE mets = ?", mets)
+            self._ways_of = mets, frozenset(by for (by,) in found)
+        return self._ways_of[1]
 
     def _wanted(self, mets: _LinkingMets, pointer: _Pointer, called: str, place: bytes | None) -> Wanted:
         return Wanted(
@@ -577,7 +546,8 @@ class LinkCheck:
         number = self._catalogue.new_mets(child, mets.id, called, done=True, package=package)
         self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
         near = outcome.nearest or self._near_file(child) or self._near_mets(child, package)
-        self._lost = 0 if near or called is not None or package is not None else pointer.id
+        if not near and called is None and package is None and self._guesses > _NEAREST_FOR:
+            self._lost.note(pointer.id, Lost.MISSING)
         alike = outcome.likeness or (likeness(shown(child), near) if near else "")
         if near and not outcome.nearest:
             self._edits.learn(shown(child), near)
@@ -650,9 +620,10 @@ class LinkCheck:
 
         What is found there by its OBJID is held against the entry's size and digest too.
         """
-        for identifier, line, href in self._catalogue.all(_OUTSIDE, mets):
-            at = self._mounting.found_at(mets, path, href)
-            if at is None:
+        outside = self._catalogue.all(_OUTSIDE, mets)
+        found_at = self._mounting.found_at(mets, path) if outside else None
+        for identifier, line, href in outside:
+            if found_at is None or (at := found_at(href)) is None:
                 near = self._places.nearest_inside(path, href)
                 yield Code.LEAVES_ROOT.at(shown(path), line, identifier or "", href=href, nearest=near)
             else:

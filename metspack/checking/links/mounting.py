@@ -1,23 +1,25 @@
-"""Children stored elsewhere than their parent says, mounted in their place; and the links up to parents."""
+"""Children that do not lie where their parent says, mounted in their place or lost; links up to parents."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from itertools import compress
+from enum import Enum, unique
+from itertools import compress, takewhile
 from operator import not_
 
 from metspack import uris
 from metspack.checking import inventory
-from metspack.checking.catalogue import Catalogue, Row, folder_of, shown
+from metspack.checking.catalogue import LISTED_PATH, Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.roots import FoundPackage, Roots
 from metspack.checking.opening import CheckedTree
-from metspack.checking.similarity import likeness
+from metspack.checking.similarity import KnownEdits, likeness
 from metspack.containers.ipreader import unpacked_name
-from metspack.mets import is_mets_name
+from metspack.files.tempdb import BulkInsert
+from metspack.mets import METS_NAMES, is_mets_name, package_of
 from metspack.mets.links import By, bare
 from metspack.mets.packages import folder_of_objid
 from metspack.model import MOST_PLACES, Finding
@@ -27,7 +29,22 @@ SAME = "the same package under another name"
 """How a child is like the one that is found where nobody looks for it."""
 
 _OTHERS = "the child of another parent"
-LOST_BEHIND = """
+PUT_OUTSIDE = """
+INSERT INTO outside SELECT ?1, NULL, ?2, ?3
+WHERE NOT EXISTS (SELECT 1 FROM outside WHERE mets = ?1 AND href = ?3)
+"""
+"""Puts the location that an mptr gives out of the package into the catalogue, once."""
+
+_EDGES = BulkInsert(
+    "edge (parent, state, code, child, mptr, href, line, map, div)",
+    "(?1, 'missing', ?2, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5})",
+    shared=2,
+    own=6,
+    is_strict=True,
+)
+_IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
+_FIRST_LOST, _MOST_LOST = 1 << 6, 1 << 12  # lost mptr behind which more are looked for, and how many at once
+_BEHIND = """
 SELECT m.id, m.href, m.line, m.map, m.div, m.childward, CAST(?5 || m.href AS BLOB),
 m.named_by <> 'location' OR m.part IS NOT NULL
 OR EXISTS (SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id)
@@ -37,7 +54,6 @@ OR EXISTS (SELECT 1 FROM mets k WHERE k.path = CAST(?5 || m.href AS BLOB))
 OR EXISTS (SELECT 1 FROM listed l WHERE l.path = CAST(?5 || m.href AS BLOB))
 FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.id > ?2 ORDER BY m.id LIMIT ?6
 """
-"""The mptr behind one, as ``LostLink`` has them."""
 _LOCATED_ENTRY = """
 SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.url
 AND EXISTS (SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.xml_id = m.href) LIMIT 1
@@ -74,20 +90,6 @@ class MountOutcome:
     parent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LostLink:
-    """An mptr to a METS that is missing at its location, ``path``; one that ``is_odd`` may lead elsewhere."""
-
-    id: int
-    href: str
-    line: int
-    map: int
-    div: int
-    childward: int
-    path: bytes
-    is_odd: int
-
-
 class Mounting:
     """Finds children by their OBJIDs in the roots, for the package that is the root numbered ``own``."""
 
@@ -101,14 +103,7 @@ class Mounting:
         self._whole = whole
         self._named: tuple[bytes, frozenset[str]] = (b"", frozenset())
         self._last_found = 0
-        self._of_entries = 0, False
         self._found_at: dict[str, bytes] = {}  # the paths of what was mounted, by where it lies
-
-    def has_located_entry(self, mets: int) -> bool:
-        """Whether an mptr's location is the ID of an entry; asked now and again, found once for all."""
-        if mets != self._of_entries[0]:
-            self._of_entries = mets, self._catalogue.row(_LOCATED_ENTRY, mets) is not None
-        return self._of_entries[1]
 
     def found(self, wanted: Wanted) -> Generator[Finding, None, MountOutcome]:
         """Search for a child that is not at its place, and mount it if it is found elsewhere.
@@ -246,21 +241,27 @@ class Mounting:
             and inside == folder.rpartition(b"/")[2]
         )
 
-    def found_at(self, mets: int, document: bytes, href: str) -> bytes | None:
-        """Return the path of the mounted child that a location of a METS leads to outside the package."""
-        row = self._catalogue.row("SELECT found FROM mets WHERE id = ?", mets)
-        here = (row and row[0]) or self._places.on_disk(document)
-        try:
-            reference = uris.located(href)
-        except uris.ReferenceRefused:
-            return None
-        if reference.kind is not uris.Kind.RELATIVE:
-            return None
-        leads = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(here)), *reference.segments))
+    def found_at(self, mets: int, document: bytes) -> Callable[[str], bytes | None]:
+        """Return what gives the path of the mounted child that a location outside the package leads to.
+
+        The location is one of a METS; nothing is to be mounted before the last one is looked for.
+        """
         for number, path, found in self._catalogue.rows(_FOUND_SINCE, self._last_found):
             self._last_found = number
             self._found_at.setdefault(os.path.abspath(found), bytes(path))
-        return self._found_at.get(leads)
+        row = self._catalogue.row("SELECT found FROM mets WHERE id = ?", mets)
+        here = os.path.dirname(os.path.abspath((row and row[0]) or self._places.on_disk(document)))
+
+        def at(href: str) -> bytes | None:
+            try:
+                reference = uris.located(href)
+            except uris.ReferenceRefused:
+                return None
+            if reference.kind is not uris.Kind.RELATIVE:
+                return None
+            return self._found_at.get(os.path.normpath(os.path.join(here, *reference.segments)))
+
+        return at if self._found_at else lambda _href: None
 
     def upward(
         self, path: bytes, objid: str | None, link: tuple[str, int], *, is_ancestor: bool
@@ -299,18 +300,150 @@ class Mounting:
                 yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)
 
 
-def told_lost(mets: str, lost: Sequence[LostLink], told: int, most: int) -> Iterator[Finding]:
-    """Yield the findings on METS that are missing, behind those ``told``; one for those only counted."""
-    left = max(0, most + MOST_PLACES - told)
-    for number, each in enumerate(lost[: left + 1]):
-        facts = {"href": each.href, "expected": shown(each.path)}
-        finding = Code.CHILD_MISSING.at(mets, each.line, **facts)
-        yield finding if number < left else replace(finding, count=len(lost) - left)
-
-
 def _is_called_otherwise(found: FoundPackage) -> bool:
     """Whether a package's folder has another name than its OBJID, as no copy beside it can have."""
     return folder_of(found.path).rstrip(b"/").rpartition(b"/")[2] != os.fsencode(folder_of_objid(found.objid))
+
+
+@unique
+class Lost(Enum):
+    """Where an mptr leads by its location alone, of which nothing else tells."""
+
+    MISSING = "to a METS that is not there"
+    OUTSIDE = "out of the package"
+
+
+@dataclass(frozen=True, slots=True)
+class _LostMptr:
+    """An mptr behind a lost one, with the path that it names; one that ``is_odd`` is followed by itself."""
+
+    id: int
+    href: str
+    line: int
+    map: int
+    div: int
+    childward: int
+    path: bytes
+    is_odd: int
+
+
+class LostLinks:
+    """The mptr of a METS that lead to nothing, one after the other, as they are followed.
+
+    ``is_by_both`` tells of a METS and a structMap whether that names children by OBJID and location; ``most``
+    is how many findings of one code are told one by one.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        places: CheckedTree,
+        edits: KnownEdits,
+        is_by_both: Callable[[int, int], bool],
+        most: int,
+    ) -> None:
+        self._catalogue = catalogue
+        self._places = places
+        self._edits = edits
+        self._is_by_both = is_by_both
+        self._told = most + MOST_PLACES
+        self._are_unpacked = False
+        self.begin(0, b"")
+
+    def begin(self, mets: int, path: bytes) -> None:
+        """Begin with the mptr of a METS."""
+        self._mets, self._path = mets, path
+        self._left = self._told  # findings that are told one by one still
+        self._last: tuple[int, Lost | None] = (0, None)
+        self._alike, self._most = 0, _FIRST_LOST
+        self._is_any_located: bool | None = None
+
+    def note(self, pointer: int, lost: Lost) -> None:
+        """Note that an mptr leads to nothing, that nothing else tells of it, and that no guess is made."""
+        self._alike = self._alike if lost is self._last[1] else 0
+        self._last = pointer, lost
+
+    def behind(self, pointer: int) -> Generator[Finding, None, int]:
+        """Take those behind an mptr that are as lost as it is, and keep each as it was kept.
+
+        Yields the findings on them, and returns the id of the last one that was taken, 0 for none.
+        """
+        if self._last[0] != pointer:
+            self._alike, self._most = 0, _FIRST_LOST
+            return 0
+        self._alike += 1
+        if self._alike < _FIRST_LOST or self._has_located_entry():
+            return 0  # the statements for each are a few for all that follow then
+        self._catalogue.put(LISTED_PATH)
+        kinds = By.OBJID.value, By.FILE.value
+        asked = self._catalogue.all(_BEHIND, self._mets, pointer, *kinds, folder_of(self._path), self._most)
+        behind = list(takewhile(lambda each: not each.is_odd, (_LostMptr(*row) for row in asked)))
+        taken = (yield from self._missing(behind)) if self._last[1] is Lost.MISSING else self._outside(behind)
+        if taken < self._most:
+            self._alike, self._most = 0, _FIRST_LOST
+        else:
+            self._most = min(2 * self._most, _MOST_LOST)
+        return behind[taken - 1].id if taken else 0
+
+    def _missing(self, behind: Sequence[_LostMptr]) -> Generator[Finding, None, int]:
+        if not (uris.are_plain([each.href for each in behind]) and self._is_resolved(behind[:1])):
+            return 0
+        self._are_unpacked = self._places.are_unpacked
+        lost = list(takewhile(self._is_missing, behind))
+        first = self._catalogue.new_missing([each.path for each in lost], self._mets)
+        edges = (
+            (child, each.id, each.href, each.line, each.map, each.div)
+            for child, each in enumerate(lost, start=first)
+        )
+        self._catalogue.insert(_EDGES, (self._mets, Code.CHILD_MISSING.id), edges)
+        yield from self._findings(lost)
+        return len(lost)
+
+    def _is_resolved(self, behind: Sequence[_LostMptr]) -> bool:
+        """Whether plain locations lead from the METS's own folder, told by the first of them."""
+        return all(self._resolved(each.href) == each.path for each in behind)
+
+    def _resolved(self, href: str) -> bytes | None:
+        try:
+            return self._places.resolved(self._path, uris.located(href))
+        except uris.ReferenceRefused:
+            return None
+
+    def _is_missing(self, mptr: _LostMptr) -> bool:
+        # A zip or tar file has no folders of their own: there is a METS, or there is not.
+        is_folder = not (self._are_unpacked or is_mets_name(mptr.path))
+        inside = [mptr.path + b"/" + name for name in _IN_A_FOLDER] if is_folder else []
+        return not (
+            unpacked_name(mptr.path) is not None
+            or package_of(mptr.path) is not None
+            or any(map(self._places.is_there, (mptr.path, *inside)))
+            or any(self._places.is_there(os.fsencode(each)) for each in self._edits.meant(shown(mptr.path)))
+            or (mptr.childward and self._is_by_both(self._mets, mptr.map))
+        )
+
+    def _findings(self, lost: Sequence[_LostMptr]) -> Iterator[Finding]:
+        """Yield the findings on METS that are missing; one for those that are only counted."""
+        name = shown(self._path)
+        for number, each in enumerate(lost[: self._left + 1]):
+            facts = {"href": each.href, "expected": shown(each.path)}
+            finding = Code.CHILD_MISSING.at(name, each.line, **facts)
+            yield finding if number < self._left else replace(finding, count=len(lost) - self._left)
+        self._left = max(0, self._left - len(lost))
+
+    def _outside(self, behind: Sequence[_LostMptr]) -> int:
+        """Keep those that begin with as many steps up as the first one, which lead out of the package too."""
+        steps = uris.steps_up(behind[0].href) if behind else 0
+        if not steps or self._resolved(behind[0].href) is not None:
+            return 0
+        outside = list(takewhile(lambda each: uris.steps_up(each.href) >= steps, behind))
+        self._catalogue.put_many(PUT_OUTSIDE, ((self._mets, each.line, each.href) for each in outside))
+        return len(outside)
+
+    def _has_located_entry(self) -> bool:
+        """Whether an mptr's location is the ID of an entry; asked now and again, found once for all."""
+        if self._is_any_located is None:
+            self._is_any_located = self._catalogue.row(_LOCATED_ENTRY, self._mets) is not None
+        return self._is_any_located
 
 
 _UPS = "SELECT href, line, url, ancestor FROM mptr WHERE mets = ? AND up ORDER BY id"

@@ -461,7 +461,7 @@ def _called_map(name: str) -> str:
 _PUT_BESIDE = """
 INSERT INTO listed_beside (fileid, path) SELECT e.xml_id, e.path FROM (
     SELECT fileid, min(number) AS number FROM (
-        SELECT fileid, rowid AS number FROM beside WHERE mets = ?1 AND div = ?2
+        SELECT fileid, rowid AS number FROM beside INDEXED BY beside_div WHERE mets = ?1 AND div = ?2
         UNION ALL SELECT href, id + (1 << 60) FROM mptr WHERE mets = ?1 AND div = ?2 AND part IS NULL
     ) GROUP BY fileid
 ) b CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = b.fileid WHERE e.path IS NOT NULL

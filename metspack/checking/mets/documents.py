@@ -147,6 +147,13 @@ _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
     (href, line, div, mets, url, up, map, part, named_by, ancestor, childward, sibling, lob, place, child)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_MPTRS = BulkInsert(
+    "mptr (mets, url, up, map, part, named_by, ancestor, childward, sibling, lob, place, child,"
+    " href, line, div)",
+    "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?{0}, ?{1}, ?{2})",
+    shared=12,
+    own=3,
+)
 _PUT_REFERENCE = "INSERT INTO reference VALUES (?, ?, ?, ?, ?)"
 _PUT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
@@ -337,7 +344,7 @@ class DocumentReader:
                 for fact in run.facts():
                     self._keep_beside(fact)
         elif isinstance(run.fact, Mptr):
-            if run.fact.is_misplaced or not uris.are_plain(run.columns["href"]):
+            if run.fact.is_misplaced or not uris.are_steps(run.columns["href"]):
                 for fact in run.facts():
                     yield from self._take(fact)
             else:
@@ -469,9 +476,9 @@ class DocumentReader:
         """Keep an mptr for each of a run, which differ in their locations and divisions alone."""
         self._seen.division = run.columns["div"][-1]
         self._seen.links += run.count
-        columns = run.columns["href"], run.lines, run.columns["div"]
-        shared = self._shared(mptr)
-        self._batch.add_all(_PUT_MPTR, (each + shared for each in zip(*columns, strict=True)))
+        self._batch.flush()
+        rows = zip(run.columns["href"], run.lines, run.columns["div"], strict=True)
+        self._catalogue.insert(_MPTRS, self._shared(mptr), rows)
 
     def _shared(self, mptr: Mptr) -> Row:
         """Return what an mptr has in common with others of its division's kind, as they are kept."""
@@ -517,9 +524,9 @@ class DocumentReader:
         """Yield that an mptr's href is no location, and count what had to be repaired."""
         href = mptr.href or ""
         if by is By.LOCATION and not mptr.is_ancestor:
-            _path, _pseudo, refused = self._located(href, mptr.line, "")
             # Another package may lie beside this one: that is seen when the link is followed.
-            if refused is not None and refused.code != Code.LEAVES_ROOT.id:
+            _path, _pseudo, refused = self._located(href, mptr.line, "", may_leave=True)
+            if refused is not None:
                 yield refused
         elif href != href.strip():
             self._seen.count_repair(Repair.SURROUNDING_SPACE, mptr.line, href)
@@ -606,19 +613,24 @@ class DocumentReader:
         if filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups))):
             self._batch.add(_PUT_SIARD, self._mets, path, named, filed)
 
-    def _located(self, href: str, line: int, place: str) -> tuple[bytes | None, bool, Finding | None]:
-        """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it."""
+    def _located(
+        self, href: str, line: int, place: str, *, may_leave: bool = False
+    ) -> tuple[bytes | None, bool, Finding | None]:
+        """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it.
+
+        That it leads out of the package is not wrong with one that ``may_leave`` it.
+        """
         try:
             reference = uris.located(href)
             if (path := self._places.here(reference)) is not None:
                 self._seen.count_found_here(line, href)
                 return path, False, None
             if reference.kind is uris.Kind.ABSOLUTE and Repair.PSEUDO_ABSOLUTE not in reference.repairs:
-                return None, False, self._left(line, place, href)
+                return None, False, None if may_leave else self._left(line, place, href)
             path = self._places.resolved(self._path, reference)
         except uris.ReferenceRefused as error:
             if error.rule in {"leaves-root", "drive"}:
-                return None, False, self._left(line, place, href)
+                return None, False, None if may_leave else self._left(line, place, href)
             return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
         for repair in reference.repairs:
             if repair is not Repair.PSEUDO_ABSOLUTE or self._leads_in(path):
