@@ -127,6 +127,18 @@ def locations_in_one_division(folder: Path, size: int) -> None:
 
 
 @maker
+def divisions_with_a_location_and_fptr_each(folder: Path, size: int) -> None:
+    files = (listed(f"f{n}", f"x{n}/mets.xml") for n in range(size))
+    pointers = (f'{located(f"x{n}/mets.xml")}<fptr FILEID="f{n}"/>' for n in range(size))
+    mets(folder, files, structmap(divs(pointers)))
+
+
+@maker
+def divisions_with_two_locations_each(folder: Path, size: int) -> None:
+    mets(folder, maps=structmap(divs(located(f"x{n}/mets.xml") + located(f"../y{n}/") for n in range(size))))
+
+
+@maker
 def children_and_fptr_in_one_division(folder: Path, size: int) -> None:
     for number in range(size):
         child(folder / f"x{number}", f"c{number}")
