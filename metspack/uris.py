@@ -172,23 +172,18 @@ def _as_meant(text: str) -> tuple[set[Repair], str]:
     return {each for each, is_there in found.items() if is_there}, whole
 
 
-def are_plain(texts: Sequence[str]) -> bool:
-    """Return whether each text is a relative path that ``parsed`` only has to split into its names."""
-    return _are_all(_ALL_PLAIN, texts)
+def are_plain(texts: Sequence[str], *, behind_steps: bool = False) -> bool:
+    """Return whether each text is a relative path that ``parsed`` only has to split into its names.
 
-
-def are_steps(texts: Sequence[str]) -> bool:
-    """Return whether each text is such a path, maybe behind steps up."""
-    return _are_all(_ALL_STEPS, texts)
-
-
-def _are_all(pattern: re.Pattern[str], texts: Sequence[str]) -> bool:
+    Steps up may be before the names if they are allowed ``behind_steps``.
+    """
     lines = "\n".join((*texts, ""))
+    pattern = _ALL_STEPS if behind_steps else _ALL_PLAIN
     return lines.count("\n") == len(texts) and pattern.fullmatch(lines) is not None
 
 
 def steps_up(text: str) -> int:
-    """Return with how many steps up a path begins, 0 for any text but those of ``are_steps``."""
+    """Return with how many steps up a path begins, 0 for one of which more is to be said."""
     found = _STEPS.fullmatch(text)
     return 0 if found is None else found[1].count("/")
 

@@ -104,7 +104,7 @@ LONG: Mapping[str, str] = {
     "metspack.mets.reader": "every fact of METS and the handlers that find it",
     "metspack.model": "the values that pass from stage to stage, one by one and together",
     "metspack.reporting.model": "what every report shows: its frame, packages, relations and figures",
-    "metspack.checking.links.mounting": "children mounted where they were found, and the links up from them",
+    "metspack.checking.links.mounting": "children not in their places, mounted or lost, and the links up",
     "metspack.restoring.joining": "LOBs as files by id, alone and in parts, in a package and in its archive",
     "metspack.packages.cells": "the cells of a package's archive beside the files that METS lists",
     "metspack.packages.files": "every tree that a package's files are in, and one mounted in another",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -188,13 +189,15 @@ def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Re
         yield replace(each, child=child, state=state, files=files, bytes=size)
 
 
-def _by_name(relation: Relation) -> tuple[bool, list[str | int], str]:
+def _by_name(relation: Relation) -> tuple[bool, str, str]:
     """Return a sort key that puts ``_lobseg_10`` after ``_lobseg_9``."""
-    # Text and digits take turns, so that like is compared with like.
     child = relation.child
-    pieces = _DIGITS.split(child.path)
-    name = [int(each) if number % 2 else each for number, each in enumerate(pieces)]
-    return not child.path, name, child.path or child.objid
+    return not child.path, _DIGITS.sub(_as_long, child.path), child.path or child.objid
+
+
+def _as_long(found: re.Match[str]) -> str:
+    """Return a number as long as every other: one text, for a key is held for each child."""
+    return f"\0{found[1]:0>18}"
 
 
 def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
@@ -19,6 +20,7 @@ from metspack.values import dataclass, regex
 HEADER = ("state", "parent", "child", "lies in", "codes")
 _COLOUR = regex(r"--([\w-]+): (#[0-9a-f]{6})")
 _USE = regex(r"var\(--([\w-]+)\)")
+_AT_ONCE = 500  # nodes or links that are held as text
 _REPRESENTATION = "representation"
 _SIGNS = {"<": "#lt;", ">": "#gt;", '"': "#quot;", "#": "#35;", "&": "#amp;", "`": "#96;"}
 
@@ -111,20 +113,41 @@ def _words(edge: Edge, child: Node) -> str:
 
 def document(graphs: Iterable[Graph]) -> dict[str, Any]:
     """Return the graphs as the object for JSON."""
-    return {"packages": [_package(graph) for graph in graphs]}
+    return {"packages": [{name: _held(each) for name, each in _package(graph).items()} for graph in graphs]}
+
+
+def _held(value: object) -> object:
+    return [*value] if isinstance(value, Iterator) else value
 
 
 def lines(graphs: Iterable[Graph]) -> Iterator[str]:
-    """Yield the same as text."""
-    yield f"{json.dumps(json_head() | document(graphs), indent=2)}\n"
+    """Yield the same as text, some hundred links at a time: all of a package are not held so."""
+    head = json.dumps(json_head(), indent=2).removesuffix("\n}")
+    before = f'{head},\n  "packages": ['
+    for package in map(_package, graphs):
+        yield f"{before}\n    {{"
+        for number, (name, each) in enumerate(package.items()):
+            yield f"{',' if number else ''}\n      {json.dumps(name)}: "
+            yield from _array(each, "\n      ") if isinstance(each, Iterator) else (json.dumps(each),)
+        yield "\n    }"
+        before = ","
+    yield "\n  ]\n}\n" if before == "," else f"{before}]\n}}\n"
 
 
-def _package(graph: Graph) -> dict[str, Any]:
+def _array(elements: Iterator[object], before: str) -> Iterator[str]:
+    opening = "["
+    while some := [*islice(elements, _AT_ONCE)]:
+        yield opening + json.dumps(some, indent=2)[1:-2].replace("\n", before)
+        opening = ","
+    yield "[]" if opening == "[" else f"{before}]"
+
+
+def _package(graph: Graph) -> dict[str, object]:
     nodes = {node.id: node for node in graph.nodes}
     return {
         "path": graph.path,
         "broken": graph.is_broken,
-        "documents": [
+        "documents": (
             {
                 "number": node.id,
                 "objid": node.objid or None,
@@ -133,8 +156,8 @@ def _package(graph: Graph) -> dict[str, Any]:
                 "there": node.is_there,
             }
             for node in graph.nodes
-        ],
-        "links": [
+        ),
+        "links": (
             {
                 "parent": edge.parent,
                 "child": edge.child,
@@ -146,7 +169,7 @@ def _package(graph: Graph) -> dict[str, Any]:
                 "codes": list(edge.codes),
             }
             for edge in graph.edges
-        ],
+        ),
     }
 
 

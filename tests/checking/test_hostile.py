@@ -473,6 +473,21 @@ def many_links(folder: Path) -> None:
         430: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_430/other.xml"/></div>\n',
         470: '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="UUID" xlink:href="I"/>'
         '<mptr LOCTYPE="URL" xlink:href="x_lobseg_470/mets.xml"/></div>\n',
+        540: '<div><mptr LOCTYPE="URL" xlink:href="../../x_530/mets.xml"/></div>\n',
+        550: '<div><mptr LOCTYPE="URL" xlink:href="../x%20550/mets.xml"/></div>\n',
+        555: '<div><mptr LOCTYPE="URL" xlink:href="../out/mets.xml"/></div>\n',
+        560: '<div><mptr LOCTYPE="URL" xlink:href="../../x_560/mets.xml"/><fptr FILEID="here"/></div>\n',
+        570: '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" xlink:href="ID_y"/>'
+        '<mptr LOCTYPE="URL" xlink:href="../../x_570/mets.xml"/></div>\n',
+    }
+    odd |= {
+        number: f'<div><mptr LOCTYPE="URL" xlink:href="../../x_{number}/mets.xml"/></div>\n'
+        for number in range(500, 600)
+        if number not in odd
+    }
+    odd |= {
+        number: f'<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_{number}{end}"/></div>\n'
+        for number, end in zip(range(400, 430), ("", "/other.xml", ".zip") * 10, strict=True)
     }
     (located,) = (each for each in INPUTS if each.name == "located-mptr")
     located.make(folder, 600)
@@ -484,7 +499,7 @@ def many_links(folder: Path) -> None:
     (folder / "there").mkdir()
     child = (folder / "mets.xml").read_text().partition(">")[0].replace("hostile", "there")
     (folder / "there/mets.xml").write_text(f"{child}/>")
-    (folder / "manifest-md5.txt").write_text(f"{'0' * 32}  x_lobseg_500/mets.xml\n")
+    (folder / "manifest-md5.txt").write_text(f"{'0' * 32}  x_lobseg_380/mets.xml\n")
 
 
 @pytest.mark.parametrize("most", [20_000, 20])
@@ -501,3 +516,4 @@ def test_links_that_lead_nowhere_are_the_same_one_by_one(
         outcomes.append((list(result), result.graphs, result.summary))
     assert outcomes[0] == outcomes[1] == outcomes[2]
     assert sum(each.count for each in outcomes[0][0]) > 590
+    assert sum(each.count for each in outcomes[0][0] if each.code == "P003") > 90

@@ -148,6 +148,7 @@ class _Builder:
         self.edges: list[Edge] = []
         self._unfound: dict[str, int] = {}
         self._ups: dict[int, tuple[bool, frozenset[str]]] = {}
+        self._alike: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def add_documents(self) -> None:
         sql = "SELECT id, path, objid, found, size, called, parent, package FROM mets ORDER BY id"
@@ -172,20 +173,22 @@ class _Builder:
         return number
 
     def add_links(self) -> None:
-        for parent, child, href, line, said, code, called in self._catalogue.all(_EDGES):
-            number = self.unfound(href) if child is None else child
-            codes = self._codes(self.nodes[number].path)
-            state = self._state(said, linked=href is not None, node=self.nodes[number], codes=codes)
+        for parent, child, href, line, said, code, called in self._catalogue.rows(_EDGES):
+            node = self.nodes[self.unfound(href) if child is None else child]
+            codes = self._codes(node.path)
+            state = self._state(said, linked=href is not None, node=node, codes=codes)
+            codes = tuple(sorted({*codes, *([code] if code else ())}))
+            # Of a million links each is held: what is the same in node and link, or in all links, is so once.
             self.edges.append(
                 Edge(
                     parent=parent,
-                    child=number,
-                    href=href or called or "",
+                    child=node.id,
+                    href=node.path if href == node.path else href or called or "",
                     line=line or 0,
                     state=state,
-                    codes=tuple(sorted({*codes, *([code] if code else ())})),
+                    codes=self._alike.setdefault(codes, codes),
                     is_meant=child is not None and code == Code.MPTR_WITHOUT_FILE.id,
-                    names_parent=not self.nodes[number].is_part and self._names_parent(parent, number, state),
+                    names_parent=not node.is_part and self._names_parent(parent, node.id, state),
                 )
             )
 

@@ -20,7 +20,7 @@ from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
     PUT_OUTSIDE,
     SAME,
-    Lost,
+    Astray,
     LostLinks,
     Mounting,
     MountOutcome,
@@ -322,7 +322,7 @@ class LinkCheck:
         called = self._beside(mets, pointer, By.OBJID)
         if child is None and self._leaves(pointer.href):
             self._catalogue.put(PUT_OUTSIDE, mets.id, pointer.line, pointer.href)
-            self._lost.note(pointer.id, Lost.OUTSIDE)
+            self._lost.note(pointer.id, Astray.OUTSIDE)
         if child is None and called is not None:
             return  # the OBJID beside it tells which child it is
         fault, other = None, self._listed_beside(mets, pointer, child)
@@ -547,7 +547,7 @@ class LinkCheck:
         self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
         near = outcome.nearest or self._near_file(child) or self._near_mets(child, package)
         if not near and called is None and package is None and self._guesses > _NEAREST_FOR:
-            self._lost.note(pointer.id, Lost.MISSING)
+            self._lost.note(pointer.id, Astray.MISSING)
         alike = outcome.likeness or (likeness(shown(child), near) if near else "")
         if near and not outcome.nearest:
             self._edits.learn(shown(child), near)

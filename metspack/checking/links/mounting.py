@@ -306,7 +306,7 @@ def _is_called_otherwise(found: FoundPackage) -> bool:
 
 
 @unique
-class Lost(Enum):
+class Astray(Enum):
     """Where an mptr leads by its location alone, of which nothing else tells."""
 
     MISSING = "to a METS that is not there"
@@ -354,14 +354,14 @@ class LostLinks:
         """Begin with the mptr of a METS."""
         self._mets, self._path = mets, path
         self._left = self._told  # findings that are told one by one still
-        self._last: tuple[int, Lost | None] = (0, None)
+        self._last: tuple[int, Astray | None] = (0, None)
         self._alike, self._most = 0, _FIRST_LOST
         self._is_any_located: bool | None = None
 
-    def note(self, pointer: int, lost: Lost) -> None:
+    def note(self, pointer: int, astray: Astray) -> None:
         """Note that an mptr leads to nothing, that nothing else tells of it, and that no guess is made."""
-        self._alike = self._alike if lost is self._last[1] else 0
-        self._last = pointer, lost
+        self._alike = self._alike if astray is self._last[1] else 0
+        self._last = pointer, astray
 
     def behind(self, pointer: int) -> Generator[Finding, None, int]:
         """Take those behind an mptr that are as lost as it is, and keep each as it was kept.
@@ -378,7 +378,9 @@ class LostLinks:
         kinds = By.OBJID.value, By.FILE.value
         asked = self._catalogue.all(_BEHIND, self._mets, pointer, *kinds, folder_of(self._path), self._most)
         behind = list(takewhile(lambda each: not each.is_odd, (_LostMptr(*row) for row in asked)))
-        taken = (yield from self._missing(behind)) if self._last[1] is Lost.MISSING else self._outside(behind)
+        taken = (
+            (yield from self._missing(behind)) if self._last[1] is Astray.MISSING else self._outside(behind)
+        )
         if taken < self._most:
             self._alike, self._most = 0, _FIRST_LOST
         else:

@@ -344,7 +344,7 @@ class DocumentReader:
                 for fact in run.facts():
                     self._keep_beside(fact)
         elif isinstance(run.fact, Mptr):
-            if run.fact.is_misplaced or not uris.are_steps(run.columns["href"]):
+            if run.fact.is_misplaced or not uris.are_plain(run.columns["href"], behind_steps=True):
                 for fact in run.facts():
                     yield from self._take(fact)
             else:

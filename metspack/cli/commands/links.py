@@ -94,7 +94,8 @@ def _print(graphs: Sequence[Graph], form: str) -> None:
     from metspack.reporting import linkgraph as forms  # noqa: PLC0415
 
     if form == "json":
-        console.document(forms.document(graphs))
+        for piece in forms.lines(graphs):
+            console.pour(piece.encode())
     elif form == "table":
         console.table(forms.HEADER, (row for graph in graphs for row in forms.rows(graph)), frozenset())
     elif form == "tree":
