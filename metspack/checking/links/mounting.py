@@ -412,7 +412,7 @@ class LostLinks:
             return None
 
     def _is_missing(self, mptr: _LostMptr) -> bool:
-        # A zip or tar file has no folders of their own: there is a METS, or there is not.
+        # Of what is packed only files are there: a METS in such a folder is looked for by itself.
         is_folder = not (self._are_unpacked or is_mets_name(mptr.path))
         inside = [mptr.path + b"/" + name for name in _IN_A_FOLDER] if is_folder else []
         return not (
