@@ -139,8 +139,9 @@ class Checked:
 
     @property
     def links(self) -> Graph:
-        """Its links, made anew of the catalogue at every call."""
-        return graph(self.catalogue, self.package.shown)
+        """Its links, with the paths that the findings have; made anew of the catalogue at every call."""
+        links = graph(self.catalogue, self.package.shown)
+        return links if self.is_one else links.renamed(self.as_given)
 
     def as_given(self, path: str) -> str:
         """Return a path of the package as the findings have it."""
@@ -438,7 +439,7 @@ class Checking(Iterator[Finding]):
             is_one=self._is_one,
         )
         if self._keeps_links:
-            self.graphs.append(checked.links.renamed(checked.as_given))
+            self.graphs.append(checked.links)
         if self._observer is not None:
             self._observer(checked)
 

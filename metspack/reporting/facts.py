@@ -89,7 +89,7 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     """
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     catalogue.index()
-    links = checked.links.renamed(checked.as_given)
+    links = checked.links
     relations = tuple(sorted(_figured(catalogue, children(links)), key=_by_name))
     # Files are looked for on the disk from the second level on, all of them by its end.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
