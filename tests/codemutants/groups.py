@@ -48,6 +48,7 @@ GROUPS = (
         modules=tuple(f"checking/links/{name}" for name in ("links", "graph", "roots", "mounting", "swaps")),
         tests=(
             *("tests/checking/links", "tests/checking/test_codes.py", "tests/checking/test_expected.py"),
+            "tests/checking/test_hostile.py",
             *("-k", "links or expected or L0 or F011 or F012 or M003 or M036 or M038 or P003 or P011"),
         ),
     ),
