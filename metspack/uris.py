@@ -183,7 +183,7 @@ def are_plain(texts: Sequence[str], *, behind_steps: bool = False) -> bool:
 
 
 def steps_up(text: str) -> int:
-    """Return with how many steps up a path begins, 0 for one of which more is to be said."""
+    """Return the number of ``../`` before a plain path; 0 without any, or for any other text."""
     found = _STEPS.fullmatch(text)
     return 0 if found is None else found[1].count("/")
 

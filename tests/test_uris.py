@@ -19,6 +19,7 @@ from metspack.uris import (
     parsed,
     quoted,
     shown,
+    steps_up,
     walked,
 )
 from tests.laws import law
@@ -604,6 +605,40 @@ def test_plain_paths_are_those_without_anything_to_decode() -> None:
     assert are_plain(["a", "content/lob4/record0.bin", "a.b-c/_d"])
     for odd in ["", "a\nb", "a/", "/a", "a//b", "a/../b", ".a", "a%20b", "a:b", "é", "a b", "a\\b", "a\n"]:
         assert not are_plain(["a", odd, "b"])
+
+
+@LAW
+@given(st.binary(max_size=25).map(paths_of))
+@example(["../../a/Z9", "../a", "a"])
+def test_plain_paths_may_be_behind_steps_up(texts: list[str]) -> None:
+    ups = [steps_up(each) for each in texts]
+    names = [each[3 * up :] for each, up in zip(texts, ups, strict=True)]
+    assert all(each.startswith("../" * up) for each, up in zip(texts, ups, strict=True))
+    assert are_plain(texts, behind_steps=True) >= are_plain(texts)
+    if are_plain(texts, behind_steps=True):
+        assert are_plain(names)
+        assert [parsed(each) for each in texts] == [
+            Reference(kind=Kind.RELATIVE, segments=(*[".."] * up, *name.split("/")))
+            for up, name in zip(ups, names, strict=True)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "up"),
+    [
+        ("a", 0),
+        ("../a", 1),
+        ("../../a/b.c", 2),
+        ("../../../a", 3),
+        ("a/../b", 0),
+        ("../", 0),
+        ("../a%20b", 0),
+    ],
+)
+def test_steps_up_are_counted_before_plain_names_alone(text: str, up: int) -> None:
+    assert steps_up(text) == up
+    assert are_plain([text], behind_steps=True) == bool(up or text == "a")
+    assert are_plain([text]) == (text == "a")
 
 
 @pytest.mark.parametrize(

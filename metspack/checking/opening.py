@@ -679,7 +679,7 @@ class CheckedTree(MountedTree):
         for start in range(len(names)):
             tail = path_of(tuple(names[start:]))
             for folder in dict.fromkeys((b"", folder_of(document))):
-                if self.is_there(folder + tail):
+                if folder + tail != document and self.is_there(folder + tail):
                     self._outside.learn(href, shown(folder + tail))
                     return shown(folder + tail)
         return ""

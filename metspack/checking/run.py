@@ -122,8 +122,8 @@ class CheckSummary:
 class Checked:
     """A package whose check has ended: its catalogue (open for as long), and where its bytes lie.
 
-    ``is_complete`` is False when the check was interrupted, ``is_one`` when there are other packages, and the
-    paths of its findings begin with its own path.
+    ``is_complete`` is False when the check was interrupted, and ``is_one`` when there are other packages: the
+    paths of its findings begin with its own path then.
     """
 
     package: PackageToCheck
@@ -139,9 +139,13 @@ class Checked:
 
     @property
     def links(self) -> Graph:
-        """Its links, with the paths that the findings have; made anew of the catalogue at every call."""
-        links = graph(self.catalogue, self.package.shown)
-        return links if self.is_one else links.renamed(self.as_given)
+        """Its links, with paths in the package; made anew of the catalogue at every call."""
+        return graph(self.catalogue, self.package.shown)
+
+    @property
+    def links_as_given(self) -> Graph:
+        """The same with the paths that its findings have."""
+        return self.links if self.is_one else self.links.renamed(self.as_given)
 
     def as_given(self, path: str) -> str:
         """Return a path of the package as the findings have it."""
@@ -439,7 +443,7 @@ class Checking(Iterator[Finding]):
             is_one=self._is_one,
         )
         if self._keeps_links:
-            self.graphs.append(checked.links)
+            self.graphs.append(checked.links_as_given)
         if self._observer is not None:
             self._observer(checked)
 

@@ -504,7 +504,7 @@ class _Delivery:
                 if bare(fact.href) in known:
                     return True
                 with suppress(uris.ReferenceRefused):
-                    if uris.joined((folder,), uris.parsed(fact.href))[0] in known - {folder}:
+                    if _folder_led_to(folder, fact.href) in known - {folder}:
                         return True
         return False
 
@@ -642,9 +642,17 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
                 named.append((fact.div, bare(fact.href)))
             elif fact.named_by is By.LOCATION:
                 with suppress(uris.ReferenceRefused):
-                    located[fact.div] = uris.joined((folder,), uris.parsed(fact.href))[0]
-    beside = {each for each in located.values() if each != folder}
+                    located[fact.div] = _folder_led_to(folder, fact.href)
+    beside = {each for each in located.values() if each not in {folder, ""}}
     return beside, {objid for div, objid in named if located.get(div) != folder}
+
+
+def _folder_led_to(folder: str, href: str) -> str:
+    """Return the folder, ``folder`` or one beside it, in which a location of its METS is; "" for that around.
+
+    Raises ``ReferenceRefused``.
+    """
+    return next(iter(uris.joined((folder,), uris.parsed(href))), "")
 
 
 def _objid(document: Iterable[bytes], budgets: Budgets) -> str:

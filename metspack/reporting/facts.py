@@ -89,7 +89,7 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     """
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     catalogue.index()
-    links = checked.links
+    links = checked.links_as_given
     relations = tuple(sorted(_figured(catalogue, children(links)), key=_by_name))
     # Files are looked for on the disk from the second level on, all of them by its end.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
@@ -196,7 +196,7 @@ def _by_name(relation: Relation) -> tuple[bool, str, str]:
 
 
 def _as_long(found: re.Match[str]) -> str:
-    """Return a number as long as every other: one text, for a key is held for each child."""
+    """Return a number padded to one length, so that a key is one string: there is one for each child."""
     return f"\0{found[1]:0>18}"
 
 

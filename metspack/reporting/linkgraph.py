@@ -121,7 +121,7 @@ def _held(value: object) -> object:
 
 
 def lines(graphs: Iterable[Graph]) -> Iterator[str]:
-    """Yield the same as text, some hundred links at a time: all of a package are not held so."""
+    """Yield the same as text, a few hundred links at a time, so that not all are held as text."""
     head = json.dumps(json_head(), indent=2).removesuffix("\n}")
     before = f'{head},\n  "packages": ['
     for package in map(_package, graphs):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack import uris
+from metspack import checking, uris
 from metspack.mets.packages import ByObjid, located, top
 from metspack.model import Budgets
 
@@ -29,6 +29,18 @@ def test_a_childs_parent_is_found_by_place_and_by_name(tmp_path: Path, up: tuple
     ip(tmp_path, "m", "M", up)
     ip(tmp_path, "z", "urn:uuid:1")
     assert top(tmp_path) == ("z", "METS.xml")
+
+
+@pytest.mark.parametrize("label", ["parent AIP", "child AIP", ""])
+def test_a_location_that_leads_to_the_folder_around_is_that_of_no_ip(tmp_path: Path, label: str) -> None:
+    ip(tmp_path, "a", "A", ("URL", "../"))
+    ip(tmp_path, "b", "B", ("URL", "../../"))
+    for name in "ab":
+        mets = tmp_path / name / "METS.xml"
+        mets.write_text(mets.read_text().replace("parent AIP", label))
+    assert top(tmp_path) in {None, ("a", "METS.xml")}
+    codes = {each.code for each in checking.check([tmp_path / "a", tmp_path / "b"], jobs=1)}
+    assert ("P003" in codes) is (label != "parent AIP")
 
 
 def test_a_folder_without_ips_has_no_top(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ class _Builder:
             codes = self._codes(node.path)
             state = self._state(said, linked=href is not None, node=node, codes=codes)
             codes = tuple(sorted({*codes, *([code] if code else ())}))
-            # Of a million links each is held: what is the same in node and link, or in all links, is so once.
+            # Every link is held, maybe a million: equal texts and tuples are shared.
             self.edges.append(
                 Edge(
                     parent=parent,

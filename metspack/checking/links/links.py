@@ -18,6 +18,7 @@ from metspack.checking.catalogue import (
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
+    METS_IN_A_FOLDER,
     PUT_OUTSIDE,
     SAME,
     Astray,
@@ -26,6 +27,7 @@ from metspack.checking.links.mounting import (
     MountOutcome,
     Upward,
     Wanted,
+    resolved,
 )
 from metspack.checking.links.roots import Roots
 from metspack.checking.mets.documents import DocumentReader
@@ -33,13 +35,12 @@ from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
 from metspack.containers.ipreader import unpacked_name
-from metspack.mets import METS_NAMES, PLAIN_METS, is_mets_name, is_of_representation, package_of
+from metspack.mets import PLAIN_METS, is_mets_name, is_of_representation, package_of
 from metspack.mets.links import By, bare
 from metspack.model import Finding
 from metspack.values import dataclass
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
-_IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
 _NEAR_KEPT = 1_000
 _NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
 
@@ -280,7 +281,7 @@ class LinkCheck:
     def _without_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Yield that no file entry has the ID that an mptr names, and follow it to the METS that it means."""
         near, meant = self._near_id(mets.id, pointer.href)
-        place = self._resolved(mets.path, pointer.href) if "/" in pointer.href else None
+        place = resolved(self._places, mets.path, pointer.href) if "/" in pointer.href else None
         fault, called = Code.MPTR_WITHOUT_FILE, self._beside(mets, pointer, By.OBJID)
         alike = likeness(pointer.href, near) if near else ""
         yield fault.at(mets.name, pointer.line, href=pointer.href, nearest=near, likeness=alike)
@@ -318,7 +319,7 @@ class LinkCheck:
 
     def _by_location(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Follow an mptr that gives a location itself, as CSIP's do for representations."""
-        child = self._resolved(mets.path, pointer.href)
+        child = resolved(self._places, mets.path, pointer.href)
         called = self._beside(mets, pointer, By.OBJID)
         if child is None and self._leaves(pointer.href):
             self._catalogue.put(PUT_OUTSIDE, mets.id, pointer.line, pointer.href)
@@ -421,7 +422,7 @@ class LinkCheck:
             yield Code.SELF_LINK.at(mets.name, pointer.line, href=pointer.href)
             return
         beside = self._beside(mets, pointer, By.LOCATION)
-        if beside is not None and self._resolved(mets.path, beside) is not None:
+        if beside is not None and resolved(self._places, mets.path, beside) is not None:
             return  # the mptr beside this one says where, and what is there is held against this OBJID
         known = self._catalogue.row(
             "SELECT id, path, parent FROM mets WHERE parent = ? AND key = ?", mets.id, bare(pointer.href)
@@ -465,15 +466,9 @@ class LinkCheck:
 
     def _representation(self, mets: _LinkingMets, pointer: _Pointer) -> bytes | None:
         """Return the METS of a representation at the location that an mptr of another LOCTYPE gives."""
-        place = None if pointer.childward else self._resolved(mets.path, pointer.href)
+        place = None if pointer.childward else resolved(self._places, mets.path, pointer.href)
         is_one = place is not None and is_of_representation(place) and self._is_reached(place)
         return place if is_one else None
-
-    def _resolved(self, path: bytes, href: str) -> bytes | None:
-        try:
-            return self._places.resolved(path, uris.located(href))
-        except uris.ReferenceRefused:
-            return None
 
     def _down(
         self,
@@ -525,14 +520,14 @@ class LinkCheck:
         if is_mets_name(child) or unpacked_name(child) is not None:
             return None
         at = child and child + b"/"
-        return next((at + name for name in _IN_A_FOLDER if self._places.is_there(at + name)), None)
+        return next((at + name for name in METS_IN_A_FOLDER if self._places.is_there(at + name)), None)
 
     def _packed(self, child: bytes) -> bytes | None:
         """Return the METS that a zip or tar file would have where it lies, None for any other file."""
         stem = unpacked_name(child)
         if stem is None or not self._places.is_there(child):
             return None
-        return stem + b"/" + _IN_A_FOLDER[0]
+        return stem + b"/" + METS_IN_A_FOLDER[0]
 
     def _met(self, child: bytes) -> tuple[int, int | None] | None:
         """Return the number and the parent of a METS that was met before."""
@@ -620,10 +615,11 @@ class LinkCheck:
 
         What is found there by its OBJID is held against the entry's size and digest too.
         """
-        outside = self._catalogue.all(_OUTSIDE, mets)
-        found_at = self._mounting.found_at(mets, path) if outside else None
+        if not (outside := self._catalogue.all(_OUTSIDE, mets)):
+            return
+        found_at = self._mounting.found_at(mets, path)
         for identifier, line, href in outside:
-            if found_at is None or (at := found_at(href)) is None:
+            if (at := found_at(href)) is None:
                 near = self._places.nearest_inside(path, href)
                 yield Code.LEAVES_ROOT.at(shown(path), line, identifier or "", href=href, nearest=near)
             else:

@@ -42,7 +42,9 @@ _EDGES = BulkInsert(
     own=6,
     is_strict=True,
 )
-_IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
+METS_IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
+"""The names that the METS of a folder may have."""
+
 _FIRST_LOST, _MOST_LOST = 1 << 6, 1 << 12  # lost mptr behind which more are looked for, and how many at once
 _BEHIND = """
 SELECT m.id, m.href, m.line, m.map, m.div, m.childward, CAST(?5 || m.href AS BLOB),
@@ -242,9 +244,9 @@ class Mounting:
         )
 
     def found_at(self, mets: int, document: bytes) -> Callable[[str], bytes | None]:
-        """Return what gives the path of the mounted child that a location outside the package leads to.
+        """Return a function that gives the path of the mounted child to which a location outside leads.
 
-        The location is one of a METS; nothing is to be mounted before the last one is looked for.
+        It is for the locations in one METS; nothing may be mounted while it is in use.
         """
         for number, path, found in self._catalogue.rows(_FOUND_SINCE, self._last_found):
             self._last_found = number
@@ -300,6 +302,14 @@ class Mounting:
                 yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)
 
 
+def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
+    """Return the path that a location in a document means, None for one that is refused."""
+    try:
+        return places.resolved(document, uris.located(href))
+    except uris.ReferenceRefused:
+        return None
+
+
 def _is_called_otherwise(found: FoundPackage) -> bool:
     """Whether a package's folder has another name than its OBJID, as no copy beside it can have."""
     return folder_of(found.path).rstrip(b"/").rpartition(b"/")[2] != os.fsencode(folder_of_objid(found.objid))
@@ -307,15 +317,18 @@ def _is_called_otherwise(found: FoundPackage) -> bool:
 
 @unique
 class Astray(Enum):
-    """Where an mptr leads by its location alone, of which nothing else tells."""
+    """Where an mptr leads that gives a location, and leads to nothing."""
 
     MISSING = "to a METS that is not there"
     OUTSIDE = "out of the package"
 
 
 @dataclass(frozen=True, slots=True)
-class _LostMptr:
-    """An mptr behind a lost one, with the path that it names; one that ``is_odd`` is followed by itself."""
+class _MptrBehind:
+    """An mptr behind one that leads to nothing; one that ``is_odd`` is followed by itself.
+
+    ``path`` is where it leads from the folder of the METS.
+    """
 
     id: int
     href: str
@@ -347,7 +360,6 @@ class LostLinks:
         self._edits = edits
         self._is_by_both = is_by_both
         self._told = most + MOST_PLACES
-        self._are_unpacked = False
         self.begin(0, b"")
 
     def begin(self, mets: int, path: bytes) -> None:
@@ -355,13 +367,17 @@ class LostLinks:
         self._mets, self._path = mets, path
         self._left = self._told  # findings that are told one by one still
         self._last: tuple[int, Astray | None] = (0, None)
-        self._alike, self._most = 0, _FIRST_LOST
+        self._start_anew()
         self._is_any_located: bool | None = None
 
     def note(self, pointer: int, astray: Astray) -> None:
-        """Note that an mptr leads to nothing, that nothing else tells of it, and that no guess is made."""
-        self._alike = self._alike if astray is self._last[1] else 0
+        """Note that an mptr leads to nothing, and that no more guesses are made at the METS that it means."""
+        if astray is not self._last[1]:
+            self._start_anew()
         self._last = pointer, astray
+
+    def _start_anew(self) -> None:
+        self._alike, self._most = 0, _FIRST_LOST
 
     def behind(self, pointer: int) -> Generator[Finding, None, int]:
         """Take those behind an mptr that are as lost as it is, and keep each as it was kept.
@@ -369,29 +385,32 @@ class LostLinks:
         Yields the findings on them, and returns the id of the last one that was taken, 0 for none.
         """
         if self._last[0] != pointer:
-            self._alike, self._most = 0, _FIRST_LOST
+            self._start_anew()
             return 0
         self._alike += 1
         if self._alike < _FIRST_LOST or self._has_located_entry():
-            return 0  # the statements for each are a few for all that follow then
+            return 0
+        # A few statements for all of them, where each would take as many.
         self._catalogue.put(LISTED_PATH)
         kinds = By.OBJID.value, By.FILE.value
         asked = self._catalogue.all(_BEHIND, self._mets, pointer, *kinds, folder_of(self._path), self._most)
-        behind = list(takewhile(lambda each: not each.is_odd, (_LostMptr(*row) for row in asked)))
+        behind = list(takewhile(lambda each: not each.is_odd, (_MptrBehind(*row) for row in asked)))
         taken = (
             (yield from self._missing(behind)) if self._last[1] is Astray.MISSING else self._outside(behind)
         )
         if taken < self._most:
-            self._alike, self._most = 0, _FIRST_LOST
+            self._start_anew()
         else:
             self._most = min(2 * self._most, _MOST_LOST)
         return behind[taken - 1].id if taken else 0
 
-    def _missing(self, behind: Sequence[_LostMptr]) -> Generator[Finding, None, int]:
-        if not (uris.are_plain([each.href for each in behind]) and self._is_resolved(behind[:1])):
+    def _missing(self, behind: Sequence[_MptrBehind]) -> Generator[Finding, None, int]:
+        # Plain locations lead from the folder of the METS itself if the first one does.
+        is_plain = uris.are_plain([each.href for each in behind])
+        if not (behind and is_plain and resolved(self._places, self._path, behind[0].href) == behind[0].path):
             return 0
-        self._are_unpacked = self._places.are_unpacked
-        lost = list(takewhile(self._is_missing, behind))
+        inside = () if self._places.are_unpacked else METS_IN_A_FOLDER
+        lost = list(takewhile(lambda each: self._is_missing(each, inside), behind))
         first = self._catalogue.new_missing([each.path for each in lost], self._mets)
         edges = (
             (child, each.id, each.href, each.line, each.map, each.div)
@@ -401,29 +420,21 @@ class LostLinks:
         yield from self._findings(lost)
         return len(lost)
 
-    def _is_resolved(self, behind: Sequence[_LostMptr]) -> bool:
-        """Whether plain locations lead from the METS's own folder, told by the first of them."""
-        return all(self._resolved(each.href) == each.path for each in behind)
+    def _is_missing(self, mptr: _MptrBehind, inside: Sequence[bytes]) -> bool:
+        """Whether nothing is where an mptr leads; of what is packed only files are there, no folders.
 
-    def _resolved(self, href: str) -> bytes | None:
-        try:
-            return self._places.resolved(self._path, uris.located(href))
-        except uris.ReferenceRefused:
-            return None
-
-    def _is_missing(self, mptr: _LostMptr) -> bool:
-        # Of what is packed only files are there: a METS in such a folder is looked for by itself.
-        is_folder = not (self._are_unpacked or is_mets_name(mptr.path))
-        inside = [mptr.path + b"/" + name for name in _IN_A_FOLDER] if is_folder else []
+        A METS in such a folder is looked for by the names that it may have ``inside``.
+        """
+        names = () if is_mets_name(mptr.path) else inside
         return not (
             unpacked_name(mptr.path) is not None
             or package_of(mptr.path) is not None
-            or any(map(self._places.is_there, (mptr.path, *inside)))
+            or any(map(self._places.is_there, (mptr.path, *(mptr.path + b"/" + name for name in names))))
             or any(self._places.is_there(os.fsencode(each)) for each in self._edits.meant(shown(mptr.path)))
             or (mptr.childward and self._is_by_both(self._mets, mptr.map))
         )
 
-    def _findings(self, lost: Sequence[_LostMptr]) -> Iterator[Finding]:
+    def _findings(self, lost: Sequence[_MptrBehind]) -> Iterator[Finding]:
         """Yield the findings on METS that are missing; one for those that are only counted."""
         name = shown(self._path)
         for number, each in enumerate(lost[: self._left + 1]):
@@ -432,10 +443,10 @@ class LostLinks:
             yield finding if number < self._left else replace(finding, count=len(lost) - self._left)
         self._left = max(0, self._left - len(lost))
 
-    def _outside(self, behind: Sequence[_LostMptr]) -> int:
+    def _outside(self, behind: Sequence[_MptrBehind]) -> int:
         """Keep those that begin with as many steps up as the first one, which lead out of the package too."""
         steps = uris.steps_up(behind[0].href) if behind else 0
-        if not steps or self._resolved(behind[0].href) is not None:
+        if not steps or resolved(self._places, self._path, behind[0].href) is not None:
             return 0
         outside = list(takewhile(lambda each: uris.steps_up(each.href) >= steps, behind))
         self._catalogue.put_many(PUT_OUTSIDE, ((self._mets, each.line, each.href) for each in outside))
@@ -523,7 +534,7 @@ class Upward:
 
     def _is_of_parent(self, path: bytes, href: str, above: Row, *, is_url: bool) -> bool:
         if is_url:
-            return self._resolved(path, href) == bytes(above[1])
+            return resolved(self._places, path, href) == bytes(above[1])
         return above[0] is not None and bare(href) == bare(above[0])
 
     def _to_parent(self, path: bytes, ups: list[Row], above: Row, mets: int) -> Iterator[Finding]:
@@ -538,7 +549,7 @@ class Upward:
                 continue
             if objid is None or bare(href) == bare(objid):
                 continue
-            place = self._resolved(path, href) if url else None
+            place = resolved(self._places, path, href) if url else None
             # That a location is refused says nothing against an OBJID that is right.
             if url and (told or place == parent or (place is None and named)):
                 continue
@@ -615,12 +626,6 @@ class Upward:
         is_absolute = reference.kind is uris.Kind.ABSOLUTE
         is_pseudo = uris.Repair.PSEUDO_ABSOLUTE in reference.repairs
         return is_absolute and not is_pseudo and self._places.here(reference) is None
-
-    def _resolved(self, path: bytes, href: str) -> bytes | None:
-        try:
-            return self._places.resolved(path, uris.located(href))
-        except uris.ReferenceRefused:
-            return None
 
 
 def _silent(path: bytes, line: int, parent: str, link: str | None) -> Iterator[Finding]:

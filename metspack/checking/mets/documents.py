@@ -618,7 +618,7 @@ class DocumentReader:
     ) -> tuple[bytes | None, bool, Finding | None]:
         """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it.
 
-        That it leads out of the package is not wrong with one that ``may_leave`` it.
+        Leading out of the package is no fault where it ``may_leave``.
         """
         try:
             reference = uris.located(href)

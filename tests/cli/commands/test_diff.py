@@ -43,6 +43,25 @@ def test_a_packed_package_is_the_same(
     assert metspack.fine("diff", a, one, *options) == "a and a.zip: 0 differences\n"
 
 
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_the_same_delivery_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metspack: Commands, form: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    head = '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    link = '<div><mptr LOCTYPE="URL" xlink:href="{}/mets.xml"/></div>'
+    body = f"<structMap><div>{link.format('lost')}{link.format('there')}</div></structMap></mets>"
+    sides = [Path("a"), Path("b")]
+    for number, side in enumerate(sides):
+        for name in ("p1", "p2"):
+            (side / name / "there").mkdir(parents=True)
+            (side / name / "METS.xml").write_text(f'{head} OBJID="{name}">{body}')
+            (side / name / "there/mets.xml").write_text(f"{head}/>")
+        if form == "zip":
+            sides[number] = zipped(side, Path(f"{side}.zip"))
+    assert metspack.fine("diff", *sides) == f"{sides[0]} and {sides[1]}: 0 differences\n"
+
+
 def _moved(root: Path) -> None:
     (root / FIRST).rename((root / FIRST).with_name("film.bin"))
     forge.edit(root / CHILD, "record0.bin", "film.bin")
