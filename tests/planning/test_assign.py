@@ -168,6 +168,10 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
     first_parts = [entries[0][1] for entries in written]
     assert course.joined == {n for n, part in enumerate(first_parts) if part is not None and part.number}
     assert course.cuts == {}
+    assert list(course.costs) == [
+        sum(part.size if part else each.size for each, part in entries) + (16 << 10) * len(entries)
+        for entries in expected.values()
+    ]
     assert (course.segments, course.lobs) == (len(expected), len(lobs))
     assert course.files == sum(map(len, written))
     assert course.split == sum(part is not None and not part.number for each in written for _, part in each)

@@ -93,6 +93,7 @@ RUNS = st.lists(
         st.sampled_from(["", "ab"]),
         st.booleans(),
         st.booleans(),
+        st.integers(0, 2),
     ),
     max_size=6,
 )
@@ -100,14 +101,15 @@ RUNS = st.lists(
 
 @given(RUNS, st.booleans(), st.booleans())
 def test_lobs_that_come_together_are_first_as_one_by_one(
-    drawn: list[tuple[list[int], str, str, bool, bool]], shares: bool, is_sorted: bool
+    drawn: list[tuple[list[int], str, str, bool, bool, int]], shares: bool, is_sorted: bool
 ) -> None:
     runs = []
-    for number, (at, cell, value, is_measured, in_files) in enumerate(drawn):
+    for number, (at, cell, value, is_measured, in_files, left_out) in enumerate(drawn):
         places = sorted(set(at)) if is_sorted else at
+        last = len(places) + left_out  # so many rows before it have no LOB
         runs.append(
             run_of(
-                range(100 * number + 1, 100 * number + 1 + len(places)),
+                [100 * number + row for row in (*range(1, len(places)), last)],
                 [7] * len(places),
                 offsets=places,
                 digests=[value] * len(places) if value else (),
