@@ -273,10 +273,15 @@ def streaming(
 
 
 @contextmanager
-def buffered(root: Path | int, segments: Sequence[str] = ()) -> Iterator[io.BufferedReader]:
-    """Give the file of ``opening`` with a buffer, to read lines of it."""
-    with opening(root, segments) as descriptor, open(descriptor, "rb", closefd=False) as file:
-        yield file
+def buffered(
+    root: Path | int, segments: Sequence[str] = (), *, start: int = 0
+) -> Iterator[io.BufferedReader]:
+    """Give the file of ``opening`` with a buffer, to read lines of it from a byte on."""
+    with opening(root, segments) as descriptor:
+        if start:  # its own seek() would hide why the system refuses it
+            os.lseek(descriptor, start, os.SEEK_SET)
+        with open(descriptor, "rb", closefd=False) as file:
+            yield file
 
 
 @contextmanager

@@ -299,8 +299,8 @@ class Slice:
 
 def runs(place: Path, stretch: SliceStretch = WHOLE) -> Iterator[LobRun | Entry]:
     """Yield the runs of a slice or of a stretch of it, and what goes by itself, in their order."""
-    with reading.buffered(place) as lines:
-        at = lines.seek(stretch.start)
+    with reading.buffered(place, start=stretch.start) as lines:
+        at = stretch.start
         for line in lines:
             if at == stretch.stop:
                 return

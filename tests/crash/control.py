@@ -95,6 +95,8 @@ class Fault:
 
     def fits(self, operation: str) -> bool:
         """Whether this can become of such a call."""
+        if self.number == errno.EINTR:
+            return operation != "seek"  # it never waits
         return self.kind != SHORT_WRITE or operation == "write"
 
 

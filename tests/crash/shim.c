@@ -393,6 +393,8 @@ LOOKS(int, statvfs64, (const char *path, struct statvfs64 *to), (path, to), "sta
 LOOKS(int, fstatvfs, (int file, struct statvfs *to), (file, to), "statvfs", of(file))
 LOOKS(int, fstatvfs64, (int file, struct statvfs64 *to), (file, to), "statvfs", of(file))
 LOOKS(int, flock, (int file, int how), (file, how), "lock", of(file))
+LOOKS(off_t, lseek, (int file, off_t to, int whence), (file, to, whence), "seek", of(file))
+LOOKS(off64_t, lseek64, (int file, off64_t to, int whence), (file, to, whence), "seek", of(file))
 LOOKS(int, chmod, (const char *path, mode_t mode), (path, mode), "chmod", whole(AT_FDCWD, path, into))
 LOOKS(int, fchmod, (int file, mode_t mode), (file, mode), "chmod", of(file))
 LOOKS(int, fchmodat, (int folder, const char *path, mode_t mode, int flags), (folder, path, mode, flags), "chmod",

@@ -99,6 +99,7 @@ _NAMES = {
     "unlink": "unlink",
     "unlinkat": "unlink",
     "ftruncate": "truncate",
+    "lseek": "seek",
 }
 
 

@@ -46,6 +46,9 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--command", action="append", help="this command only")
     parser.add_argument("--fault", action="append", help="disturb in this way only")
     parser.add_argument("--at", type=int, help="disturb this call only")
+    parser.add_argument(
+        "--operation", action="append", help="disturb calls of this kind only: read, seek ..."
+    )
     return parser
 
 
@@ -86,6 +89,7 @@ def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int
         for fault in FAULTS
         if fault.fits(operation)
         and chosen.at in {None, at}
+        and (not chosen.operation or operation in chosen.operation)
         and (not chosen.fault or fault.name in chosen.fault)
         and _is_drawn(
             f"{command.name} {at} {fault.name}", chosen, command.every / (_OFTENER if fault.is_kill else 1)
