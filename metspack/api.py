@@ -214,7 +214,7 @@ def report(result: Reportable, target: StrPath | Sequence[StrPath], *, with_prov
     block = f"{json.dumps(result.to_json(), indent=2)}\n".encode()
     for each in targets:
         check_vacant(each)
-        with writing.NewFile(each) as file:
+        with writing.open_whole(each) as file:
             file.write(block)
 
 

@@ -150,7 +150,21 @@ class Medium(Closable):
 
     def stamped(self) -> tuple[Stamp, ...]:
         """Return the stamps that the files have now."""
-        return tuple(Stamp.of(descriptor) for descriptor in self._descriptors)
+        return tuple(self._stamp(part) for part in range(len(self._descriptors)))
+
+    def _stamp(self, part: int) -> Stamp:
+        try:
+            return Stamp.of(self._descriptors[part])
+        except OSError as error:
+            raise self._named(error, part) from None
+
+    def _named(self, error: OSError, part: int) -> OSError:
+        """Return an error with the name of the file in which it was met."""
+        path = self.paths[part]
+        file = path.file if isinstance(path, Stretch) else path
+        root, segments = (file.root, file.segments) if isinstance(file, Below) else (file, ())
+        reading.name_file(error, root, segments)
+        return error
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return up to ``size`` bytes from ``offset``: fewer only at the end. Raises OSError."""
@@ -163,7 +177,10 @@ class Medium(Closable):
             if self._ranges and part in self._ranges:
                 more = self._ranges[part].pread(wanted, start)
             else:
-                more = os.pread(self._descriptors[part], wanted, start)
+                try:
+                    more = os.pread(self._descriptors[part], wanted, start)
+                except OSError as error:
+                    raise self._named(error, part) from None
             block = block + more if block else more
             if len(block) >= size or offset + len(block) < self._ends[part]:
                 break

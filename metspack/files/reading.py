@@ -165,7 +165,7 @@ def _opened(root: Path | int, segments: Sequence[str]) -> int:
         mode = os.fstat(descriptor).st_mode
     except OSError as error:
         release(descriptor)
-        _name(error, root, segments)
+        name_file(error, root, segments)
         raise
     if not stat.S_ISREG(mode):
         release(descriptor)
@@ -176,7 +176,7 @@ def _opened(root: Path | int, segments: Sequence[str]) -> int:
     return descriptor
 
 
-def _name(error: OSError, root: Path | int, segments: Sequence[str]) -> None:
+def name_file(error: OSError, root: Path | int, segments: Sequence[str]) -> None:
     """Give an error that names no file the name of the one at ``segments`` below ``root``."""
     if error.filename is None and isinstance(root, Path):
         error.filename = str(root.joinpath(*segments))
@@ -242,7 +242,7 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
     try:
         yield descriptor
     except OSError as error:
-        _name(error, root, segments)
+        name_file(error, root, segments)
         raise
     finally:
         release(descriptor)
@@ -264,7 +264,7 @@ def streaming(
     try:
         yield descriptor, partial(chunks, descriptor) if ranges is None else ranges.chunks
     except OSError as error:
-        _name(error, root, segments)
+        name_file(error, root, segments)
         raise
     finally:
         if ranges is not None:

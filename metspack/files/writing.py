@@ -521,11 +521,11 @@ def take_lock(descriptor: int) -> bool:
 
 
 @contextmanager
-def open_replacement(target: Path) -> Iterator[NewFile]:
-    """Open a new file that replaces ``target``, whole and on disk, when the block ends normally.
+def open_whole(target: Path, *, replaces: bool = False) -> Iterator[NewFile]:
+    """Open a new file that is at ``target``, whole and on disk, once the block ends normally.
 
-    Until then it lies beside it under another name; what was at ``target`` stays when the block ends by an
-    exception. Raises ``TargetError``.
+    Until then it lies beside it under another name, and is removed if the block raises. What is at ``target``
+    is only replaced if it ``replaces`` that. Raises ``TargetError``.
     """
     name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
     staged = target.with_name(f".{name}.{os.getpid()}.partial")
@@ -536,12 +536,9 @@ def open_replacement(target: Path) -> Iterator[NewFile]:
     with file:
         yield file
     try:
-        with explained(target):
-            os.replace(staged, target)
-    except BaseException:
+        (supersede if replaces else put)(staged, target)
+    finally:
         remove(staged)
-        raise
-    sync_directory(target.parent)
 
 
 class Journal(_Descriptor):

@@ -548,11 +548,14 @@ class Index(MetsTables):
                 objid = self.read(number, path, reading.blocks(content.chunks(), hashers.update))
             named.check(hashers)
         except (OSError, MetspackError) as error:
-            fault = unread("/".join(path), error)
             self.forget(number)
             if number == 1:
-                raise fault from None
-            self.faults.append(fault)
+                # Nothing else is read of the package then: the message is all that says which one it is.
+                is_systems = isinstance(error, OSError)
+                raise unread(
+                    str(self._root.joinpath(*path)) if is_systems else "/".join(path), error
+                ) from None
+            self.faults.append(unread("/".join(path), error))
             return False
         if number == 1:
             self.objid = objid

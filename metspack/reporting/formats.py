@@ -116,7 +116,9 @@ class _CheckFiles:
         from metspack.files import writing  # noqa: PLC0415 -- as below
 
         with ExitStack() as stack:
-            self._files = [stack.enter_context(writing.open_replacement(target)) for target in self._targets]
+            self._files = [
+                stack.enter_context(writing.open_whole(target, replaces=True)) for target in self._targets
+            ]
             self._stack = stack.pop_all()
         return self
 

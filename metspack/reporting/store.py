@@ -506,9 +506,9 @@ class Ledger(tempdb.Scratch):
         """Replace the file by one with what is known of the files looked at: the check has ended."""
         if self._journal is None:
             return
-        from metspack.files.writing import open_replacement  # noqa: PLC0415 -- as above
+        from metspack.files.writing import open_whole  # noqa: PLC0415 -- as above
 
-        with open_replacement(self._path) as file:
+        with open_whole(self._path, replaces=True) as file:
             kept = tempdb.rows(self._database, _TO_KEEP)
             events: Iterable[dict[str, object]] = (
                 _event(

@@ -8,13 +8,13 @@ import warnings
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metspack.digests import OCTETS
-from metspack.errors import ConfigError, SourceError
+from metspack.errors import ConfigError, SourceError, hint_of
 from metspack.files import reading
 from metspack.files.byteranges import Medium, Stamp
 from metspack.model import LobCell
@@ -246,6 +246,16 @@ def _about(lob: str, part: HeldPart) -> str:
     return f"LOB {lob}: {part.name}" if part.id == lob else f"LOB {lob}: its part {part.id}, {part.name},"
 
 
+@contextmanager
+def _explained(lob: str, part: HeldPart) -> Iterator[None]:
+    """Turn an OSError about reading a part into a ``SourceError``."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{_about(lob, part)} cannot be read: {error.strerror or error}"
+        raise SourceError(message, hint=hint_of(error)) from error
+
+
 class JoinedLob(LobFile):
     """A LOB as a read-only, seekable file over its parts; at most one of them is open at a time.
 
@@ -272,7 +282,9 @@ class JoinedLob(LobFile):
         part = self.lob.parts[number]
         offset = position - self._starts[number]
         wanted = min(size, part.size - offset, reading.CHUNK)
-        block = self._part(number).pread(wanted, offset)
+        medium = self._part(number)
+        with _explained(self.lob.id, part):
+            block = medium.pread(wanted, offset)
         if wanted and not block:
             raise SourceError(f"{_about(self.lob.id, part)} was cut while it was read", hint=_ANOTHER)
         return block
@@ -320,7 +332,8 @@ def _check_digest(lob: str, part: HeldPart, medium: Medium | Inflated) -> None:
             f"({part.source}); expected one of {', '.join(OCTETS)}",
             hint=_UNVERIFIED,
         )
-    hashers = ThreadedHashers([] if digest is None else [digest.algorithm]).take(medium.chunks())
+    with _explained(lob, part):
+        hashers = ThreadedHashers([] if digest is None else [digest.algorithm]).take(medium.chunks())
     if digest is not None and (found := hashers.digest(digest.algorithm)) != digest:
         raise SourceError(
             f"{_about(lob, part)} has {digest.algorithm} {found.value}; expected {digest.value} "
@@ -442,8 +455,9 @@ def _cells(package: Package, lob: str) -> list[LobCell]:
 def part_blocks(lob: str, part: HeldPart, medium: Medium | Inflated) -> Iterator[bytes]:
     """Yield a part's bytes, exactly as many as METS gives; raises ``SourceError`` when it became shorter."""
     left = part.size
-    for block in medium.chunks():
-        left -= len(block)
-        yield block
+    with _explained(lob, part):
+        for block in medium.chunks():
+            left -= len(block)
+            yield block
     if left:
         raise SourceError(f"{_about(lob, part)} was cut while it was read", hint=_ANOTHER)

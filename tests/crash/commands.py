@@ -17,6 +17,7 @@ _LOBS = (b"a" * 40, b"c" * 130)
 _OTHERS = (b"A" * 50, b"")
 _LIMITS = ("--max-files", "3", "--max-bytes", "100")
 _VOLUME = "12kB"
+_IN_PARTS = "s0.t0.c2.r2"
 _CSIP = ("--dialect", "csip")
 
 
@@ -317,6 +318,45 @@ COMMANDS = (
     ),
     Command("merge", _give_package(*_CSIP), _of_package("merge")),
     Command("check", _give_package(), lambda place: ["check", place.given / "package"], only_reads=True),
+    Command(
+        "inspect", _give_archive, lambda place: ["inspect", place.given / "First.siard"], only_reads=True
+    ),
+    Command(
+        "plan -o",
+        _give_archive,
+        lambda place: ["plan", place.given / "First.siard", *_LIMITS, "-o", place.made / "plan.json"],
+    ),
+    Command(
+        "links -o",
+        _give_package(),
+        lambda place: ["links", place.given / "package", "-o", place.made / "links.json"],
+        is_right=_is_whole_report,
+    ),
+    Command("list", _give_package(), lambda place: ["list", place.given / "package"], only_reads=True),
+    Command("shards", _give_package(), lambda place: ["shards", place.given / "package"], only_reads=True),
+    Command(
+        "cat", _give_package(), lambda place: ["cat", place.given / "package", _IN_PARTS], only_reads=True
+    ),
+    Command(
+        "roundtrip",
+        _give_package(),
+        lambda place: ["roundtrip", place.given / "package"],
+        only_reads=True,
+        every=4,
+    ),
+    Command(
+        "diff --bytes",
+        _give_package(),
+        lambda place: ["diff", "--bytes", *[place.given / "package"] * 2],
+        only_reads=True,
+        every=2,
+    ),
+    Command(
+        "sample",
+        lambda _place, _run: None,
+        lambda place: ["sample", "northwind", place.made],
+        has_several=True,
+    ),
     Command(
         "check --report",
         _give_package(),

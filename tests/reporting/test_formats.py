@@ -133,10 +133,10 @@ def test_a_rename_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: 
         patch.setattr(os, "replace", refused)
         with (
             pytest.raises(TargetError, match="Operation not permitted"),
-            writing.open_replacement(path) as file,
+            writing.open_whole(path, replaces=True) as file,
         ):
             file.write(b"after")
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a", b"before")]
-    with writing.open_replacement(path) as file:
+    with writing.open_whole(path, replaces=True) as file:
         file.write(b"after")
     assert path.read_bytes() == b"after"

@@ -114,7 +114,7 @@ def plan(
     for each in draft.warnings:
         console.warning(each)
     if output is not None:
-        with writing.NewFile(output) as file:
+        with writing.open_whole(output) as file:
             for line in planfile.lines(draft.header, draft.segments):
                 file.write(line.encode())
     if json_output:

@@ -64,7 +64,7 @@ def copy_sample(name: str, folder: Path) -> list[Path]:
     writing.make_directories(folder)
     for path, content in contents.items():
         if path not in there:
-            with writing.NewFile(path) as file:
+            with writing.open_whole(path) as file:
                 file.write(content)
     return list(contents)
 
