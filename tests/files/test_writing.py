@@ -171,6 +171,44 @@ def test_a_disk_that_is_full_at_any_block_is_explained_and_leaves_no_file(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_new_file_is_whole_at_its_place_or_not_there(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+
+    def interrupted() -> None:
+        with writing.open_whole(target) as file:
+            file.write(b"half")
+            file.flush()
+            assert not target.exists()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not list(tmp_path.iterdir())
+    with writing.open_whole(target) as file:
+        file.write(b"whole")
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a", b"whole")]
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EIO])
+def test_a_new_file_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Not where the file system has no hard links either; an error that says something else is told."""
+    target = tmp_path / "a"
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", refused)
+    if number == errno.EPERM:
+        with writing.open_whole(target) as file:
+            file.write(b"first")
+    else:
+        target.write_bytes(b"first")
+    words = "File exists" if number == errno.EPERM else "Input/output error"
+    with pytest.raises(TargetError, match=words), writing.open_whole(target) as file:
+        file.write(b"second")
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a", b"first")]
+
+
 def test_a_file_gets_a_name_in_another_folder(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     for path in (source, target):
