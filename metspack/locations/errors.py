@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, overload
 
@@ -213,7 +215,9 @@ class Losses(Sequence[str]):
         return _text(row[0])
 
     def __del__(self) -> None:
-        self._database.close()
+        # It may be collected as garbage in another thread, where SQLite lets go of it by itself.
+        with suppress(sqlite3.ProgrammingError):
+            self._database.close()
 
 
 def _text(line: bytes) -> str:

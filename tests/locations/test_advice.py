@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+from metspack.locations.errors import LobUnresolved, Losses
 from metspack.locations.resolver import Resolver
 from tests.locations.test_resolver import cell, field, table, written
 
@@ -70,3 +72,14 @@ def test_parts_that_lie_in_the_granted_folder_itself_are_found(tmp_path: Path) -
 def test_a_drive_may_be_the_root_of_all(tmp_path: Path) -> None:
     written(tmp_path, {"r.bin": b"r"})
     assert advice(tmp_path, f"S:{tmp_path}/r.bin") == [ADVICE.format("--map-drive S:=/")]
+
+
+def test_lines_of_lost_lobs_may_be_let_go_of_by_another_thread() -> None:
+    """As they are where they are found to be garbage while that runs: nothing is said of it."""
+    error = LobUnresolved("not found", table="t", row=1, column="c")
+    losses = [Losses(error)]
+    losses[0].take(error)
+    thread = threading.Thread(target=losses.clear)
+    thread.start()
+    thread.join()
+    assert not losses
