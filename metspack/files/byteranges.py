@@ -112,6 +112,12 @@ def _path_of(document: Sequence[Any]) -> Path | Below | Stretch:
     return Stretch(file=file, offset=part[0], size=part[1]) if part else file
 
 
+def _file_of(path: Path | Below | Stretch) -> tuple[Path, Sequence[str]]:
+    """Return the file that a range is of: a root, and the segments below it."""
+    file = path.file if isinstance(path, Stretch) else path
+    return (file.root, file.segments) if isinstance(file, Below) else (file, ())
+
+
 class Medium(Closable):
     """Files, or ranges of files, opened for reading and read as one, in their order; a context manager.
 
@@ -126,9 +132,7 @@ class Medium(Closable):
         self._ranges: dict[int, Ranges] = {}
         try:
             for number, path in enumerate(self.paths):
-                file = path.file if isinstance(path, Stretch) else path
-                root, segments = (file.root, file.segments) if isinstance(file, Below) else (file, ())
-                descriptor, ranges = reading.opened_by_ranges(root, segments)
+                descriptor, ranges = reading.opened_by_ranges(*_file_of(path))
                 self._descriptors.append(descriptor)
                 if ranges is not None:
                     self._ranges[number] = ranges
@@ -160,10 +164,7 @@ class Medium(Closable):
 
     def _named(self, error: OSError, part: int) -> OSError:
         """Return an error with the name of the file in which it was met."""
-        path = self.paths[part]
-        file = path.file if isinstance(path, Stretch) else path
-        root, segments = (file.root, file.segments) if isinstance(file, Below) else (file, ())
-        reading.name_file(error, root, segments)
+        reading.name_file(error, *_file_of(self.paths[part]))
         return error
 
     def pread(self, size: int, offset: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -536,3 +537,25 @@ def test_a_terminal_gets_plain_text_alone(
 
 def test_the_forge_is_a_good_package(root: Path) -> None:
     assert forge.md5(WHOLE) in (root / "mets.xml").read_text()
+
+
+@pytest.mark.parametrize("options", [(), ("--no-verify",)])
+def test_a_part_that_the_disk_fails_to_give_is_named(
+    root: Path, cat: Cat, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    last = next(root.rglob("*.z"))
+    inode, pread = last.stat().st_ino, os.pread
+
+    def failing(descriptor: int, size: int, at: int) -> bytes:
+        if os.fstat(descriptor).st_ino == inode:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return pread(descriptor, size, at)
+
+    monkeypatch.setattr(os, "pread", failing)
+    outcome, _ = cat.run("cat", root, SPLIT, *options)
+    assert outcome.code == 3
+    assert f"error: LOB {SPLIT}: " in outcome.err
+    assert f"{last.relative_to(root)}" in outcome.err
+    assert "cannot be read: Input/output error" in outcome.err
+    outcome, _ = cat.run("roundtrip", root)
+    assert outcome.code == 1
