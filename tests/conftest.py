@@ -16,7 +16,7 @@ from hypothesis import settings
 from metspack.files import writing
 from tests.laws import law
 from tests.shared_data import FOLDER
-from tests.watching import suite_watch
+from tests.watching import suite_watch, time_limit
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 _HOSTILE = (
@@ -64,6 +64,7 @@ _CACHES = (".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".inter
 _REPORT = Path(tempfile.gettempdir()) / f"suite-watch-{os.getpid()}"
 suite_watch.begin([tempfile.gettempdir(), *(str(CHECKOUT / each) for each in _CACHES)], os.fspath(_REPORT))
 suite_watch.pause()
+time_limit.begin()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -76,7 +77,8 @@ def pytest_runtest_teardown() -> Iterator[None]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol() -> Iterator[None]:
     suite_watch.resume()
-    yield
+    with time_limit.limited():
+        yield
     suite_watch.pause()
 
 

@@ -1,0 +1,73 @@
+"""Ends a test that goes on and on, and lets the programs that it has started say where they are.
+
+pytest-timeout ends the test itself. Before that its programs are aborted: Python prints the stacks of one
+that is (``PYTHONFAULTHANDLER``), where the test, which waited for it, finds them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+PATIENCE = 240.0
+"""Seconds that a test may take before its programs are aborted; ``timeout`` of pyproject.toml is longer."""
+
+_LOOK = 1.0
+_now = time.monotonic
+_sleep = time.sleep
+_running: list[tuple[float, float]] = []
+"""When the test that runs is to be over, and after which time since the machine started it began."""
+
+
+def begin() -> None:
+    """Watch over the tests of this process from now on, where the system tells of processes (Linux)."""
+    os.environ["PYTHONFAULTHANDLER"] = "1"
+    if sys.platform == "linux":
+        threading.Thread(target=_watch, daemon=True).start()
+
+
+@contextmanager
+def limited(patience: float = PATIENCE) -> Iterator[None]:
+    """Abort the programs that are started in the block when it takes longer than ``patience`` seconds."""
+    before = _running[:]
+    _running[:] = [(_now() + patience, _uptime())]
+    try:
+        yield
+    finally:
+        _running[:] = before
+
+
+def _uptime() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else 0.0
+
+
+def _watch() -> None:
+    while True:
+        _sleep(_LOOK)
+        if _running and _now() > _running[0][0]:
+            _, begun = _running.pop()
+            for process in started_since(begun):
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGABRT)
+
+
+def started_since(begun: float) -> list[int]:
+    """Return the processes that descend from this one and started after so many seconds of the machine's."""
+    tick = os.sysconf("SC_CLK_TCK")
+    parents: dict[int, tuple[int, float]] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+            facts = file.read().rpartition(")")[2].split()
+            parents[int(name)] = int(facts[1]), int(facts[19]) / tick
+    found, waiting = [], [os.getpid()]
+    while waiting:
+        parent = waiting.pop()
+        children = [each for each, (of, at) in parents.items() if of == parent and at >= begun - 1 / tick]
+        found += children
+        waiting += children
+    return found
