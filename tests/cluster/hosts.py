@@ -60,16 +60,20 @@ class Hosts:
         finally:
             file.unlink()
 
-    def attempts(self) -> list[str]:
-        """Return the labels of segments, slices and reads that were begun, once for each attempt."""
-        return [each for each in self._noted() if not each.startswith(TASK)]
+    def attempts(self, worker: str = "") -> list[str]:
+        """Return the labels of segments, slices and reads that were begun, by one worker if it is named.
+
+        Each is there once for each attempt.
+        """
+        return [each for each in self._noted(worker) if not each.startswith(TASK)]
 
     def tasks(self) -> list[str]:
         """Return the tasks that were begun, once for each attempt."""
         return [each for each in self._noted() if each.startswith(TASK)]
 
-    def _noted(self) -> list[str]:
-        return [each.split()[1] for each in self.notes.read_text().splitlines()]
+    def _noted(self, worker: str = "") -> list[str]:
+        noted = map(str.split, self.notes.read_text().splitlines())
+        return [label for name, label in noted if worker in {"", name}]
 
     def _begin(self, what: str, *words: str, name: str = "scheduler") -> subprocess.Popen[bytes]:
         environment = {each: value for each, value in os.environ.items() if each not in suite_watch.VARIABLES}

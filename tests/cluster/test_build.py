@@ -152,7 +152,7 @@ def test_a_worker_that_was_taken_for_dead_goes_on_and_changes_nothing(
         words = ("--max-files", "4", "--cluster", hosts.address)
         command = metspack("build", northwind_full, "-o", out, *words)
         with ending(command):
-            wait_for(lambda: "w0 " in hosts.notes.read_text())
+            wait_for(lambda: bool(hosts.attempts("w0")))
             hosts.workers[0].send_signal(signal.SIGSTOP)
             wait_for(lambda: len(hosts.attempts()) > len(set(hosts.attempts())) or command.poll() is not None)
             hosts.workers[0].send_signal(signal.SIGCONT)  # two attempts at one task are under way now
