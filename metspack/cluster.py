@@ -115,6 +115,10 @@ class _TaskEnd:
     unfit: str = ""
 
 
+class _SilentError(TimeoutError):
+    """Nobody answers."""
+
+
 class _Unwanted(Exception):  # noqa: N818 -- not an error: the client asked for it
     """Nobody wants the result any longer."""
 
@@ -213,9 +217,15 @@ class Cluster:
         while True:
             with _quiet():
                 try:
-                    answers: dict[str, str | Exception] = self._client.run(
-                        _unfitness, terms, on_error="return"
+                    answers: dict[str, str | Exception] = self.ask(
+                        self._client.run, _unfitness, terms, on_error="return"
                     )
+                except _SilentError:
+                    raise TargetError(
+                        f"the workers at {self.address} do not all answer within "
+                        f"{counted(int(_PATIENCE), 'second')}",
+                        hint="End the one that stands still, and run the same command again.",
+                    ) from None
                 except (OSError, RuntimeError, ValueError) as error:
                     raise self.gone() from error
             tries += 1
@@ -223,8 +233,28 @@ class Cluster:
                 return answers
             time.sleep(_REST)  # in which the scheduler notices who is dead
 
+    def ask(self, function: Callable[..., Any], *given: object, **named: object) -> Any:
+        """Return what a function of the client's returns, which might wait without end for an answer.
+
+        Raises a ``TimeoutError`` after ``_PATIENCE``.
+        """
+        import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
+        from concurrent.futures import CancelledError  # noqa: PLC0415 -- as that
+
+        loop = self._client.loop.asyncio_loop
+        coming = asyncio.run_coroutine_threadsafe(_called(function, *given, **named), loop)
+        try:
+            return coming.result(_PATIENCE)
+        except CancelledError as error:
+            raise self.gone() from error
+        except TimeoutError:
+            if coming.done():
+                raise
+            coming.cancel()
+            raise _SilentError from None
+
     def _count_workers(self) -> int:
-        return len(self._client.ncores())
+        return len(self.ask(self._client.ncores))
 
     def pool(self, remote: RemoteWork[Task, Result], sights: Sequence[Sight]) -> ClusterPool[Task, Result]:
         """Return a pool of the workers, once each was asked whether it is fit for some work.
@@ -389,7 +419,7 @@ class ClusterPool(Generic[Task, Result]):
         with _quiet(), suppress(Exception):  # the end is not to fail for what is not wanted
             if futures and self._terms.wanted and self._client.status == "running":
                 _library().wait(futures, timeout=_ENDING)
-            self._client.cancel(futures, force=True)
+            self._cluster.ask(self._client.cancel, futures, force=True)
             self._client.unsubscribe_topic(self._terms.run)
         self._remote.clear()
 
@@ -435,7 +465,7 @@ class ClusterPool(Generic[Task, Result]):
             return
         self._asked = now
         with _quiet(), self._explained():
-            if self._client.ncores():
+            if self._cluster.ask(self._client.ncores):
                 self._seen = now
         if now - self._seen > _PATIENCE:
             raise TargetError(
@@ -459,6 +489,11 @@ class ClusterPool(Generic[Task, Result]):
             _, known = self._under_way.get(key, ("", 0))
             if amount > known:
                 self._under_way[key] = str(said["worker"]), amount
+
+
+async def _called(function: Callable[..., Any], *given: object, **named: object) -> Any:
+    """Return what a function of the client's returns, which waits for nothing where its loop runs."""
+    return await function(*given, **named)
 
 
 async def _fetched(client: Any, future: Any) -> _TaskEnd:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ import pytest
 from metspack import BuildOptions, Limits
 from metspack.building import build
 from metspack.building.manifests import CELLS
+from metspack.cluster import Cluster
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal
 from metspack.files.mirrors import StorePath
@@ -318,6 +319,10 @@ def test_a_worker_that_is_there_and_cannot_be_reached_is_told(
         def close(self, **_: object) -> None:
             pass
 
+    def ask(_cluster: Cluster, function: Callable[..., Any], *given: object, **named: object) -> Any:
+        return function(*given, **named)
+
+    monkeypatch.setattr(Cluster, "ask", ask)
     monkeypatch.setattr("metspack.cluster._REST", 0.0)
     monkeypatch.setattr("metspack.cluster._library", lambda: SimpleNamespace(Client=Client))
     with pytest.raises(TargetError, match=r"tcp://away:1 does not answer: reset by peer$"):

@@ -219,3 +219,34 @@ def test_what_cannot_be_is_refused(package: Path, tmp_path: Path, monkeypatch: p
     with pytest.raises(ConfigError, match="cannot be combined with s3://a/b"):
         files.restore_files(StorePath("s3://a/b"), tmp_path / "lobs", RestoreOptions(cluster=nobody))
     assert not os.listdir(tmp_path)
+
+
+def test_a_worker_that_stands_still_is_not_waited_for_without_end(
+    pair: Hosts, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metspack.cluster._PATIENCE", 1.0)
+    monkeypatch.setattr("metspack.cluster._ENDING", 0.5)
+    pair.workers[0].send_signal(signal.SIGSTOP)
+    with pytest.raises(TargetError, match=r"workers at .* do not all answer within 1 second") as raised:
+        files.restore_files(package, tmp_path / "many", RestoreOptions(cluster=pair.address))
+    assert "stands still" in raised.value.hint
+    assert names(tmp_path) == {"hosts"}
+
+
+def test_a_scheduler_that_stands_still_is_not_waited_for_without_end(
+    pair: Hosts, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metspack.cluster._PATIENCE", 1.0)
+    monkeypatch.setattr("metspack.cluster._ENDING", 0.5)
+    monkeypatch.setattr("metspack.cluster._ASK", 0.1)
+
+    def wait_and_stop() -> None:
+        wait_for(lambda: len(pair.attempts()) >= 2)
+        pair.scheduler.send_signal(signal.SIGSTOP)
+
+    stopping = threading.Thread(target=wait_and_stop)
+    stopping.start()
+    with pytest.raises(TargetError, match=r"scheduler at .* no longer answers"):
+        files.restore_files(package, tmp_path / "many", RestoreOptions(cluster=pair.address))
+    stopping.join()
+    assert names(tmp_path) <= {"hosts", "many.partial"}
