@@ -27,11 +27,11 @@ test:
 
 # The tests with ten times as many generated examples.
 thorough:
-    METSPACK_THOROUGH=1 {{uv}} pytest -q
+    METSPACK_THOROUGH=1 {{uv}} pytest -q --timeout=3600
 
 # Change every byte of every METS and manifest of the sample package, one by one: each change is found.
 damage:
-    METSPACK_EVERY_BYTE=1 {{uv}} pytest -q tests/checking/test_every_damage.py
+    METSPACK_EVERY_BYTE=1 {{uv}} pytest -q --timeout=0 tests/checking/test_every_damage.py
 
 # Write the golden packages anew after a change that is meant to change them.
 golden:
@@ -106,7 +106,7 @@ interop:
     uv pip install --quiet --python .interop/bin/python --requirements tests/interop/requirements.txt
     uv pip install --quiet --python .interop/bin/python --no-deps --requirements tests/interop/requirements-alone.txt
     rm -f .interop/observed.jsonl
-    {{uv}} pytest -n 0 -rs tests/interop || failed=$?; {{uv}} python -m tests.interop.page; exit ${failed:-0}
+    {{uv}} pytest -n 0 -rs --timeout=1800 tests/interop || failed=$?; {{uv}} python -m tests.interop.page; exit ${failed:-0}
 
 # Packages with one change each, all digests put right: what check does not tell, no command refuses.
 mutate seed="0" count="500":

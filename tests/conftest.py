@@ -75,9 +75,10 @@ def pytest_runtest_teardown() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol() -> Iterator[None]:
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     suite_watch.resume()
-    with time_limit.limited():
+    given = item.config.getoption("timeout")
+    with time_limit.limited(float(item.config.getini("timeout") if given is None else given)):
         yield
     suite_watch.pause()
 

@@ -126,6 +126,7 @@ def run(group: Group, folder: Path, every: int, children: int, *, unlisted: bool
             names.write_text("\n".join(left), encoding="utf-8")
             command = [
                 *(sys.executable, "-m", "pytest", "-n", "0", "--rootdir=.", "--tb=native", "--assert=plain"),
+                "--timeout=0",  # each mutant has an alarm of its own
                 *(
                     "-p",
                     "no:cacheprovider",

@@ -33,7 +33,3 @@ def test_the_programs_of_a_test_that_takes_too_long_are_aborted_and_say_where_th
         assert "in wait_for_ever" in done.stderr
         assert earlier.poll() is None
         earlier.kill()
-
-
-def test_a_test_has_longer_than_its_programs(request: pytest.FixtureRequest) -> None:
-    assert 0 < time_limit.PATIENCE < float(request.config.getini("timeout"))

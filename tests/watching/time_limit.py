@@ -14,14 +14,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-PATIENCE = 240.0
-"""Seconds that a test may take before its programs are aborted; ``timeout`` of pyproject.toml is longer."""
-
+_SHARE = 0.8
+"""Programs have so much of the time that a test has: what becomes of them then is the test's to tell."""
 _LOOK = 1.0
 _now = time.monotonic
 _sleep = time.sleep
 _running: list[tuple[float, float]] = []
-"""When the test that runs is to be over, and after which time since the machine started it began."""
+"""When programs of the test that runs are aborted, and how long after the machine's start it began."""
 
 
 def begin() -> None:
@@ -32,10 +31,10 @@ def begin() -> None:
 
 
 @contextmanager
-def limited(patience: float = PATIENCE) -> Iterator[None]:
-    """Abort the programs that are started in the block when it takes longer than ``patience`` seconds."""
+def limited(seconds: float) -> Iterator[None]:
+    """Abort the programs that are started in the block before it has taken so many seconds; never for 0."""
     before = _running[:]
-    _running[:] = [(_now() + patience, _uptime())]
+    _running[:] = [(_now() + seconds * _SHARE, _uptime())] if seconds else []
     try:
         yield
     finally:
