@@ -429,9 +429,11 @@ class ClusterPool(Generic[Task, Result]):
         if error is None:
             outcome = coming.result()
         elif given.future.status != "error":
+            given.coming = None
+            if isinstance(error, TimeoutError) and not given.future.done():
+                return  # another worker is at it
             if given.tries == _TRIES:
                 raise self._cluster.gone() from error
-            given.coming = None
             given.tries += 1
             return
         # Dask would do it again if its worker died, as long as the result is wanted.
@@ -497,8 +499,11 @@ async def _called(function: Callable[..., Any], *given: object, **named: object)
 
 
 async def _fetched(client: Any, future: Any) -> _TaskEnd:
-    """Return the result of a task, once it is here."""
-    end: _TaskEnd = await client.gather(future, asynchronous=True)
+    """Return the result of a task, once it is here; raises ``TimeoutError`` when that takes long."""
+    import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
+
+    # A worker that stands still is taken for dead, but what was asked of it before stays unanswered.
+    end: _TaskEnd = await asyncio.wait_for(client.gather(future, asynchronous=True), _PATIENCE)
     return end
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -250,3 +252,23 @@ def test_a_scheduler_that_stands_still_is_not_waited_for_without_end(
         files.restore_files(package, tmp_path / "many", RestoreOptions(cluster=pair.address))
     stopping.join()
     assert names(tmp_path) <= {"hosts", "many.partial"}
+
+
+def test_a_result_that_does_not_come_is_asked_for_again(
+    pair: Hosts, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Client  # noqa: PLC0415 -- where it is installed
+
+    gather: Any = Client.gather
+    asked = Counter[str]()
+
+    def slow_at_first(client: Any, future: Any, **how: Any) -> Any:
+        asked[future.key] += 1
+        return gather(client, future, **how) if asked[future.key] > 1 else asyncio.sleep(60)
+
+    monkeypatch.setattr(Client, "gather", slow_at_first)
+    monkeypatch.setattr("metspack.cluster._PATIENCE", 1.0)
+    files.restore_files(package, tmp_path / "many", RestoreOptions(cluster=pair.address))
+    assert set(asked.values()) == {2}
+    files.restore_files(package, tmp_path / "one")
+    assert tree(tmp_path / "many") == tree(tmp_path / "one")
