@@ -384,7 +384,7 @@ class ClusterPool(Generic[Task, Result]):
                     _fetched(self._client, given.future), self._client.loop.asyncio_loop
                 )
                 given.coming.add_done_callback(lambda _: self._changed.set())
-            if given.future.status == "cancelled":
+            if given.future.status == "cancelled" or given.coming.cancelled():
                 raise self._cluster.gone()
             if given.coming.done():
                 self._take(given, given.coming)
