@@ -133,7 +133,7 @@ _LOB = regex(r"(.+\.)?s[0-9]+\.t[0-9]+\.c.+")
 
 def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
     """Return the figures with what the findings say of each child's files, those at fault first."""
-    folders = {each.child.folder: each for each in facts.children if each.child.folder}
+    folders: set[str] = set()
     counts: dict[str, Counter[str]] = {}
     damaged = ""
     for each in findings:
@@ -143,19 +143,25 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
             if each.path == damaged:
                 continue  # of another size and another digest is one damaged file
             damaged = each.path
+        # A name for each child, of which there may be very many: not for faults of links alone.
+        folders = folders or {"", *(each.child.folder for each in facts.children)}
         number = 1 + int(dict(each.facts).get("more", "0").replace(",", ""))
         kind = "damaged" if each.code in _DAMAGED else "missing" if each.code == _MISSING else "errors"
         first = FindingPlace(path=each.path, line=each.line, place=each.place)
         for at in (first, *each.others):
             folder = at.path.rpartition("/")[0]
-            while folder and folder not in folders:
+            while folder not in folders:
                 folder = folder.rpartition("/")[0]
             if folder:
                 found = counts.setdefault(folder, Counter())
                 found[kind] += number
                 found["others"] += kind != "errors" and _LOB.fullmatch(at.place) is None
-    told = [replace(each, damage=_damage(counts.get(each.child.folder))) for each in facts.children]
-    by_name = {each.name: each for each in told}
+    damage = {folder: _damage(found) for folder, found in counts.items()}
+    told = [
+        replace(each, damage=damage[each.child.folder]) if each.child.folder in damage else each
+        for each in facts.children
+    ]
+    by_name = {each.name: each for each in told} if facts.segments else {}
     segments = [_told(each, by_name.get(each.name)) for each in facts.segments]
     return replace(
         facts,
@@ -164,9 +170,7 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
     )
 
 
-def _damage(found: Counter[str] | None) -> Damage:
-    if found is None:
-        return Damage()
+def _damage(found: Counter[str]) -> Damage:
     what = "file" if found["others"] else "LOB"
     return Damage(damaged=found["damaged"], missing=found["missing"], errors=found["errors"], what=what)
 
@@ -184,7 +188,8 @@ def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Re
             state = LinkState.EXTRA
         if each.link is not None and not child.objid:
             called = catalogue.row(_NAMED, each.parent.id, child.id)
-            child = replace(child, objid=(called and called[0]) or "")
+            if called and called[0]:
+                child = replace(child, objid=called[0])
         files, size = catalogue.row(_HELD, child.id) or (0, 0)
         yield replace(each, child=child, state=state, files=files, bytes=size)
 

@@ -215,10 +215,10 @@ def svg(graphs: Sequence[Graph]) -> Iterator[str]:
     style = _USE.sub(lambda found: colours[found[1]], templates.get_template("map.css").render())
     yield templates.get_template("links.svg.j2").render(
         map=link_map(
-            [graph.top for graph in graphs if graph.top is not None],
-            [each for graph in graphs for each in children(graph)],
-            [each for graph in graphs for each in parents(graph)],
-            [each for graph in graphs for each in representations(graph)],
+            (graph.top for graph in graphs if graph.top is not None),
+            (each for graph in graphs for each in children(graph)),
+            (each for graph in graphs for each in parents(graph)),
+            (each for graph in graphs for each in representations(graph)),
         ),
         style=style,
         title=f"Links of {', '.join(graph.path for graph in graphs)}",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
@@ -79,19 +80,37 @@ class Map:
         return self.width <= _PAPER[0] and self.height <= _PAPER[1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _MapEntry:
-    """A METS of the map without its place yet: its key, its texts, and the link from above."""
+class _Words(NamedTuple):
+    """Texts of a METS in the map, and its state (empty for the package's)."""
 
-    key: _Key
     label: str
     note: str
     title: str
     state: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MapEntry:
+    """A METS of the map without its place yet: its key, and the link from above.
+
+    ``of`` is what is said of it, or of which relation: a few of very many are drawn, and need any words.
+    """
+
+    key: _Key
+    of: Relation | _Words
     link: LinkState = LinkState.UNKNOWN
     names_child: bool = True
     names_parent: bool = True
-    is_fault: bool = False
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the link from above, or any of its files, is at fault."""
+        return isinstance(self.of, Relation) and self.of.is_fault
+
+    @property
+    def words(self) -> _Words:
+        """What is said of it."""
+        return _said(self.of) if isinstance(self.of, Relation) else self.of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,7 +119,7 @@ class _Branch:
 
     entry: _MapEntry
     level: int = 0
-    inner: list[_Branch] = field(default_factory=list)
+    inner: Sequence[_Branch] = ()
     rows: int = 1
     least: int = 1
     packages: int = 1
@@ -141,10 +160,11 @@ def link_map(
     first = [*above.values(), *spots.values()]
     known = {spot.key for row in (first, *below.values()) for spot in row}
     ordered = sorted(children, key=lambda each: not each.is_fault)
-    found = [(_child(each), (each.parent.path, "")) for each in ordered]
-    known |= {spot.key for spot, _ in found}
-    for spot, key in found:
-        below.setdefault(key if key in known else first[0].key, []).append(spot)
+    known.update(map(_key, ordered))
+    for relation in ordered:
+        key = relation.parent.path, ""
+        below.setdefault(key if key in known else first[0].key, []).append(_child(relation))
+    del known, ordered
     branches, levels = _branches(first, below)
     return _drawn(_fitted(branches, MOST), min(levels, _DEEPEST))
 
@@ -168,7 +188,7 @@ def _branches(first: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) ->
     return tops, 1 + max((each.level for each in seen), default=0)
 
 
-def _fitted(branches: list[_Branch], most: int) -> list[_Branch]:
+def _fitted(branches: Sequence[_Branch], most: int) -> Sequence[_Branch]:
     """Return the branches in at most so many rows: those without a fault together, then the last at fault."""
     if sum(each.rows for each in branches) <= most:
         return branches
@@ -221,10 +241,12 @@ def _together(branches: Sequence[_Branch], shown: int = 0) -> _Branch:
     return _Branch(
         entry=_MapEntry(
             key=("", label),
-            label=label,
-            note=f"{below}{', ' if below else ''}not drawn one by one",
-            title=f"{label}, {below}" if below else label,
-            state=(LinkState.BROKEN if faults else LinkState.OK).value,
+            of=_Words(
+                label=label,
+                note=f"{below}{', ' if below else ''}not drawn one by one",
+                title=f"{label}, {below}" if below else label,
+                state=(LinkState.BROKEN if faults else LinkState.OK).value,
+            ),
             link=links.pop() if len(links) == 1 else LinkState.BROKEN if faults else LinkState.OK,
             names_child=all(each.names_child for each in entries),
             names_parent=all(each.names_parent for each in entries),
@@ -264,48 +286,54 @@ def _drawn(tops: Sequence[_Branch], levels: int) -> Map:
 
 
 def _box(corner: _Corner, place: _MapEntry, wide: int) -> Box:
+    words = place.words
     return Box(
         x=corner[0],
         y=corner[1],
-        label=shortened(place.label, _LABEL * wide // _BOX),
-        note=shortened(place.note, _NOTE * wide // _BOX),
-        title=place.title,
-        state=place.state,
+        label=shortened(words.label, _LABEL * wide // _BOX),
+        note=shortened(words.note, _NOTE * wide // _BOX),
+        title=words.title,
+        state=words.state,
     )
 
 
 def _top(top: Node, representations: int = 0) -> _MapEntry:
     label = top.path or "no METS"
     held = f", {counted(representations, 'representation')}" if representations else ""
-    return _MapEntry(
-        key=(top.path, ""),
-        label=label,
-        note=f"{shortened(top.objid or 'no OBJID', _NOTE - len(held))}{held}",
-        title=f"{label}{held}",
-    )
+    note = f"{shortened(top.objid or 'no OBJID', _NOTE - len(held))}{held}"
+    return _MapEntry(key=(top.path, ""), of=_Words(label=label, note=note, title=f"{label}{held}"))
 
 
 def _outside(relation: Relation) -> _MapEntry:
     said = {LinkState.UNKNOWN: "not looked at", LinkState.ELSEWHERE: "under another root"}
     objid, note = relation.parent.objid, f"parent, {said.get(relation.state, 'outside of this package')}"
-    return _MapEntry(
-        key=("", objid), label=objid, note=note, title=f"{objid}: {note}", state=word(LinkState.UNKNOWN)
-    )
+    words = _Words(label=objid, note=note, title=f"{objid}: {note}", state=word(LinkState.UNKNOWN))
+    return _MapEntry(key=("", objid), of=words)
 
 
 def _child(relation: Relation) -> _MapEntry:
-    child = relation.child
     return _MapEntry(
-        # Nothing can be below what nobody knows a METS of.
-        key=(child.path, "") if child.path else (child.objid, relation.parent.path),
+        key=_key(relation),
+        of=relation,
+        link=relation.state,
+        names_child=relation.names_child,
+        names_parent=relation.names_parent,
+    )
+
+
+def _key(relation: Relation) -> _Key:
+    """Return the key of a child; nothing can be below what nobody knows a METS of."""
+    child = relation.child
+    return (child.path, "") if child.path else (child.objid, relation.parent.path)
+
+
+def _said(relation: Relation) -> _Words:
+    """Return what is said of a child."""
+    return _Words(
         label=relation.name,
         note=_note(relation),
         title=_title(relation),
         state=f"{relation.word} damaged" if relation.damage.words else relation.word,
-        link=relation.state,
-        names_child=relation.names_child,
-        names_parent=relation.names_parent,
-        is_fault=relation.is_fault,
     )
 
 

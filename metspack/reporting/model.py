@@ -49,6 +49,9 @@ class Damage:
         return ", ".join(said)
 
 
+UNDAMAGED = Damage()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
     """A parent IP and a child IP with the link between them, as nodes and edge of the check's graph.
@@ -64,7 +67,7 @@ class Relation:
     state: LinkState
     files: int = 0
     bytes: int = 0
-    damage: Damage = field(default_factory=Damage)
+    damage: Damage = UNDAMAGED
 
     @property
     def word(self) -> str:

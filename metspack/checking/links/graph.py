@@ -34,7 +34,10 @@ SELECT e.parent, e.child, e.href, e.line, e.state, e.code, NULL FROM edge e
 WHERE e.child IS NULL OR NOT EXISTS (SELECT 1 FROM mets m WHERE m.id = e.child AND m.parent = e.parent)
 """
 _UP = "SELECT href, url FROM mptr WHERE mets = ? AND up"
-_ABOVE = "SELECT href, line FROM mptr WHERE mets = ? AND up AND NOT url ORDER BY id"
+_ABOVE = """
+SELECT mets, href, line FROM mptr WHERE up AND NOT url AND mets IN (SELECT id FROM mets WHERE parent IS NULL)
+ORDER BY mets, id
+"""
 
 
 @unique
@@ -223,21 +226,25 @@ class _Builder:
 
     def add_parents(self) -> None:
         """Add the parents of what no METS of the package names: the top's own, and those of orphans."""
-        packages = [each for each in self.nodes.values() if each.path and each.objid and not each.is_part]
+        above = self._catalogue.all(_ABOVE)  # few: what others name has its edge
+        if not above:
+            return
+        names, orphans = {bare(href) for _, href, _ in above}, {number for number, _, _ in above}
+        packages = [each for each in self.nodes.values() if each.path and not each.is_part]
+        named = [(key, each) for each in packages if (key := bare(each.objid)) in names and key]
         # An OBJID is unique beside a parent alone: what nobody names comes first.
-        packages.sort(key=lambda each: each.is_listed)
-        owners = {bare(each.objid): each.id for each in reversed(packages)}
-        linked = {(each.parent, each.child) for each in self.edges}
-        for (number,) in self._catalogue.all("SELECT id FROM mets WHERE parent IS NULL ORDER BY id"):
-            for href, line in self._catalogue.all(_ABOVE, number):
-                owner = owners.get(bare(href))
-                if owner == number:
-                    continue
-                if owner is None or self._catalogue.is_above(number, owner):
-                    owner = self.unfound(href)
-                if (owner, number) not in linked:
-                    linked.add((owner, number))
-                    self.edges.append(self._upward(owner, number, href, line))
+        named.sort(key=lambda each: each[1].is_listed)
+        owners = {key: each.id for key, each in reversed(named)}
+        linked = {(each.parent, each.child) for each in self.edges if each.child in orphans}
+        for number, href, line in above:
+            owner = owners.get(bare(href))
+            if owner == number:
+                continue
+            if owner is None or self._catalogue.is_above(number, owner):
+                owner = self.unfound(href)
+            if (owner, number) not in linked:
+                linked.add((owner, number))
+                self.edges.append(self._upward(owner, number, href, line))
 
     def _upward(self, parent: int, child: int, href: str, line: int) -> Edge:
         codes = self._codes(self.nodes[child].path)
