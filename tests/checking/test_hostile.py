@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from metspack import checking, safexml
 from metspack.checking import grouping
 from metspack.checking.codes import Rule
 from metspack.checking.files import fixity
+from metspack.checking.links.links import LinkCheck
 from metspack.checking.mets import documents
 from metspack.errors import SourceError
 from metspack.files import reading
@@ -460,9 +462,13 @@ def test_a_mets_of_endless_references_that_lead_out_is_refused(tmp_path: Path) -
     assert sum(each.count for each in found if each.code == "P003") == 201
 
 
-def many_links(folder: Path) -> None:
-    """Write a parent whose mptr lead nowhere, but for some that are of another kind here and there."""
+def many_links(folder: Path, *, are_by_both: bool) -> None:
+    """Write a parent whose mptr lead nowhere, but for some that are of another kind here and there.
+
+    Where children are named ``by_both``, one is by its OBJID and a location.
+    """
     odd = {
+        20: '<div><mptr LOCTYPE="URL" xlink:href="left_20/mets.xml"/></div>\n',
         150: '<div><mptr LOCTYPE="URL" xlink:href="there/mets.xml"/></div>\n',
         190: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_3/mets.xml"/></div>\n',
         230: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_230/mets.xml"/><fptr FILEID="here"/></div>\n',
@@ -470,9 +476,8 @@ def many_links(folder: Path) -> None:
         310: '<div><mptr LOCTYPE="URL" xlink:href="representations/r/mets.xml"/></div>\n',
         350: '<div LABEL="child"><mptr LOCTYPE="URL" xlink:href="x_lobseg_350/METS.xml"/></div>\n',
         390: '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" xlink:href="ID_x"/></div>\n',
+        395: '<div><mptr LOCTYPE="URL" xlink:href="left_395/mets.xml"/></div>\n',
         430: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_430/other.xml"/></div>\n',
-        470: '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="UUID" xlink:href="I"/>'
-        '<mptr LOCTYPE="URL" xlink:href="x_lobseg_470/mets.xml"/></div>\n',
         540: '<div><mptr LOCTYPE="URL" xlink:href="../../x_530/mets.xml"/></div>\n',
         550: '<div><mptr LOCTYPE="URL" xlink:href="../x%20550/mets.xml"/></div>\n',
         555: '<div><mptr LOCTYPE="URL" xlink:href="../out/mets.xml"/></div>\n',
@@ -480,6 +485,11 @@ def many_links(folder: Path) -> None:
         570: '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" xlink:href="ID_y"/>'
         '<mptr LOCTYPE="URL" xlink:href="../../x_570/mets.xml"/></div>\n',
     }
+    if are_by_both:
+        odd[470] = (
+            '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="UUID" xlink:href="I"/>'
+            '<mptr LOCTYPE="URL" xlink:href="x_lobseg_470/mets.xml"/></div>\n'
+        )
     odd |= {
         number: f'<div><mptr LOCTYPE="URL" xlink:href="../../x_{number}/mets.xml"/></div>\n'
         for number in range(500, 600)
@@ -496,24 +506,44 @@ def many_links(folder: Path) -> None:
     for number, line in odd.items():
         lines[first + number] = line
     (folder / "mets.xml").write_text("".join(lines))
-    (folder / "there").mkdir()
-    child = (folder / "mets.xml").read_text().partition(">")[0].replace("hostile", "there")
-    (folder / "there/mets.xml").write_text(f"{child}/>")
+    child = (folder / "mets.xml").read_text().partition(">")[0]
+    for name in ("there", "x_lobseg_403", "lefd_20", "lefd_395"):
+        (folder / name).mkdir()
+        (folder / name / "mets.xml").write_text(f"{child.replace('hostile', name)}/>")
     (folder / "manifest-md5.txt").write_text(f"{'0' * 32}  x_lobseg_380/mets.xml\n")
 
 
+@pytest.mark.parametrize("kind", ["by location", "by both", "packed"])
 @pytest.mark.parametrize("most", [20_000, 20])
 def test_links_that_lead_nowhere_are_the_same_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kind: str
 ) -> None:
-    many_links(tmp_path / "in")
+    package, are_by_both = tmp_path / "in", kind == "by both"
+    many_links(package, are_by_both=are_by_both)
+    if kind == "packed":
+        package = Path(shutil.make_archive(str(package), "zip", tmp_path, "in"))
     monkeypatch.setattr("metspack.checking.grouping.MOST_PLACES", 10)
     monkeypatch.setattr("metspack.checking.links.mounting.MOST_PLACES", 10)
+    followed: list[int] = []
+    follow = LinkCheck._child
+
+    def noted(check: LinkCheck, mets: Any, pointer: Any) -> Any:
+        followed[-1] += 1
+        return follow(check, mets, pointer)
+
+    monkeypatch.setattr(LinkCheck, "_child", noted)
     outcomes = []
     for first in (1 << 30, 1, 8):
+        followed.append(0)
         monkeypatch.setattr("metspack.checking.links.mounting._FIRST_LOST", first)
-        result = checking.check(tmp_path / "in", jobs=1, budgets=Budgets(findings=most))
+        result = checking.check(package, jobs=1, budgets=Budgets(findings=most))
         outcomes.append((list(result), result.graphs, result.summary))
     assert outcomes[0] == outcomes[1] == outcomes[2]
-    assert sum(each.count for each in outcomes[0][0]) > 590
-    assert sum(each.count for each in outcomes[0][0] if each.code == "P003") > 90
+    found = outcomes[0][0]
+    assert sum(each.count for each in found) > 590
+    assert sum(each.count for each in found if each.code == "P003") > 90
+    meant = [dict(each.facts)["places"] for each in found if "nearest is 'lefd_20/" in each.message]
+    assert meant == (["2"] if most > 20 else [])
+    alone, at_once, soon = followed
+    assert alone == 601 + are_by_both
+    assert at_once < soon < (alone if are_by_both else 250)

@@ -243,7 +243,6 @@ class LinkCheck:
         while (row := self._catalogue.row(sql, self._last)) is not None:
             number, path, parent = row
             self._last = number
-            self._catalogue.put("UPDATE mets SET done = 1 WHERE id = ?", number)
             yield from DocumentReader(self._catalogue, self._places, number, path, self._looking).findings()
             self._catalogue.index_entries()
             (objid,) = self._catalogue.row("SELECT objid FROM mets WHERE id = ?", number) or (None,)

@@ -141,7 +141,7 @@ class Mounting:
             found.root >= self._roots.own,
             self._roots.is_taken(found.shown, parent),
             self._roots.distance(self._own, found),
-            _is_called_otherwise(found),
+            _is_called_otherwise(found, wanted.place),
         )
 
     def _is_of_copy(self, found: FoundPackage, wanted: Wanted) -> bool:
@@ -310,9 +310,14 @@ def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
         return None
 
 
-def _is_called_otherwise(found: FoundPackage) -> bool:
-    """Whether a package's folder has another name than its OBJID, as no copy beside it can have."""
-    return folder_of(found.path).rstrip(b"/").rpartition(b"/")[2] != os.fsencode(folder_of_objid(found.objid))
+def _is_called_otherwise(found: FoundPackage, place: bytes | None) -> bool:
+    """Whether a package's folder is called neither by its OBJID nor as its place: that of a copy may be."""
+    names = {os.fsencode(folder_of_objid(found.objid)), _folder_name(place or b"")}
+    return _folder_name(found.path) not in names
+
+
+def _folder_name(path: bytes) -> bytes:
+    return folder_of(path).rstrip(b"/").rpartition(b"/")[2]
 
 
 @unique

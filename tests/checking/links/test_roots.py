@@ -136,6 +136,20 @@ def test_the_mets_of_a_child_may_be_called_otherwise(package: Path, tmp_path: Pa
     (target / "mets.xml").rename(target / "METS.xml")
     found = codes(check(package, Level.LINKS, roots=[tmp_path / "disk"]))
     assert found == ["L011"]
+    for each in package.glob("manifest-*"):
+        each.unlink()  # they list it as it was called
+    assert codes(check(package, Level.STRUCTURE, roots=[tmp_path / "disk"])) == ["F020", "F020", "L011"]
+    forge.edit(target / "METS.xml", "</mets:mets>", "</mets:mets>\n")
+    found = codes(check(package, Level.STRUCTURE, roots=[tmp_path / "disk"]))
+    assert found == ["F011", "F012", "F020", "F020", "L011"]
+
+
+def test_of_copies_one_in_a_folder_of_the_childs_name_is_taken(package: Path, tmp_path: Path) -> None:
+    target = moved(package, 1, "disk/far")
+    shutil.copytree(target, target.with_name("A copy"))
+    run = check(package, Level.LINKS, roots=[tmp_path / "disk"])
+    assert codes(run) == ["L011", "L012"]
+    assert run.graphs[0].nodes[2].found == f"{target}/mets.xml"
 
 
 def test_a_child_of_the_same_objid_of_another_package_is_not_taken(tmp_path: Path) -> None:
@@ -180,6 +194,13 @@ def test_the_nearest_objid_is_told_and_how_it_differs(tmp_path: Path, wrong: str
     run = check(tmp_path / "a", Level.LINKS, roots=[tmp_path])
     (found,) = (each for each in run if each.code == "L010")
     assert found.message.endswith(f"nearest is 'child-one' ({likeness})")
+
+
+def test_the_nearest_objid_is_not_that_of_the_parent_itself(tmp_path: Path) -> None:
+    aip(tmp_path / "a", "x_lobseg_2", children=["x_lobseg_1"])
+    aip(tmp_path / "b", "x_lobseg_34", parent="x_lobseg_2")
+    (found,) = (each for each in check(tmp_path / "a", Level.LINKS, roots=[tmp_path]) if each.code == "L010")
+    assert "nearest is 'x_lobseg_34'" in found.message
 
 
 def test_links_by_objid_over_three_generations(tmp_path: Path) -> None:
