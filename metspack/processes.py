@@ -1,8 +1,7 @@
-"""Worker processes and threads: results in the order of the tasks, digests beside reading and writing.
+"""Worker processes, and results in the order of the tasks.
 
 A task and its result are sent from one process to the other, so both are small. With one process the work
-is done in the calling process. The bytes of a large file are hashed and written in threads, which Python lets
-run beside each other: nothing of Python's is needed for that.
+is done in the calling process.
 """
 
 from __future__ import annotations
@@ -13,34 +12,27 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice, repeat
-from queue import SimpleQueue
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
-from metspack.digests import Hashers
 from metspack.errors import TargetError
-from metspack.model import Digest
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
 
 _REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
 _NO_WORD = "ignore:resource_tracker:UserWarning"
 _LOOK = 0.1  # seconds between two looks at what the workers say
+_UNNOTICED = 5.0  # seconds in which Python notices that a process has ended
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
 _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
 
-
-LARGE = 4 << 20
-"""Bytes from which on the digests and the writing of a file have threads of their own."""
-
-_AHEAD = 4  # blocks that may wait for a thread: they are all that is held of a file
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -315,6 +307,7 @@ class _Pool:
         self._counts = context.RawArray("Q", jobs)
         self._stop = context.RawValue("b", 0)
         self._shown = 0
+        self._seen = time.monotonic()  # when all processes were there
         self.jobs = jobs
         seats = context.Value("I", 0)
         self._pool = ProcessPoolExecutor(jobs, context, _begin, (self._counts, seats, self._stop))
@@ -362,11 +355,40 @@ class _Pool:
                     return future.result()
                 except BrokenProcessPool as error:
                     raise _ended() from error
+            self._check_there()
+
+    def _check_there(self) -> None:
+        """Raise ``TargetError`` when a process has ended for a while, and Python's pool has not noticed.
+
+        Its thread may be reading the result that one was sending which was killed.
+        """
+        if all(each.exitcode is None for each in self._processes()):
+            self._seen = time.monotonic()
+        elif time.monotonic() - self._seen > _UNNOTICED:
+            raise _ended()
+
+    def _processes(self) -> list[SpawnProcess]:
+        pool: Any = self._pool
+        return list((pool._processes or {}).values())  # noqa: SLF001 -- it does not show them
 
     def close(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes, whatever they are at.
+
+        Python's pool would wait for ever where one that was killed held the lock on their tasks, or had begun
+        to send a result: then the others are killed too, and the pool is told that no result comes any more.
+        """
         self._stop.value = 1
-        self._pool.shutdown(cancel_futures=True)
+        pool: Any = self._pool
+        there, results = self._processes(), pool._result_queue  # noqa: SLF001 -- as there
+        thread = pool._executor_manager_thread  # noqa: SLF001
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        while thread is not None and thread.is_alive():
+            if any(each.exitcode for each in there):
+                for each in there:
+                    each.kill()
+                    each.join()
+                results._writer.close()  # noqa: SLF001
+            thread.join(_LOOK)
 
 
 def _start_tracker() -> None:
@@ -429,138 +451,6 @@ def _remembered() -> Iterator[None]:
             signal.raise_signal(sent)
 
 
-class BlockThread:
-    """A thread that calls a function with blocks of bytes, in their order; a context manager.
-
-    Blocks must not change once they are put. An error of the function ends the thread, and is raised by
-    ``put`` or ``finish``; leaving the block by an exception waits for the thread and raises none of its own.
-    One that is forgotten ends by itself. Where there is one core, or no thread to be had, ``put`` calls the
-    function.
-    """
-
-    __slots__ = ("_behind", "_blocks", "_done", "_take", "_thread")
-
-    def __init__(self, take: Callable[[bytes], object]) -> None:
-        # Queues of this kind are never left locked, neither by a signal nor while an object is deleted.
-        self._blocks: SimpleQueue[bytes | None] = SimpleQueue()
-        self._done: SimpleQueue[BaseException | None] = SimpleQueue()
-        self._behind = 0
-        self._take = take
-        self._thread: threading.Thread | None = None
-        if cores() > 1:
-            thread = threading.Thread(target=_take_all, args=(take, self._blocks, self._done), daemon=True)
-            with suppress(RuntimeError):  # as many as the system lets this user have
-                thread.start()
-                self._thread = thread
-
-    def put(self, block: bytes) -> None:
-        """Hand on the next bytes; waits while the thread is too far behind."""
-        if self._thread is None:
-            self._take(block)
-            return
-        while self._behind >= _AHEAD or not self._done.empty():
-            self._behind -= 1
-            _raise(self._done.get())
-        self._blocks.put(block)
-        self._behind += 1
-
-    def finish(self) -> None:
-        """Wait until all bytes were taken; the thread ends."""
-        _raise(self._end())
-
-    def _end(self) -> BaseException | None:
-        """Wait for the end of the thread; returns the error that ended it, if one did."""
-        if self._thread is None:
-            return None
-        self._blocks.put(None)
-        error = None
-        try:
-            while (done := self._done.get()) is not _ENDED:
-                error = error or done
-        except BaseException:
-            # A signal ended the waiting, and what the thread writes to is closed next.
-            while self._thread.is_alive():
-                time.sleep(_LOOK)
-            raise
-        return error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        error = self._end()
-        if kind is None:
-            _raise(error)
-
-    def __del__(self) -> None:
-        self._blocks.put(None)
-
-
-_ENDED = BaseException("a thread has ended")
-
-
-def _raise(error: BaseException | None) -> None:
-    if error is not None:
-        raise error
-
-
-def _take_all(
-    take: Callable[[bytes], object],
-    blocks: SimpleQueue[bytes | None],
-    done: SimpleQueue[BaseException | None],
-) -> None:
-    try:
-        while (block := blocks.get()) is not None:
-            take(block)
-            del block  # else it would be held while the next is waited for
-            done.put(None)
-    except BaseException as error:  # noqa: BLE001 -- for whoever put the block
-        done.put(error)
-    finally:
-        done.put(_ENDED)
-
-
-class ThreadedHashers(Hashers):
-    """Several digests over one stream of bytes, each in a thread of its own once there are many bytes.
-
-    Blocks must not change once they are given. The result is that of ``Hashers``.
-    """
-
-    __slots__ = ("_threads",)
-
-    def __init__(self, algorithms: Iterable[str], known: Mapping[str, str] | None = None) -> None:
-        super().__init__(algorithms, known)
-        self._threads: tuple[BlockThread, ...] = ()
-
-    def update(self, block: bytes) -> None:
-        """Add the next bytes, which may be computed later."""
-        if self._threads:
-            self.size += len(block)
-            for each in self._threads:
-                each.put(block)
-            return
-        super().update(block)
-        if self.size >= LARGE:
-            self._threads = tuple(BlockThread(each.update) for each in self._hashers.values())
-
-    def copy(self) -> Hashers:
-        """Return a copy, which goes on from the bytes so far on its own."""
-        self._catch_up()
-        return super().copy()
-
-    def digest(self, algorithm: str) -> Digest:
-        """Return one digest of the bytes so far; raises KeyError for one that is not computed."""
-        self._catch_up()
-        return super().digest(algorithm)
-
-    def _catch_up(self) -> None:
-        threads, self._threads = self._threads, ()
-        for each in threads:
-            each.finish()
-
-
 def cores() -> int:
     """Return the number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -608,7 +498,7 @@ class Ahead(Generic[Result]):
     def _next(self) -> Iterator[Result]:
         try:
             result, self._error = self._taken.recv()
-        except EOFError:
+        except (EOFError, OSError):  # the latter in the middle of a result
             result, self._error = None, _ended()
         if result is None:
             self._taken.close()

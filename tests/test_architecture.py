@@ -37,8 +37,9 @@ ORDER = (
 
 AT_THE_TOP = 16
 # Six of volumes/ and their command, seven of stores/ and their readers, two for clusters, one of add, one of
-# planning/: tables that are read ahead, which no other module of it knows of; one of building/: parents.
-IN_ALL = 259
+# planning/: tables that are read ahead, which no other module of it knows of; one of building/: parents;
+# one of files/: threads, which were a part of processes.
+IN_ALL = 260
 PACKAGES = 19
 SOFT, HARD, SPLINTER = 400, 700, 60
 
@@ -111,7 +112,7 @@ LONG: Mapping[str, str] = {
     "metspack.packages.index": "the tables of a package's METS, and the walk that fills them",
     "metspack.packages.package": "what can be asked of an opened package",
     "metspack.packages.source": "a package as a source: cells paired with METS",
-    "metspack.processes": "work done beside other work: worker processes, threads for large files",
+    "metspack.processes": "worker processes: of a pool, kept ones, one ahead, how all begin and end",
     "metspack.restoring.evidence": "one judgement: what is stated, what there is, which manifests are right",
     "metspack.restoring.siard": "one restore of an archive: LOBs inside or beside it, and its cells",
     "metspack.safexml": "every way of parsing XML safely, and past what needs no parser",

@@ -18,12 +18,12 @@ from metspack.digests import MANIFEST_ALGORITHMS, OCTETS, Hashers, digest_functi
 from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.byteranges import Stamp
+from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
 from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun, placed_file
 from metspack.model import LONGEST, FileExtent, KnownDigests, LobPlace, LobRef, LobRun, Part, RunShared
 from metspack.planning import slices
 from metspack.planning.slices import Entry
-from metspack.processes import ThreadedHashers
 from metspack.sizes import counted
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
 from metspack.sources.pronom import Identifying

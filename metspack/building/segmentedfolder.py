@@ -21,6 +21,7 @@ from metspack.errors import SourceError
 from metspack.files import tempdb, walking
 from metspack.files.journal import DONE, Recovery
 from metspack.files.staging import Partial
+from metspack.files.threads import ThreadedHashers
 from metspack.files.transaction import Believed
 from metspack.files.walking import Entry
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
@@ -33,7 +34,6 @@ from metspack.mets.ids import ncname
 from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
 from metspack.planning import slices
 from metspack.planning.sharedlobs import Sharing
-from metspack.processes import ThreadedHashers
 from metspack.progress import Progress
 from metspack.siard import entries, metadata
 from metspack.sources.archive import Archive, extension_of

@@ -21,8 +21,8 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import reading, writing
 from metspack.files.reading import Closable
+from metspack.files.threads import ThreadedHashers
 from metspack.model import LONGEST, SMALL
-from metspack.processes import ThreadedHashers
 from metspack.values import dataclass
 
 ZIP, TAR = "zip", "tar"

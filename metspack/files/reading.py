@@ -23,7 +23,7 @@ from typing import Self
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import mirrors
-from metspack.processes import ThreadedHashers
+from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
 from metspack.values import dataclass

@@ -23,11 +23,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from metspack import processes
 from metspack.errors import TargetError, hint_of
-from metspack.files import journal
+from metspack.files import journal, threads
 from metspack.files.reading import Closable, release
-from metspack.processes import BlockThread
 from metspack.values import regex
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -98,11 +96,11 @@ class NewFile:
 
     def write_all(self, blocks: Iterable[bytes], size: int) -> None:
         """Append blocks, of ``size`` bytes in all; many bytes are written beside the reading of the next."""
-        if size < processes.LARGE:
+        if size < threads.LARGE:
             for block in blocks:
                 self.write(block)
             return
-        with BlockThread(self.write) as thread:
+        with threads.BlockThread(self.write) as thread:
             for block in blocks:
                 thread.put(block)
 

@@ -13,6 +13,7 @@ from metspack import safexml
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb
+from metspack.files.threads import ThreadedHashers
 from metspack.layouts.names import SIARD
 from metspack.mediatypes import DEFAULT
 from metspack.merging.ips import (
@@ -39,7 +40,6 @@ from metspack.packages.formats import PREMIS, SplitFormat, split_formats
 from metspack.packages.index import AT_INDEX, Document, MetsTables, Row, plain_run
 from metspack.packages.lobs import StatedFixity
 from metspack.packages.metsfiles import format_in
-from metspack.processes import ThreadedHashers
 from metspack.uris import shown
 from metspack.values import dataclass
 

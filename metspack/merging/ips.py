@@ -16,6 +16,7 @@ from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, walking
 from metspack.files.byteranges import Below, Stretch
+from metspack.files.threads import ThreadedHashers
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.links import bare
 from metspack.mets.packages import stem_of_pack
@@ -24,7 +25,6 @@ from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_o
 from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity, together
 from metspack.packages.metsfiles import located
-from metspack.processes import ThreadedHashers
 from metspack.uris import shown
 from metspack.values import dataclass
 

@@ -23,7 +23,7 @@ from metspack.containers.ipreader import OpenPacks
 from metspack.containers.ipwriter import Folder
 from metspack.digests import OCTETS, Hashers, Seal, Sealed, digest_function
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.files import journal, reading, writing
+from metspack.files import journal, reading, threads, writing
 from metspack.files.byteranges import Stamp
 from metspack.files.journal import USUAL, StagingTerms
 from metspack.files.staging import (
@@ -44,7 +44,7 @@ from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedCont
 from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun
 from metspack.model import LONGEST, SMALL
 from metspack.packages.lobs import StatedFixity
-from metspack.processes import ThreadedHashers, Underway
+from metspack.processes import Underway
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
@@ -391,7 +391,7 @@ def _likeness(run: DataRun) -> str | None:
 
 
 def _are_small(files: int, size: int) -> bool:
-    return size < files * processes.LARGE
+    return size < files * threads.LARGE
 
 
 class _PlainRuns(Iterator[DataRun]):
@@ -577,7 +577,7 @@ def _read_again(run: DataRun, checksum: str, wholes: Wholes) -> None:
         return
     for file in map(run.file, range(len(run))):
         for _ in _proven_blocks(
-            file, ThreadedHashers(file.said.algorithms), wholes.start_file(file, checksum)
+            file, threads.ThreadedHashers(file.said.algorithms), wholes.start_file(file, checksum)
         ):
             pass
 
@@ -647,7 +647,7 @@ class _Copier:
     def _copy_one(self, file: DataFile, whole: Hashers | None = None) -> PlacedFile:
         """Copy a file by itself; its bytes are added to those of the LOB that it is a part of."""
         algorithms = filetable.algorithms(self._checksum)
-        hashers = ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
+        hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
 
         def blocks() -> Iterator[bytes]:
             for block in _proven_blocks(file, hashers, whole):

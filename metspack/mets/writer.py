@@ -17,8 +17,8 @@ from metspack import resources, safexml, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, writing
+from metspack.files.threads import ThreadedHashers
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun
-from metspack.processes import ThreadedHashers
 from metspack.values import dataclass, regex
 
 _REFUSED = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -17,6 +17,7 @@ from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.reading import Closable
+from metspack.files.threads import ThreadedHashers
 from metspack.locations.resolver import names_together
 from metspack.mets import links
 from metspack.model import SMALL, Budgets, CellRun, Digest, Extent, FileExtent, LobCell, LobPlace
@@ -24,7 +25,6 @@ from metspack.packages import package as packages_package
 from metspack.packages.files import uncompressed
 from metspack.packages.lobs import CellKind, KeptRun, ListedColumns, together
 from metspack.packages.package import Package
-from metspack.processes import ThreadedHashers
 from metspack.progress import Progress
 from metspack.siard import tables
 from metspack.siard.metadata import Table

@@ -17,6 +17,7 @@ from metspack.digests import OCTETS
 from metspack.errors import ConfigError, SourceError, hint_of
 from metspack.files import reading
 from metspack.files.byteranges import Medium, Stamp
+from metspack.files.threads import ThreadedHashers
 from metspack.model import LobCell
 from metspack.packages import cells
 from metspack.packages import package as packages_package
@@ -25,7 +26,6 @@ from metspack.packages.files import Inflated, Onward, open_part
 from metspack.packages.lobs import HeldLob, HeldPart
 from metspack.packages.package import Package
 from metspack.packages.proofs import CellProving, Evidence, Proving
-from metspack.processes import ThreadedHashers
 from metspack.sizes import ByteRange
 from metspack.sources.archive import Archive
 

@@ -16,8 +16,8 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, HeldMedium, Medium, Stamp, Stretch
 from metspack.files.reading import Closable
+from metspack.files.threads import ThreadedHashers
 from metspack.model import Digest, Extent, Format, LobRef, LobRun, Proofs, ZipExtent
-from metspack.processes import ThreadedHashers
 from metspack.siard import entries
 from metspack.sizes import TextLength
 from metspack.sources.pronom import Identifying

@@ -20,9 +20,10 @@ from metspack.containers.zipwriter import ZipWriter, new_entries
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import reading, writing
+from metspack.files.threads import ThreadedHashers
 from metspack.layouts.interface import FolderUse
 from metspack.model import CellRun, Digest, LobCell, LobRun, number_of
-from metspack.processes import ThreadedHashers, Workers
+from metspack.processes import Workers
 from metspack.siard import metadata
 from metspack.siard.edits import LobFolders, NewCell, NewCells, edited_metadata, spliced_table
 from metspack.siard.entries import is_empty

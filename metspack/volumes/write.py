@@ -15,8 +15,8 @@ from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsE
 from metspack.files import reading, staging, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.staging import FinishedStretches, Staging
+from metspack.files.threads import ThreadedHashers
 from metspack.model import LONGEST, SMALL, Budgets
-from metspack.processes import ThreadedHashers
 from metspack.progress import Progress, Silent
 from metspack.values import dataclass
 from metspack.volumes.contents import ManifestRow, SegmentPlaces, manifest_rows, read_contents

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from metspack import processes
 from metspack.checking import CheckSummary, Code, Level, check
 from metspack.checking.files import fixity
+from metspack.files import threads
 from metspack.files.reading import Asked, FileRun, Hashed, PartRun, hash_blocks, hash_parts, hash_runs
 from metspack.model import Finding
 from metspack.sizes import TextLength
@@ -59,10 +59,10 @@ def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
     assert first.text.unit(2) == "characters"
 
 
-@pytest.fixture(params=[16, processes.LARGE])
+@pytest.fixture(params=[16, threads.LARGE])
 def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that are large from so many bytes on."""
-    monkeypatch.setattr(processes, "LARGE", request.param)
+    monkeypatch.setattr(threads, "LARGE", request.param)
 
 
 @pytest.mark.usefixtures("large")
