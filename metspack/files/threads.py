@@ -65,7 +65,8 @@ class BlockThread:
 
     def _end(self) -> BaseException | None:
         """Wait for the end of the thread; returns the error that ended it, if one did."""
-        if self._thread is None:
+        thread, self._thread = self._thread, None  # it tells its end once
+        if thread is None:
             return None
         self._blocks.put(None)
         error = None
@@ -74,7 +75,7 @@ class BlockThread:
                 error = error or done
         except BaseException:
             # A signal ended the waiting, and what the thread writes to is closed next.
-            while self._thread.is_alive():
+            while thread.is_alive():
                 time.sleep(_LOOK)
             raise
         return error

@@ -90,6 +90,16 @@ def test_a_thread_takes_all_blocks_in_order(
     assert taken == blocks
 
 
+def test_the_end_may_be_waited_for_before_the_block_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "cores", lambda: 4)
+    taken: list[bytes] = []
+    with BlockThread(taken.append) as thread:
+        thread.put(b"a")
+        thread.finish()
+        assert taken == [b"a"]
+        thread.finish()
+
+
 @pytest.mark.parametrize("cores", [1, 4])
 @given(blocks=BLOCKS, at=st.integers(0, 12))
 @law(100, HealthCheck.function_scoped_fixture)
