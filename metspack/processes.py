@@ -376,6 +376,7 @@ class _Pool:
 
         Python's pool would wait for ever where one that was killed held the lock on their tasks, or had begun
         to send a result: then the others are killed too, and the pool is told that no result comes any more.
+        Its thread fails, and leaves them, where one is killed while tasks are given out (Python 3.11).
         """
         self._stop.value = 1
         pool: Any = self._pool
@@ -384,11 +385,16 @@ class _Pool:
         self._pool.shutdown(wait=False, cancel_futures=True)
         while thread is not None and thread.is_alive():
             if any(each.exitcode for each in there):
-                for each in there:
-                    each.kill()
-                    each.join()
+                _kill(there)
                 results._writer.close()  # noqa: SLF001
             thread.join(_LOOK)
+        _kill(there)  # none is left, unless the pool's thread has failed
+
+
+def _kill(processes: Iterable[SpawnProcess]) -> None:
+    for each in processes:
+        each.kill()
+        each.join()
 
 
 def _start_tracker() -> None:

@@ -337,6 +337,27 @@ def test_processes_end_when_one_is_killed_as_they_are_to_end(monkeypatch: pytest
         assert not multiprocessing.active_children()
 
 
+def killed_at_once(number: int, _moved: processes.Moved) -> int:
+    """Work of which one process is killed."""
+    if number:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_killed_process_is_told_where_the_thread_of_the_pool_fails_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_manager: object, _cause: object) -> None:
+        raise RuntimeError("dictionary changed size during iteration")
+
+    monkeypatch.setattr(_ExecutorManagerThread, "terminate_broken", fail)
+    monkeypatch.setattr(processes, "_UNNOTICED", 0.5)
+    with pytest.raises(TargetError, match="worker process was killed"):
+        list(processes.results(killed_at_once, [0, 1, 0], 2, lambda _: None))
+    assert not multiprocessing.active_children()
+
+
 def half_sent() -> Iterator[int]:
     """What a process yields that is killed as it sends the second."""
     yield 1
