@@ -10,25 +10,22 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
-from metspack.errors import TargetError
+from metspack.errors import MetspackError, TargetError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
     from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
+    from multiprocessing.context import SpawnContext
 
 _REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
 _NO_WORD = "ignore:resource_tracker:UserWarning"
 _LOOK = 0.1  # seconds between two looks at what the workers say
-_UNNOTICED = 5.0  # seconds in which Python notices that a process has ended
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
 _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
@@ -292,48 +289,80 @@ def _next(added: deque[Task], tasks: Iterator[Task]) -> Task:
     return added.popleft() if added else next(tasks)
 
 
+class _Given:
+    """What was given to a pool to do: a function and its arguments, and what has come of it."""
+
+    __slots__ = ("asked", "error", "is_done", "result")
+
+    def __init__(self, *asked: Any) -> None:
+        self.asked = asked
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.is_done = False
+
+
+class _Seat:
+    """A worker process, the pipe to it, and what it is at."""
+
+    __slots__ = ("at", "pipe", "process")
+
+    def __init__(self, context: SpawnContext, *facts: object) -> None:
+        self.pipe, theirs = context.Pipe()
+        try:
+            # It has no children of its own, and is ended should this process end without it.
+            self.process = context.Process(target=_serve, args=(theirs, *facts), daemon=True)
+            self.process.start()
+        except BaseException:
+            self.pipe.close()
+            raise
+        finally:
+            theirs.close()
+        self.at: _Given | None = None
+
+
 class _Pool:
-    """Processes under way."""
+    """Processes under way.
+
+    Each has a pipe of its own, and a thread takes from all what comes. Nothing is shared that one of them may
+    hold when it is killed, as the queues of Python's own pools are, which wait without end then.
+    """
 
     def __init__(self, jobs: int) -> None:
         # Heavy, and most packages are too small for a second process.
         import multiprocessing  # noqa: PLC0415
-        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
 
         # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
-        context = multiprocessing.get_context("spawn")
+        self._context = multiprocessing.get_context("spawn")
         _start_tracker()
-        # Every worker counts for itself: a lock would stay taken for ever when one that holds it is killed.
-        self._counts = context.RawArray("Q", jobs)
-        self._stop = context.RawValue("b", 0)
+        # Every worker counts for itself.
+        self._counts = self._context.RawArray("Q", jobs)
+        self._stop = self._context.RawValue("b", 0)
         self._shown = 0
-        self._seen = time.monotonic()  # when all processes were there
         self.jobs = jobs
-        seats = context.Value("I", 0)
-        self._pool = ProcessPoolExecutor(jobs, context, _begin, (self._counts, seats, self._stop))
+        self._seats: list[_Seat] = []
+        self._todo: deque[_Given] = deque()
+        self._lock = threading.Lock()  # of the seats and of what is to be done
+        self._came = threading.Event()
+        self._heard, self._word = self._context.Pipe(duplex=False)  # to the thread: a new seat, the end
+        self._thread: threading.Thread | None = None
+        self._is_broken = self._is_over = False
 
     def start(self, work: Callable[..., object]) -> None:
         """Start processes, at most one for each core, and let them get ready for some work."""
         with _undisturbed():
             for _ in range(min(self.jobs, cores())):
-                self._pool.submit(_get_ready, work)
+                self._add(_Given(_get_ready, work))
 
     def give_out(
-        self,
-        work: Callable[[Task, Moved], Result],
-        tasks: Iterator[Task],
-        pending: deque[Future[Result]],
+        self, work: Callable[[Task, Moved], Result], tasks: Iterator[Task], pending: deque[_Given]
     ) -> None:
         """Give out tasks until twice as many wait as there are processes."""
-        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 -- heavy
-
-        waiting = sum(not each.done() for each in pending)
-        try:
-            for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
-                with _undisturbed():
-                    pending.append(self._pool.submit(_run, work, task))
-        except BrokenProcessPool as error:
-            raise _ended() from error
+        waiting = sum(not each.is_done for each in pending)
+        for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
+            given = _Given(_run, work, task)
+            pending.append(given)
+            with _undisturbed():
+                self._add(given)
 
     def count(self, moved: Moved) -> None:
         """Tell what was moved since the last time."""
@@ -341,60 +370,122 @@ class _Pool:
         moved(counted - self._shown)
         self._shown = counted
 
-    def awaited(self, future: Future[Result], moved: Moved) -> Result:
+    def awaited(self, given: _Given, moved: Moved) -> Any:
         """Wait for a result, telling meanwhile what was moved."""
-        from concurrent.futures import wait  # noqa: PLC0415 -- heavy
-        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
-
         while True:
-            with _undisturbed():  # else a signal may come while a lock of the pool's is held, for ever then
-                done, _ = wait((future,), timeout=_LOOK)
             self.count(moved)
-            if done:
-                try:
-                    return future.result()
-                except BrokenProcessPool as error:
-                    raise _ended() from error
-            self._check_there()
-
-    def _check_there(self) -> None:
-        """Raise ``TargetError`` when a process has ended for a while, and Python's pool has not noticed.
-
-        Its thread may be reading the result that one was sending which was killed.
-        """
-        if all(each.exitcode is None for each in self._processes()):
-            self._seen = time.monotonic()
-        elif time.monotonic() - self._seen > _UNNOTICED:
-            raise _ended()
-
-    def _processes(self) -> list[SpawnProcess]:
-        pool: Any = self._pool
-        return list((pool._processes or {}).values())  # noqa: SLF001 -- it does not show them
+            if given.is_done:
+                break
+            if self._is_broken:
+                raise _ended()
+            with _undisturbed():  # else a signal may come while a lock of the event's is held, for ever then
+                self._came.wait(_LOOK)
+                self._came.clear()
+        if given.error is not None:
+            raise given.error
+        return given.result
 
     def close(self) -> None:
-        """End the processes, whatever they are at.
-
-        Python's pool would wait for ever where one that was killed held the lock on their tasks, or had begun
-        to send a result: then the others are killed too, and the pool is told that no result comes any more.
-        Its thread fails, and leaves them, where one is killed while tasks are given out (Python 3.11).
-        """
+        """End the processes, whatever they are at."""
         self._stop.value = 1
-        pool: Any = self._pool
-        there, results = self._processes(), pool._result_queue  # noqa: SLF001 -- as there
-        thread = pool._executor_manager_thread  # noqa: SLF001
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        while thread is not None and thread.is_alive():
-            if any(each.exitcode for each in there):
-                _kill(there)
-                results._writer.close()  # noqa: SLF001
-            thread.join(_LOOK)
-        _kill(there)  # none is left, unless the pool's thread has failed
+        self._is_over = True
+        if self._thread is not None:
+            self._word.send_bytes(b"over")
+            self._thread.join()
+        for pipe in (self._heard, self._word, *(each.pipe for each in self._seats)):
+            pipe.close()
+        for each in self._seats:
+            each.process.join()
+
+    def _add(self, given: _Given) -> None:
+        """Let a process do something as soon as one is free, or may be started."""
+        if self._is_broken:
+            raise _ended()
+        seat = None
+        if len(self._seats) < self.jobs and all(each.at is not None for each in self._seats):
+            seat = _Seat(self._context, self._counts, len(self._seats), self._stop)
+        with self._lock:
+            self._seats += [] if seat is None else [seat]
+            self._todo.append(given)
+            for each in self._seats:
+                self._hand_on(each)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._take_all, daemon=True)
+            self._thread.start()
+        elif seat is not None:
+            self._word.send_bytes(b"new")
+
+    def _hand_on(self, seat: _Seat) -> None:
+        """Give a process that is free what is next; the lock is held."""
+        while seat.at is None and self._todo:
+            given = self._todo.popleft()
+            try:
+                seat.pipe.send(given.asked)
+            except OSError:  # it was killed
+                self._todo.appendleft(given)
+                self._is_broken = True
+                return
+            except Exception as error:  # noqa: BLE001 -- what cannot be sent, for who waits for it
+                given.error, given.is_done = error, True
+            else:
+                seat.at = given
+
+    def _take_all(self) -> None:
+        """Take what comes of all processes, in a thread, until one was killed or all is over."""
+        from multiprocessing.connection import wait  # noqa: PLC0415 -- as in the constructor
+
+        while not (self._is_over or self._is_broken):
+            with self._lock:
+                seats: dict[Any, _Seat] = {each.pipe: each for each in self._seats}
+            for pipe in wait([self._heard, *seats]):
+                if pipe is self._heard:
+                    self._heard.recv_bytes()
+                else:
+                    self._take(seats[pipe])
+            self._came.set()
+
+    def _take(self, seat: _Seat) -> None:
+        try:
+            result, error = seat.pipe.recv()
+        except (EOFError, OSError):
+            self._is_broken = True
+            return
+        except Exception as fault:  # noqa: BLE001 -- what cannot be read, for who waits for it
+            result, error = None, fault
+        with self._lock:
+            if (given := seat.at) is not None:
+                given.result, given.error, given.is_done = result, error, True
+            seat.at = None
+            self._hand_on(seat)
 
 
-def _kill(processes: Iterable[SpawnProcess]) -> None:
-    for each in processes:
-        each.kill()
-        each.join()
+def _serve(pipe: Connection, counts: Any, seat: int, stop: Any) -> None:
+    """Be a worker process: do what comes through the pipe, until it is closed."""
+    _begin(counts, seat, stop)
+    with suppress(EOFError, OSError):  # the parent wants no more, or is gone
+        while True:
+            outcome = _outcome(pipe.recv_bytes())
+            try:
+                pipe.send(outcome)
+            except OSError:
+                raise
+            except Exception as error:  # noqa: BLE001 -- what cannot be sent
+                pipe.send((None, error))
+
+
+def _outcome(asked: bytes) -> tuple[Any, Exception | None]:
+    """Do what is asked for; return the result, or the error with the place in this process that raised it."""
+    import pickle  # noqa: PLC0415 -- loaded in a worker
+
+    try:
+        function, *given = pickle.loads(asked)  # noqa: S301 -- from the parent
+        return function(*given), None
+    except Exception as error:  # noqa: BLE001 -- the parent's to deal with
+        if not isinstance(error, (MetspackError, _Stopped)):
+            import traceback  # noqa: PLC0415 -- heavy
+
+            error.add_note(f"In a worker process:\n{traceback.format_exc()}")
+        return None, error
 
 
 def _start_tracker() -> None:
@@ -554,14 +645,12 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _begin(counts: Any, seats: Any, stop: Any) -> None:
+def _begin(counts: Any, seat: int, stop: Any) -> None:
     # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with seats.get_lock():
-        _worker.update(counts=counts, seat=seats.value, stop=stop)
-        seats.value += 1
+    _worker.update(counts=counts, seat=seat, stop=stop)
     if sys.gettrace() is None:  # what measures coverage writes its file when a process has ended
         from multiprocessing import util  # noqa: PLC0415 -- loaded in a worker
 

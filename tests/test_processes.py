@@ -1,6 +1,5 @@
 """Work shared by processes: order, progress, and how workers begin and end."""
 
-import concurrent.futures
 import itertools
 import multiprocessing
 import os
@@ -8,10 +7,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures.process import _ExecutorManagerThread
 from contextlib import closing
+from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -68,22 +67,14 @@ def test_only_as_many_processes_as_are_of_use() -> None:
 def test_a_worker_takes_a_seat_and_leaves_ctrl_c_to_its_parent(
     worker: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Seats:
-        value = 2
-
-        def get_lock(self) -> threading.Lock:
-            return threading.Lock()
-
-    seats = Seats()
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(processes, "_end_with_parent", lambda: None)
     try:
-        processes._begin([], seats, None)
+        processes._begin([], 2, None)
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
     assert worker == {"counts": [], "seat": 2, "stop": None}
-    assert seats.value == 3
 
 
 def test_a_process_without_a_parent_goes_on() -> None:
@@ -213,15 +204,18 @@ def test_a_signal_waits_until_the_pool_holds_no_lock(
         whole += 1
         return wait(*given, **options)
 
-    wait = concurrent.futures.wait
-    monkeypatch.setattr(concurrent.futures, "wait", disturbed)
+    wait = threading.Event.wait
     over = threading.Event()
     bystander = threading.Thread(target=over.wait)
     bystander.start()
     before = signal.signal(raised, leave)
     try:
-        with pytest.raises(Left):
-            list(processes.results(moved_in_turn, [(1,)] * 9, 2, lambda _: None))
+        with processes.Workers(2) as workers:
+            underway = workers.begin(moved_in_turn, [(1,)] * 9, lambda _: None)
+            assert isinstance(underway._pool, processes._Pool)
+            monkeypatch.setattr(underway._pool._came, "wait", partial(disturbed, underway._pool._came))
+            with pytest.raises(Left):
+                list(underway.results())
     finally:
         signal.signal(raised, before)
         over.set()
@@ -313,49 +307,65 @@ def ended_as_it_sends(number: int, _moved: processes.Moved) -> int:
     return number
 
 
-def test_a_process_that_is_killed_as_it_sends_a_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_UNNOTICED", 0.5)
+def test_a_process_that_is_killed_as_it_sends_a_result_is_told() -> None:
     found = processes.results(ended_as_it_sends, [0, 1, 0], 2, lambda _: None)
     with pytest.raises(TargetError, match="worker process was killed"):
         list(found)
-
-
-def test_processes_end_when_one_is_killed_as_they_are_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of those that wait for a task one holds the lock on them, which is never given back then."""
-    end = _ExecutorManagerThread.shutdown_workers
-    victim = [0]
-
-    def kill_one(manager: Any) -> None:
-        process = list(manager.processes.values())[victim[0] % 2]
-        process.kill()
-        process.join()
-        end(manager)
-
-    monkeypatch.setattr(_ExecutorManagerThread, "shutdown_workers", kill_one)
-    for victim[0] in range(8):
-        assert len(set(processes.results(process_id, range(20), 2, lambda _: None))) <= 2
-        assert not multiprocessing.active_children()
-
-
-def killed_at_once(number: int, _moved: processes.Moved) -> int:
-    """Work of which one process is killed."""
-    if number:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_killed_process_is_told_where_the_thread_of_the_pool_fails_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(_manager: object, _cause: object) -> None:
-        raise RuntimeError("dictionary changed size during iteration")
-
-    monkeypatch.setattr(_ExecutorManagerThread, "terminate_broken", fail)
-    monkeypatch.setattr(processes, "_UNNOTICED", 0.5)
-    with pytest.raises(TargetError, match="worker process was killed"):
-        list(processes.results(killed_at_once, [0, 1, 0], 2, lambda _: None))
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize("is_before_the_end", [True, False])
+def test_a_process_that_is_killed_when_it_has_nothing_to_do_keeps_no_other(
+    at: int, *, is_before_the_end: bool
+) -> None:
+    with processes.Workers(3) as workers:
+        assert list(workers.results(process_id_soon, range(9), lambda _: None))
+        pool = workers._pool
+        assert isinstance(pool, processes._Pool)
+        assert [each.at for each in pool._seats] == [None] * 3
+        pool._seats[at].process.kill()
+        pool._seats[at].process.join()
+        if is_before_the_end:
+            with pytest.raises(TargetError, match="worker process was killed"):
+                list(workers.results(process_id_soon, range(9), lambda _: None))
+    assert not multiprocessing.active_children()
+
+
+def process_id_soon(_task: int, _moved: processes.Moved) -> int:
+    """Work that gives others time to do some as well."""
+    time.sleep(0.02)
+    return os.getpid()
+
+
+class Unsent:
+    """What cannot be sent to another process."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("it stays where it is")
+
+
+def unsent(_task: object, _moved: processes.Moved) -> Unsent:
+    return Unsent()
+
+
+def test_what_cannot_be_sent_is_an_error_where_it_is_waited_for() -> None:
+    with pytest.raises(TypeError, match="it stays where it is"):
+        list(processes.results(unsent, [1, 2], 2, lambda _: None))
+    with pytest.raises(TypeError, match="it stays where it is"):
+        list(processes.results(unsent, [1, Unsent()], 2, lambda _: None))
+    assert not multiprocessing.active_children()
+
+
+def failing(_task: int, _moved: processes.Moved) -> NoReturn:
+    raise KeyError("no such thing")
+
+
+def test_a_fault_in_a_process_says_where_it_was() -> None:
+    with pytest.raises(KeyError) as raised:
+        list(processes.results(failing, [1, 2], 2, lambda _: None))
+    (note,) = raised.value.__notes__
+    assert "in failing" in note
 
 
 def half_sent() -> Iterator[int]:

@@ -17,6 +17,7 @@ from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError, TargetError
+from metspack.files import threads
 from metspack.files.writing import OpenFolder
 from metspack.layouts import lobseg
 from metspack.mets import filetable
@@ -228,7 +229,7 @@ def test_a_large_lob_is_placed_and_a_wrong_one_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int, size: int
 ) -> None:
     monkeypatch.setattr(processes, "cores", lambda: cores)
-    monkeypatch.setattr(processes, "LARGE", 16)
+    monkeypatch.setattr(threads, "LARGE", 16)
     data = bytes(range(5)) * (size // 5) + bytes(size % 5)
     source = siards.siard(tmp_path / "a.siard", data)
     (found,), amounts = place_all(source, tmp_path / "right", together=False)

@@ -16,6 +16,7 @@ from lxml import etree
 from metspack import checking, processes
 from metspack.building import build
 from metspack.building.build import BuildOptions
+from metspack.files import threads
 from metspack.layouts import LAYOUTS
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
@@ -78,7 +79,7 @@ def test_threads_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     found = []
     for cores in (1, 3):
         monkeypatch.setattr(processes, "cores", lambda cores=cores: cores)
-        monkeypatch.setattr(processes, "LARGE", 16)
+        monkeypatch.setattr(threads, "LARGE", 16)
         package = built(tmp_path, contents, OPTIONS, f"out{cores}")
         restored = tmp_path / f"restored{cores}"
         restore_files(package, restored)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from metspack import processes
 from metspack.errors import SourceError, TargetError
-from metspack.files import writing
+from metspack.files import threads, writing
 from metspack.files.journal import unsealed
 from metspack.files.writing import Journal, NewFile, OpenFolder
 from tests.laws import law
@@ -113,7 +113,7 @@ def test_an_error_inside_the_block_leaves_no_file(tmp_path: Path, monkeypatch: p
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of sixteen bytes that are large, and two cores."""
     monkeypatch.setattr(processes, "cores", lambda: 2)
-    monkeypatch.setattr(processes, "LARGE", 16)
+    monkeypatch.setattr(threads, "LARGE", 16)
 
 
 @pytest.mark.usefixtures("large")
