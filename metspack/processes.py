@@ -289,7 +289,7 @@ def _next(added: deque[Task], tasks: Iterator[Task]) -> Task:
     return added.popleft() if added else next(tasks)
 
 
-class _Given:
+class _Awaited:
     """What was given to a pool to do: a function and its arguments, and what has come of it."""
 
     __slots__ = ("asked", "error", "is_done", "result")
@@ -317,7 +317,7 @@ class _Seat:
             raise
         finally:
             theirs.close()
-        self.at: _Given | None = None
+        self.at: _Awaited | None = None
 
 
 class _Pool:
@@ -340,7 +340,7 @@ class _Pool:
         self._shown = 0
         self.jobs = jobs
         self._seats: list[_Seat] = []
-        self._todo: deque[_Given] = deque()
+        self._todo: deque[_Awaited] = deque()
         self._lock = threading.Lock()  # of the seats and of what is to be done
         self._came = threading.Event()
         self._heard, self._word = self._context.Pipe(duplex=False)  # to the thread: a new seat, the end
@@ -351,15 +351,15 @@ class _Pool:
         """Start processes, at most one for each core, and let them get ready for some work."""
         with _undisturbed():
             for _ in range(min(self.jobs, cores())):
-                self._add(_Given(_get_ready, work))
+                self._add(_Awaited(_get_ready, work))
 
     def give_out(
-        self, work: Callable[[Task, Moved], Result], tasks: Iterator[Task], pending: deque[_Given]
+        self, work: Callable[[Task, Moved], Result], tasks: Iterator[Task], pending: deque[_Awaited]
     ) -> None:
         """Give out tasks until twice as many wait as there are processes."""
         waiting = sum(not each.is_done for each in pending)
         for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
-            given = _Given(_run, work, task)
+            given = _Awaited(_run, work, task)
             pending.append(given)
             with _undisturbed():
                 self._add(given)
@@ -370,7 +370,7 @@ class _Pool:
         moved(counted - self._shown)
         self._shown = counted
 
-    def awaited(self, given: _Given, moved: Moved) -> Any:
+    def awaited(self, given: _Awaited, moved: Moved) -> Any:
         """Wait for a result, telling meanwhile what was moved."""
         while True:
             self.count(moved)
@@ -397,7 +397,7 @@ class _Pool:
         for each in self._seats:
             each.process.join()
 
-    def _add(self, given: _Given) -> None:
+    def _add(self, given: _Awaited) -> None:
         """Let a process do something as soon as one is free, or may be started."""
         if self._is_broken:
             raise _ended()
@@ -464,7 +464,7 @@ def _serve(pipe: Connection, counts: Any, seat: int, stop: Any) -> None:
     _begin(counts, seat, stop)
     with suppress(EOFError, OSError):  # the parent wants no more, or is gone
         while True:
-            outcome = _outcome(pipe.recv_bytes())
+            outcome = _outcome(*pipe.recv())
             try:
                 pipe.send(outcome)
             except OSError:
@@ -473,12 +473,9 @@ def _serve(pipe: Connection, counts: Any, seat: int, stop: Any) -> None:
                 pipe.send((None, error))
 
 
-def _outcome(asked: bytes) -> tuple[Any, Exception | None]:
-    """Do what is asked for; return the result, or the error with the place in this process that raised it."""
-    import pickle  # noqa: PLC0415 -- loaded in a worker
-
+def _outcome(function: Callable[..., Any], *given: object) -> tuple[Any, Exception | None]:
+    """Call a function; return the result, or the error with the place in this process that raised it."""
     try:
-        function, *given = pickle.loads(asked)  # noqa: S301 -- from the parent
         return function(*given), None
     except Exception as error:  # noqa: BLE001 -- the parent's to deal with
         if not isinstance(error, (MetspackError, _Stopped)):
