@@ -386,14 +386,15 @@ class _Pool:
         return given.result
 
     def close(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes, whatever they are at; once more, where a signal ended that."""
         self._stop.value = 1
         self._is_over = True
-        if self._thread is not None:
-            self._word.send_bytes(b"over")
-            self._thread.join()
-        for pipe in (self._heard, self._word, *(each.pipe for each in self._seats)):
-            pipe.close()
+        with _undisturbed():
+            if self._thread is not None and not self._word.closed:
+                self._word.send_bytes(b"over")
+                self._thread.join()
+            for pipe in (self._heard, self._word, *(each.pipe for each in self._seats)):
+                pipe.close()
         for each in self._seats:
             each.process.join()
 

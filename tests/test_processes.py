@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from typing import Any, NoReturn
 
 import pytest
@@ -336,6 +337,20 @@ def process_id_soon(_task: int, _moved: processes.Moved) -> int:
     """Work that gives others time to do some as well."""
     time.sleep(0.02)
     return os.getpid()
+
+
+def test_an_end_that_was_disturbed_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def disturbed(_process: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    workers = processes.Workers(2)
+    assert list(workers.results(process_id, range(5), lambda _: None))
+    with monkeypatch.context() as patch:
+        patch.setattr(SpawnProcess, "join", disturbed)
+        with pytest.raises(KeyboardInterrupt):
+            workers.close()
+    workers.close()
+    assert not multiprocessing.active_children()
 
 
 class Unsent:
