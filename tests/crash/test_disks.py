@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from tests.mutants.test_mutants import seed
 Making = Callable[[Path], list[str | Path]]
 
 _KILLS = 50
+_WORKERS_KILLED = 15
 _ENVIRONMENT = {
     **{name: os.environ[name] for name in ("PATH", "HOME", "VIRTUAL_ENV") if name in os.environ},
     "SOURCE_DATE_EPOCH": "1700000000",
@@ -102,6 +105,52 @@ def test_killed_beside_its_workers_it_leaves_no_words_of_python(archive: Path, t
         process.send_signal(signal.SIGKILL)
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (-signal.SIGKILL, "")
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[int]:
+    """Return the worker processes that a command has by now."""
+    try:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
+        return [int(each) for each in children if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, which tells what started what")
+def test_whenever_a_worker_is_killed_that_is_told_or_all_is_done(tmp_path: Path) -> None:
+    """Its command ends soon, in one of both ways, without words of Python's."""
+    lobs = (b"%d" % number * 200 for number in range(200))
+    archive, package = tmp_path / "Many.siard", tmp_path / "package"
+    siards.packed(archive, siards.parts(siards.lobs(*lobs)))
+    assert ran(build(archive, package)) == (0, "")
+    assert ran(restore(package, tmp_path / "restored")) == (0, "")
+    target = tmp_path / "out"
+    made = {"build": tree(package), "restore": tree(tmp_path / "restored")}
+    check: list[str | Path] = ["check", package, "--quiet"]
+    commands = build(archive, target), restore(package, target), check
+    chance = random.Random(seed())  # noqa: S311 -- a sample
+    ended = Counter[int]()
+    for number in range(_WORKERS_KILLED):
+        words = commands[number % 3]
+        with started([*words, "-j", "3"]) as process:
+            while process.poll() is None and not workers_of(process):
+                time.sleep(0.001)
+            time.sleep(chance.uniform(0.0, 0.6))
+            for each in chance.sample(found := workers_of(process), min(len(found), 1 + number % 2)):
+                with suppress(ProcessLookupError):
+                    os.kill(each, signal.SIGKILL)
+            _, err = process.communicate(timeout=60)
+        ended[process.returncode] += 1
+        if process.returncode:
+            assert err.startswith("error: a worker process was killed\nhint: "), err
+        else:
+            assert err == ""
+        if target.exists():
+            assert tree(target) == made[str(words[0])]
+            shutil.rmtree(target)
+        shutil.rmtree(tmp_path / "out.partial", ignore_errors=True)
+    assert ended.keys() <= {0, 4}
+    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.fixture
