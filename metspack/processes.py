@@ -360,9 +360,9 @@ class _Pool:
         waiting = sum(not each.is_done for each in pending)
         for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
             given = _Awaited(_run, work, task)
-            pending.append(given)
             with _undisturbed():
                 self._add(given)
+            pending.append(given)
 
     def count(self, moved: Moved) -> None:
         """Tell what was moved since the last time."""
@@ -406,7 +406,8 @@ class _Pool:
         if len(self._seats) < self.jobs and all(each.at is not None for each in self._seats):
             seat = _Seat(self._context, self._counts, len(self._seats), self._stop)
         with self._lock:
-            self._seats += [] if seat is None else [seat]
+            if seat is not None:
+                self._seats.append(seat)
             self._todo.append(given)
             for each in self._seats:
                 self._hand_on(each)
@@ -435,14 +436,18 @@ class _Pool:
         """Take what comes of all processes, in a thread, until one was killed or all is over."""
         from multiprocessing.connection import wait  # noqa: PLC0415 -- as in the constructor
 
-        while not (self._is_over or self._is_broken):
-            with self._lock:
-                seats: dict[Any, _Seat] = {each.pipe: each for each in self._seats}
-            for pipe in wait([self._heard, *seats]):
-                if pipe is self._heard:
-                    self._heard.recv_bytes()
-                else:
-                    self._take(seats[pipe])
+        try:
+            while not (self._is_over or self._is_broken):
+                with self._lock:
+                    seats: dict[Any, _Seat] = {each.pipe: each for each in self._seats}
+                for pipe in wait([self._heard, *seats]):
+                    if pipe is self._heard:
+                        self._heard.recv_bytes()
+                    else:
+                        self._take(seats[pipe])
+                self._came.set()
+        finally:
+            self._is_broken = True  # should it be by a fault, nothing comes any more
             self._came.set()
 
     def _take(self, seat: _Seat) -> None:

@@ -339,6 +339,17 @@ def process_id_soon(_task: int, _moved: processes.Moved) -> int:
     return os.getpid()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_nothing_is_waited_for_when_no_result_can_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_pool: object, _seat: object) -> NoReturn:
+        raise RuntimeError("a fault of the thread")
+
+    monkeypatch.setattr(processes._Pool, "_take", fail)
+    with pytest.raises(TargetError, match="worker process was killed"):
+        list(processes.results(process_id, range(5), 2, lambda _: None))
+    assert not multiprocessing.active_children()
+
+
 def test_an_end_that_was_disturbed_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def disturbed(_process: object) -> NoReturn:
         raise KeyboardInterrupt
