@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from metspack.building import build, draft
 from metspack.building.build import BuildOptions, Built
-from metspack.containers.ipreader import OpenPacks
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
@@ -88,7 +87,7 @@ def objid_of(path: Path, options: BuildOptions) -> str:
 
 @contextmanager
 def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
-    if path.is_dir() and not _has_mets(path):
+    if path.is_dir() and not _has_mets(path, options.budgets):
         _check_never_had_mets(path)
         with Archive(_archive(path), options.budgets, options.grants) as archive:
             yield archive
@@ -102,12 +101,10 @@ def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
             yield source
 
 
-def _has_mets(folder: Path) -> bool:
-    """Return whether a folder is a package, or holds IPs side by side with a parent among them."""
-    if any(is_mets_name(each.name) for each in folder.iterdir()) or packages.top(folder) is not None:
-        return True
-    with closing(OpenPacks(Budgets())) as packs:
-        return packages.packed_top(folder, packs) is not None
+def _has_mets(folder: Path, budgets: Budgets) -> bool:
+    """Return whether a folder is a package or holds one."""
+    is_package = any(is_mets_name(each.name) for each in folder.iterdir())
+    return is_package or packages.parent(folder, budgets) is not None
 
 
 def _check_never_had_mets(folder: Path) -> None:

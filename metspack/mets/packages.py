@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 from metspack import uris
 from metspack.containers.ipreader import GZIP_TAR, OpenPacks, PackedError, unpacked_name
 from metspack.digests import is_manifest
-from metspack.errors import MetspackError
+from metspack.errors import MetspackError, SourceError
 from metspack.files import mirrors, reading
 from metspack.files.byteranges import Below, GzipMedium
 from metspack.files.walking import DEEPEST
@@ -35,52 +36,6 @@ from metspack.values import dataclass, regex
 _OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
 
 
-def top(root: Path, budgets: Budgets | None = None) -> tuple[str, str] | None:
-    """Return folder and name of the METS of the IP in ``root`` that has no parent there; None without one.
-
-    The first IP by name is asked for its parent, that one for its own, and so on: of many children few are
-    read. Where the parent that an IP names is not there, some others are asked; None if it is so of all.
-    """
-    with os.scandir(root) as entries:
-        folders = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
-    folders = [each for each in folders if _is_file(root, each)]
-
-    def blocks(folder: str) -> Iterator[bytes]:
-        with reading.opening(root, (folder, CSIP_METS)) as descriptor:
-            yield from reading.chunks(descriptor, size=reading.BLOCK)
-
-    here = _top(folders, blocks, budgets or Budgets())
-    return None if here is None else (here, CSIP_METS)
-
-
-def packed_top(root: Path, packs: OpenPacks, budgets: Budgets | None = None) -> tuple[str, str] | None:
-    """Return file and folder of the packed IP in ``root`` that has no parent there, as ``top`` does.
-
-    Only zip and tar files are asked that hold the METS of the folder which they are named after.
-    """
-    files = dict(_packed_ips(root, packs))
-
-    def blocks(folder: str) -> Iterator[bytes]:
-        content = packs.opened(files[folder]).content(_mets(folder))
-        yield from () if content is None else content.blocks()
-
-    here = _top(list(files), blocks, budgets or Budgets())
-    return None if here is None else (files[here].segments[0], here)
-
-
-def _packed_ips(root: Path, packs: OpenPacks) -> Iterator[tuple[str, Below]]:
-    """Yield the packed IPs in a folder, by their own folders."""
-    with os.scandir(root) as entries:
-        names = sorted(each.name for each in entries if each.is_file(follow_symlinks=False))
-    for name in names:
-        folder = stem_of_pack(name)
-        if folder is not None:
-            path = Below(root=root, segments=(name,))
-            with suppress(MetspackError):
-                if packs.opened(path).content(_mets(folder)) is not None:
-                    yield folder, path
-
-
 def stem_of_pack(name: str) -> str | None:
     """Return the name of a zip or tar file without its suffix, None for any other file."""
     stem = unpacked_name(os.fsencode(name))
@@ -91,10 +46,6 @@ def is_read_again(path: bytes) -> bool:
     """Return whether a file of a package is one of those that are looked at now and again."""
     name = path.rpartition(b"/")[2]
     return is_mets_name(name) or f"/{_METADATA}/".encode() in b"/" + path or is_manifest(os.fsdecode(name))
-
-
-def _mets(folder: str) -> bytes:
-    return os.fsencode(f"{folder}/{CSIP_METS}")
 
 
 SOURCE = "SOURCE OF THE ARCHIVE"
@@ -150,6 +101,7 @@ _ASKED = 20  # IPs, of which the first may be below a further parent that is los
 
 def _top(folders: list[str], document: Document, budgets: Budgets) -> str | None:
     seen: set[str] = set()
+    damaged: str | None = None
     here: str | None
     for first in folders[:_ASKED]:
         here = first
@@ -157,24 +109,20 @@ def _top(folders: list[str], document: Document, budgets: Budgets) -> str | None
             seen.add(here)
             ups = _ups(document(here), budgets)
             if not ups and (first == folders[0] or _objid(document(here), budgets)):
-                return here
-            here = _located(ups, here, folders) or _named(document, ups, folders, budgets)
-    return None
+                if ups is not None:
+                    return here
+                if damaged is None or here != first:  # better one that another names as its parent
+                    damaged = here
+            here = _located(ups or (), here, folders) or _named(document, ups or (), folders, budgets)
+    return damaged
 
 
-def _is_file(root: Path, folder: str) -> bool:
+def _ups(document: Iterable[bytes], budgets: Budgets) -> list[str] | None:
+    """Return the OBJIDs or locations of an IP's parent in its METS, None when that cannot be read."""
     with suppress(OSError, MetspackError):
-        reading.release(reading.opened(root, (folder, CSIP_METS)))
-        return True
-    return False
-
-
-def _ups(document: Iterable[bytes], budgets: Budgets) -> list[str]:
-    """Return the OBJIDs or locations of an IP's parent in its METS; nothing when it cannot be read."""
-    with suppress(OSError, MetspackError):
-        facts = reader.read(document, budgets)
+        facts = condensed(document, budgets)
         return [each.href for each in facts if isinstance(each, Mptr) and each.href and each.is_upward]
-    return []
+    return None
 
 
 def _located(ups: Iterable[str], folder: str, folders: list[str]) -> str | None:
@@ -187,9 +135,9 @@ def _located(ups: Iterable[str], folder: str, folders: list[str]) -> str | None:
     return None
 
 
-def _named(document: Document, ups: Sequence[str], folders: list[str], budgets: Budgets) -> str | None:
+def _named(document: Document, ups: Collection[str], folders: list[str], budgets: Budgets) -> str | None:
     """Return the folder of the IP whose OBJID one of the links up of another has."""
-    for folder in folders:
+    for folder in folders if ups else ():
         objid = _objid(document(folder), budgets)
         if objid and any(are_same(objid, href) for href in ups):
             return folder
@@ -300,6 +248,12 @@ class DeliveredPackage:
     source: str = ""
     fault: str = ""
 
+    @property
+    def folder(self) -> str:
+        """The name of its folder, once unpacked."""
+        unpacked = stem_of_pack(self.path.name) if self.is_packed else None
+        return self.within.rpartition("/")[2] or unpacked or self.path.name
+
 
 def chosen(names: Iterable[str]) -> str | None:
     """Return which of the names of files in one folder is that of the package's METS, None without one."""
@@ -317,6 +271,26 @@ def delivered(root: Path, packs: OpenPacks, budgets: Budgets | None = None) -> l
     mirrors.check_finished(root)
     walk = _Delivery(packs, budgets or Budgets())
     return list(walk.folder(root) if root.is_dir() else walk.file(root))
+
+
+def parent(path: Path, budgets: Budgets | None = None) -> DeliveredPackage | None:
+    """Return the package in a zip or tar file, or in a folder without a METS; None where there is none.
+
+    Of IPs side by side it is the one that names no parent. Raises ``SourceError`` when there are several, at
+    any depth, and for a file that cannot be read.
+    """
+    budgets = budgets or Budgets()
+    with closing(OpenPacks(budgets)) as packs:
+        walk = _Delivery(packs, budgets)
+        found = walk.parents(path) if path.is_dir() else walk.packed_parents(path)
+        if len(found) > 1:
+            paths = Counter(each.path for each in found)
+            shown = (walk.shown(each, is_one_of_several=paths[each.path] > 1) for each in found)
+            raise SourceError(
+                f"{path} holds {len(found):,} packages: {', '.join(shown)}; expected one",
+                hint="Name one of them; one whose children lie beside it, in a folder that holds no other.",
+            )
+    return found[0] if found else None
 
 
 class _Delivery:
@@ -403,23 +377,31 @@ class _Delivery:
         IPs are one package where one of them leads to all the others; under a manifest that lies beside them
         already where each leads to another or is led to.
         """
+        found = self._inside(path, files, folders, depth)
+        ips = [each for each in found if is_beside(path, each)]
+        has_manifest = any(map(is_manifest, files))
+        if len(ips) < sum(not each.source for each in found) or len(ips) < (1 if has_manifest else _SEVERAL):
+            return found
+        beside = _by_folder(ips)
+        here = self._top(beside)
+        # An IP may lie there twice, packed and not.
+        if here is None or len(beside) < len(ips) or self._beyond(beside, here, upward=has_manifest):
+            return found
+        top = beside[here].path.name if beside[here].is_packed else None
+        ips = [] if has_manifest else ips
+        return [DeliveredPackage(path=path, mets=f"{here}/{CSIP_METS}", top=top, ips=tuple(ips))]
+
+    def _inside(
+        self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
+    ) -> list[DeliveredPackage]:
+        """Return the packages in folders and packed files of a folder, each by itself."""
         found: list[DeliveredPackage] = []
         for name in sorted({*files, *folders}):
             if name in folders:
                 found += () if is_archive(name) else self.folder(path / name, depth + 1)
             else:
                 found += self.file(path / name)
-        ips = [each for each in found if _is_beside(path, each)]
-        has_manifest = any(map(is_manifest, files))
-        if len(ips) < sum(not each.source for each in found) or len(ips) < (1 if has_manifest else _SEVERAL):
-            return found
-        mets = top(path, self._budgets)
-        packed = None if mets else packed_top(path, self._packs, self._budgets)
-        here = "/".join(mets) if mets else None if packed is None else f"{packed[1]}/{CSIP_METS}"
-        if here is None or not self._is_one(path, ips, here, upward=has_manifest):
-            return found
-        ips = [] if has_manifest else ips
-        return [DeliveredPackage(path=path, mets=here, top=packed and packed[0], ips=tuple(ips))]
+        return found
 
     def file(self, path: Path) -> Iterator[DeliveredPackage]:
         """Yield the packages in a file of a delivery: a zip or tar file, or one that is not read."""
@@ -465,15 +447,12 @@ class _Delivery:
             if not _is_in(folder, tops):
                 yield DeliveredPackage(path=path, within=folder, is_packed=True, source=name)
 
-    def _is_one(self, root: Path, ips: Sequence[DeliveredPackage], mets: str, *, upward: bool) -> bool:
-        """Return whether links lead from the METS at the top to every IP beside it; ``upward`` also back.
+    def _beyond(self, ips: Mapping[str, DeliveredPackage], here: str, *, upward: bool) -> Collection[str]:
+        """Return the IPs side by side to which no links lead from the one at the top; ``upward`` or back.
 
-        That is the case also of an IP below one that is lost, and of which others know.
+        They lead also to an IP below one that is lost, and of which others know.
         """
-        left = {_folder_beside(root, each): partial(self._blocks, each) for each in ips}
-        if len(left) < len(ips):
-            return False  # an IP that lies there twice, packed and not
-        here = mets.partition("/")[0]
+        left = {folder: partial(self._blocks, each) for folder, each in ips.items()}
         ahead, named = [(here, left.pop(here))], set[str]()
         known = set[str]()
         while ahead and left:
@@ -491,7 +470,45 @@ class _Delivery:
             if upward and not reached and not ahead:
                 reached = {each for each in left if self._is_led_up(left[each](), each, known)}
             ahead += [(each, left.pop(each)) for each in sorted(reached)]
-        return not left
+        return left
+
+    def parents(self, root: Path) -> list[DeliveredPackage]:
+        """Return the packages in a folder without a METS, at any depth, that name no parent.
+
+        Of an IP that lies there twice, packed and not, both are returned.
+        """
+        files, folders = _listed(root)
+        if chosen(files) or REPRESENTATIONS_FOLDER in folders:
+            return []
+        found = [each for each in self._inside(root, files, folders, 0) if each.mets]
+        beside = _by_folder(each for each in found if is_beside(root, each))
+        here = self._top(beside)
+        left = beside if here is None else self._beyond(beside, here, upward=False)
+        led_to = {id(each) for folder, each in beside.items() if folder not in left}
+        top = None if here is None else beside[here]
+        return [each for each in found if each is top or (id(each) not in led_to and self._is_parent(each))]
+
+    def _top(self, ips: Mapping[str, DeliveredPackage]) -> str | None:
+        """Return the folder of the IP that has no parent among those side by side; None without one."""
+        return _top(sorted(ips), lambda folder: self._blocks(ips[folder]), self._budgets)
+
+    def packed_parents(self, path: Path) -> list[DeliveredPackage]:
+        """Return the packages in a zip or tar file that name no parent, or the one that there is."""
+        found = list(self.pack(path))
+        for each in found:
+            if each.fault:
+                raise SourceError(f"{path}: {each.fault}", hint=_COPY)
+        found = [each for each in found if each.mets]
+        return found if len(found) == 1 else [each for each in found if self._is_parent(each)]
+
+    def _is_parent(self, ip: DeliveredPackage) -> bool:
+        return ip.top is not None or _ups(self._blocks(ip), self._budgets) == []
+
+    def shown(self, ip: DeliveredPackage, *, is_one_of_several: bool) -> str:
+        """Return path and OBJID of a package, for people; of several in one file, also the path there."""
+        objid = _objid(self._blocks(ip), self._budgets)
+        place = ip.path / ip.within if is_one_of_several else ip.path
+        return f"{place} ({objid})" if objid else str(place)
 
     def _is_led_up(self, document: Iterable[bytes], folder: str, known: set[str]) -> bool:
         """Return whether a METS names one of the packages that are known by folder or OBJID as its parent."""
@@ -614,17 +631,18 @@ def _is_of_archive(found: Sequence[str], archive: str) -> bool:
     return is_archive(archive) and any(name.startswith(f"{stem_of(archive)}_") for name in found)
 
 
-def _is_beside(root: Path, each: DeliveredPackage) -> bool:
+_COPY = "Get another copy of the file; metspack check shows what else is wrong."
+
+
+def is_beside(root: Path, each: DeliveredPackage) -> bool:
     """Whether a package is an IP in a folder right in ``root``, or packed as one, with the METS of CSIP."""
     is_here = each.path.parent == root and not (each.fault or each.unread or each.source or each.is_bag)
     return is_here and each.mets == CSIP_METS and "/" not in each.within
 
 
-def _folder_beside(root: Path, each: DeliveredPackage) -> str:
-    """Return the name of the folder that an IP has in ``root``, once unpacked."""
-    if each.is_packed:
-        return each.within or stem_of_pack(each.path.name) or each.path.name
-    return each.path.relative_to(root).parts[0]
+def _by_folder(ips: Iterable[DeliveredPackage]) -> dict[str, DeliveredPackage]:
+    """Return IPs side by side by their folders; of one that lies there twice the one that is not packed."""
+    return {each.folder: each for each in sorted(ips, key=lambda each: not each.is_packed)}
 
 
 def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set[str], set[str]]:

@@ -213,7 +213,8 @@ def from_root(path: tuple[str, ...], archive: Archive, extent: Extent) -> tuple[
     *above, name = file.segments
     stem, inside = os.path.splitext(name)[0], tuple(extent.name.split("/"))
     folder = (*(path[:-1] if file.root == archive.resolver.roots[0] else ()), *above)
-    return (*folder, *inside) if inside[0] == stem else (*folder, stem, *inside)
+    own = name if path[0] == name else stem  # the file that was named as the package
+    return (*folder, own, *(inside[1:] if inside[0] == stem else inside))
 
 
 def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell) -> Meant:

@@ -298,11 +298,16 @@ class PackageFiles(MountedTree):
         """
         with ExitStack() as stack:
             try:
-                content = stack.enter_context(self.base.content(path_of(names)))
+                content = stack.enter_context(self.content(path_of(names)))
             except (FileNotFoundError, NotADirectoryError):
                 tree, inner = self._packed(names) or (self.base, path_of(names))
                 content = stack.enter_context(tree.content(inner))
             yield content
+
+    def mount_packed(self, name: str, file: str, within: str) -> None:
+        """Mount a folder in a zip or tar file by a name, whatever else has that name."""
+        pack = Below(root=self._root, segments=(file,))
+        self.mount(path_of((name,)), PackedTree(self._packs, pack, path_of((within,))))
 
     def mets_in(self, folder: Names) -> Names:
         """Return the METS of a folder that may be packed; raises as ``document`` when there is none."""
@@ -315,6 +320,9 @@ class PackageFiles(MountedTree):
 
     def _packed(self, names: Names) -> tuple[PackageTree, bytes] | None:
         """Mount the zip or tar file that holds a METS; returns it and the path in it, None without one."""
+        mounted, _ = self.held(path_of(names))
+        if isinstance(mounted, PackedTree):
+            raise _lacking(mounted.file, names)
         # A path may have a million names: no file lies below the first that is not a folder.
         folders = bisect_left(
             range(len(names)), 1, key=lambda length: reading.holds_nothing(self._root, names[:length])
@@ -331,8 +339,7 @@ class PackageFiles(MountedTree):
                     if tree.is_there(inner):
                         self.mount(path_of(names[:length]), tree)
                         return tree, inner
-                inside = "/".join(names[length - 1 :])
-                raise SourceError(f"{file} does not contain {inside}, which METS places there", hint=UNPACK)
+                raise _lacking(file, names[length - 1 :])
         return None
 
     def _is_pack(self, file: Below) -> bool:
@@ -370,6 +377,11 @@ class PackageFiles(MountedTree):
     def close(self) -> None:
         """Close what is open."""
         self._packs.close()
+
+
+def _lacking(file: Below, names: Names) -> SourceError:
+    inside = "/".join(names)
+    return SourceError(f"{file} does not contain {inside}, which METS places there", hint=UNPACK)
 
 
 def location(root: Path, names: Names, inside: Inside | None) -> Location:

@@ -20,9 +20,9 @@ from metspack.files import reading, tempdb
 from metspack.layouts.names import SEGMENT_GROUP, SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, links, reader
 from metspack.mets.fastreader import Run, condensed
-from metspack.mets.packages import ByObjid, stem_of_pack
+from metspack.mets.packages import ByObjid, DeliveredPackage, stem_of_pack
 from metspack.model import Budgets, Digest
-from metspack.packages.files import PackageFiles
+from metspack.packages.files import PackageFiles, path_of
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
 from metspack.packages.metsfiles import (
     LOB_ID,
@@ -372,15 +372,20 @@ class MetsTables(reading.Closable):
 class Index(MetsTables):
     """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
 
+    ``packed`` is the zip or tar file that holds the first one.
     ``faults`` are children that are named and cannot be read, or whose METS has another size or digest
     than the METS that names it says: of such nothing is taken. Raises ``SourceError`` when the first METS
     cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
     """
 
-    def __init__(self, root: Path, name: str, budgets: Budgets | None = None) -> None:
+    def __init__(
+        self, root: Path, name: str, budgets: Budgets | None = None, packed: DeliveredPackage | None = None
+    ) -> None:
         self._root = root
         super().__init__(budgets)
         self.files = PackageFiles(root, self.budgets)
+        if packed is not None:
+            self.files.mount_packed(name.partition("/")[0], packed.path.name, packed.within)
         self._beside = ByObjid(root, self._blocks, self.budgets)
         self._segments: list[HeldSegment] = []
         self._prefixes: dict[tuple[str, ...], str] = {}
@@ -424,14 +429,15 @@ class Index(MetsTables):
             yield path, self._archive_digests[path]
 
     def divided(self, data: Names) -> Mapping[Names, Names]:
-        """Return the folders of LOBs in other packages that belong below a representation's data (AIP1).
+        """Return the folders of LOBs elsewhere that belong below a representation's data (AIP1).
 
         ``data`` are the names from the root to that folder, ``.../representations/rep1/data``; the keys are
         those from there. Empty when ``data`` is not such a folder.
         """
         if not is_representation(data):
             return {}
-        return Divided(self._folders_of_data.get(data[-3:], {}), data)
+        is_packed = self.files.held(path_of(data))[0].is_packed
+        return Divided(self._folders_of_data.get(data[-3:], {}), data, is_packed=is_packed)
 
     @cached_property
     def _folders_of_data(self) -> dict[Names, dict[Names, list[Names]]]:

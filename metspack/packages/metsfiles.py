@@ -200,17 +200,23 @@ TO_DATA = 4
 
 
 class Divided(Mapping[Names, Names]):
-    """The folders of LOBs that belong below the data of a representation, but for those that lie there."""
+    """The folders of LOBs that belong below the data of a representation, but for those that lie there.
 
-    def __init__(self, folders: Mapping[Names, Sequence[Names]], data: Names) -> None:
+    Where the package ``is_packed``, no folder lies there.
+    """
+
+    def __init__(self, folders: Mapping[Names, Sequence[Names]], data: Names, *, is_packed: bool) -> None:
         self._folders = folders
         self._data = data
+        self._is_packed = is_packed
 
     def __getitem__(self, below: Names) -> Names:
         """Return the first folder that belongs at some names."""
         for folder in self._folders[below]:
             if folder[:TO_DATA] != self._data:
                 return folder
+        if self._is_packed:
+            return self._folders[below][0]
         raise KeyError(below)
 
     def __iter__(self) -> Iterator[Names]:

@@ -6,13 +6,12 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain, islice, repeat
 from pathlib import Path
 
-from metspack.containers.ipreader import OpenPacks
 from metspack.errors import LobNotFoundError, SourceError
 from metspack.files import mirrors
 from metspack.files.journal import not_found
@@ -20,8 +19,9 @@ from metspack.files.reading import Closable
 from metspack.files.staging import NOT_FOUND
 from metspack.layouts.names import SIARD, is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
+from metspack.mets.packages import DeliveredPackage
 from metspack.model import LONGEST, Budgets, Digest
-from metspack.packages.files import open_part
+from metspack.packages.files import UNPACK, open_part
 from metspack.packages.index import Index, Row
 from metspack.packages.lobs import (
     HeldLob,
@@ -102,15 +102,15 @@ class Package(Closable):
     """
 
     def __init__(self, path: Path, budgets: Budgets | None = None) -> None:
-        self.root, self.mets = _found(path)
         self._budgets = budgets or Budgets()
+        self.root, self.mets, self._packed = _found(path, self._budgets)
         self._lobs: dict[str, HeldLob | SourceError] = {}
         self._kept = 0
 
     @cached_property
     def index(self) -> Index:
         """The database of the METS documents, read on first use."""
-        return Index(self.root, self.mets, self._budgets)
+        return Index(self.root, self.mets, self._budgets, self._packed)
 
     @property
     def objid(self) -> str:
@@ -465,8 +465,8 @@ def _mapped(row: Row) -> Mapped:
     return Mapped(part=part or "", child=child or "", order=place, source=f"{mets} line {line}")
 
 
-def _found(path: Path) -> tuple[Path, str]:
-    """Return the package's root and the name of its METS."""
+def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | None]:
+    """Return the package's root and the name of its METS, and what holds it if that is packed."""
     mirrors.check_finished(path)
     if path.is_dir():
         names: list[str] = []
@@ -474,15 +474,15 @@ def _found(path: Path) -> tuple[Path, str]:
             names = sorted(name for name in os.listdir(path) if is_mets_name(name))
         for name in (*METS_NAMES, *names):
             if name in names:
-                return path, name
-        if (found := packages.top(path)) is not None:
-            return path, "/".join(found)
-        with closing(OpenPacks(Budgets())) as packs:
-            if (packed := packages.packed_top(path, packs)) is not None:
-                return path, f"{packed[1]}/{CSIP_METS}"
+                return path, name, None
+        found = packages.parent(path, budgets)
+        if found is not None and packages.is_beside(path, found):
+            return (path, *_of_ip(found, found.folder))
         raise SourceError(
             f"{path} holds no mets.xml, so it is not a package",
-            hint="Name the folder that metspack build made.",
+            hint=f"Name the package in it: {found.path}."
+            if found
+            else "Name the folder that metspack build made.",
         )
     if is_archive(path.name) and path.is_file():
         beside = f", {path.parent}" if (path.parent / METS_NAMES[0]).is_file() else ""
@@ -490,11 +490,25 @@ def _found(path: Path) -> tuple[Path, str]:
             f"{path} is a SIARD archive; expected a package",
             hint=f"Name the folder that holds its mets.xml{beside}; metspack build makes packages.",
         )
-    if path.is_file() and (stem := packages.stem_of_pack(path.name)) is not None:
-        return path.parent, f"{stem}/{CSIP_METS}"
+    if path.is_file() and packages.stem_of_pack(path.name) is not None:
+        if (found := packages.parent(path, budgets)) is None:
+            raise SourceError(f"{path} holds no METS, so it is not a package", hint=UNPACK)
+        # By the name of the file, which nothing else has that lies beside it.
+        return (path.parent, *_of_ip(found, path.name))
     if path.exists():
-        return path.parent, path.name
+        return path.parent, path.name, None
     raise not_found(path, NOT_FOUND)
+
+
+def _of_ip(ip: DeliveredPackage, name: str) -> tuple[str, DeliveredPackage | None]:
+    """Return the METS of an IP that is given a name, and the IP if it is packed."""
+    if not ip.is_packed:
+        return f"{name}/{ip.mets}", None
+    stem = packages.stem_of_pack(ip.path.name)
+    if ip.mets != CSIP_METS or ip.within not in {"", stem}:
+        found = "/".join(filter(None, (ip.within, ip.mets)))
+        raise SourceError(f"{ip.path} holds {found}; expected {stem}/{CSIP_METS}", hint=UNPACK)
+    return f"{name}/{CSIP_METS}", ip
 
 
 _SEVERAL = 2

@@ -396,11 +396,12 @@ class FileEvidence(tempdb.Scratch):
         if place != _OUT:
             names = map(os.fsencode, METS_NAMES)
             return [each for each in names if self._is_at(place, each)][:1]
-        with suppress(OSError, MetspackError):
+        with suppress(OSError):
             if (name := packages.chosen(os.listdir(self._root))) is not None:
                 return [os.fsencode(name)]
-            if (top := packages.top(self._root, self._budgets)) is not None:
-                return [os.fsencode("/".join(top))]
+            found = packages.parent(self._root, self._budgets)
+            if found is not None and packages.is_beside(self._root, found) and not found.is_packed:
+                return [os.fsencode(f"{found.folder}/{found.mets}")]
         return []
 
     def _is_at(self, place: int, path: bytes) -> bool:

@@ -34,7 +34,7 @@ from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
-from metspack.mets.packages import top
+from metspack.mets.packages import parent
 from metspack.model import Budgets, Limits, Severity
 from metspack.processes import Workers
 from tests import siards
@@ -777,9 +777,9 @@ def test_a_uuid_in_capitals_and_under_another_urn_names_the_same_child(
 ) -> None:
     """What ``check`` and ``restore`` take for the children, ``merge`` puts together (RFC 9562 §4, CSIP)."""
     package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
-    parent = top(package)
-    assert parent is not None
-    mets = package.joinpath(*parent)
+    found = parent(package)
+    assert found is not None
+    mets = found.path / "METS.xml"
     text = re.sub(r'(?<=xlink:href=")urn:uuid:[^"]+', lambda found: named(found[0]), mets.read_text())
     mets.write_text(text)
     for manifest in package.glob("manifest-*.txt"):

@@ -7,11 +7,17 @@ from pathlib import Path
 import pytest
 
 from metspack import checking, uris
-from metspack.mets.packages import ByObjid, located, top
+from metspack.errors import SourceError
+from metspack.mets.packages import ByObjid, located, parent
 from metspack.model import Budgets
 
 _METS = '<mets xmlns="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" OBJID="{}">{}</mets>'
 _UP = '<structMap LABEL="parent AIP"><div><mptr LOCTYPE="{}" l:href="{}"/></div></structMap>'
+
+
+def top(root: Path) -> tuple[str, str | None] | None:
+    found = parent(root)
+    return None if found is None else (found.folder, found.mets)
 
 
 def ip(root: Path, name: str, objid: str, *ups: tuple[str, str]) -> None:
@@ -38,7 +44,11 @@ def test_a_location_that_leads_to_the_folder_around_is_that_of_no_ip(tmp_path: P
     for name in "ab":
         mets = tmp_path / name / "METS.xml"
         mets.write_text(mets.read_text().replace("parent AIP", label))
-    assert top(tmp_path) in {None, ("a", "METS.xml")}
+    if label == "parent AIP":
+        assert top(tmp_path) is None
+    else:
+        with pytest.raises(SourceError, match=r"holds 2 packages: .*/a \(A\), .*/b \(B\); expected one"):
+            top(tmp_path)
     codes = {each.code for each in checking.check([tmp_path / "a", tmp_path / "b"], jobs=1)}
     assert ("P003" in codes) is (label != "parent AIP")
 
@@ -65,6 +75,16 @@ def test_the_top_is_found_though_a_further_parent_of_the_first_ip_is_not_there(t
     ip(tmp_path, "b", "B", ("URL", "../z/METS.xml"))
     ip(tmp_path, "z", "Z")
     assert top(tmp_path) == ("z", "METS.xml")
+
+
+def test_a_damaged_ip_is_the_one_at_the_top_only_where_no_other_is(tmp_path: Path) -> None:
+    ip(tmp_path, "a", "A", ("URL", "../z/METS.xml"))
+    ip(tmp_path, "b", "B", ("URL", "../z/METS.xml"))
+    ip(tmp_path, "z", "Z")
+    for name, expected in (("a", "z"), ("z", "z"), ("b", "a")):
+        mets = tmp_path / name / "METS.xml"
+        mets.write_text(mets.read_text().replace("</mets>", "</met>"))
+        assert top(tmp_path) == (expected, "METS.xml"), name
 
 
 def test_parents_in_a_circle_have_no_top(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from lxml import etree
 
 from metspack.errors import ConfigError, SourceError
 from metspack.files import walking
-from metspack.mets.packages import top
 from metspack.packages.package import Package
 from metspack.restoring.shards import reading
 from metspack.restoring.shards.reading import FoundExtent, FoundShard, concatenated, read_shard
@@ -516,9 +515,8 @@ def test_a_cut_of_a_shard_is_the_slice(lengths: list[int], draw: st.DataObject) 
 
 def test_the_map_of_parts_may_name_a_child_by_its_uuid_in_capitals(tmp_path: Path) -> None:
     package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
-    parent = top(package)
-    assert parent is not None
-    mets = package.joinpath(*parent)
+    with Package(package) as opened:
+        mets = package / opened.mets
     text, count = re.subn(
         r'urn:uuid:[^"]+(?="[^>]*CONTENTIDS)', lambda found: found[0].upper(), mets.read_text()
     )

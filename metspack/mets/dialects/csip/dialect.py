@@ -201,7 +201,8 @@ class Csip(CsipPackage, Dialect):
     @classmethod
     def find(cls, root: Path) -> tuple[str, str] | None:
         """Return where the METS of the IP at the top of those in a folder is."""
-        return packages.top(root)
+        found = packages.parent(root)
+        return None if found is None or not packages.is_beside(root, found) else (found.folder, CSIP_METS)
 
     @classmethod
     def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:

@@ -1,0 +1,319 @@
+"""The package that is named is the one that every command reads; of several beside one another none is."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests import siards
+from tests.cli.conftest import Commands
+from tests.kept import copied
+from tests.packages.bags import put_in_a_bag
+from tests.packages.spread import tarred
+
+LOB = "s0.t0.c2.r1"
+
+
+class Shelf:
+    """A folder in which packages are put side by side; each has LOBs of its own."""
+
+    def __init__(self, metspack: Commands, folder: Path) -> None:
+        self._metspack = metspack
+        self.folder = folder / "shelf"
+        self._aside = folder
+        self._numbers = count()
+        self.folder.mkdir()
+
+    def __truediv__(self, name: str) -> Path:
+        return self.folder / name
+
+    def group(self, name: str, *more: str) -> Shelf:
+        """Put a parent in the dialect csip here, with two children."""
+        self._take(self._built(name, "--dialect", "csip", *more), lambda path: name in path.name)
+        return self
+
+    def merged(self, name: str) -> Shelf:
+        """Put one IP in the dialect csip here, with all LOBs in it."""
+
+        def make(target: Path) -> None:
+            self._metspack.fine("merge", self._built(name, "--dialect", "csip"), "-o", target, "-q")
+
+        self._take(copied(("merged", name), self._new(), make), lambda path: path.name == name)
+        return self
+
+    def recommended(self, name: str) -> Shelf:
+        """Put a package of the other dialect here."""
+        shutil.move(self._built(name), self / name)
+        return self
+
+    def packed(self, name: str, form: str, to: str = "", *, keep: bool = False) -> Shelf:
+        """Pack a package that is here."""
+        file = self / f"{to or name}.{form}"
+        if form == "zip":
+            zipped(self / name, file, name)
+        else:
+            tarred(self / name, file, inside=name, keep=True)
+        if not keep:
+            shutil.rmtree(self / name)
+        return self
+
+    def _built(self, name: str, *options: str) -> Path:
+        def make(target: Path) -> None:
+            source = target.with_name(f"{name}.siard")
+            siards.siard(source, *lobs(name))
+            limits = ("--max-files", "2", "--max-bytes", "1GB")
+            self._metspack.fine("build", source, "-o", target, "--id", name, *limits, *options, "-q")
+
+        return copied(("built", name, options), self._new(), make)
+
+    def _new(self) -> Path:
+        return self._aside / f"aside{next(self._numbers)}"
+
+    def _take(self, made: Path, wanted: Callable[[Path], bool]) -> None:
+        for path in filter(wanted, made.iterdir()):
+            shutil.move(path, self / path.name)
+
+
+def zipped(folder: Path, file: Path, inside: str = "") -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.write(path, Path(inside, path.relative_to(folder)))
+
+
+def lobs(name: str) -> list[bytes]:
+    return [f"{name} {number}".encode() * (10 + number) for number in range(3)]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What lies in a folder, and what is named there: the package that is read, or those that are refused."""
+
+    put: Callable[[Shelf], object]
+    named: str = ""
+    read: str = ""
+    refused: tuple[str, ...] = ()
+    also: str = ""
+
+
+def _beside(form: str, other: str) -> Callable[[Shelf], object]:
+    """HX in a packed file, and beside it HY by the name HX: in a folder, or in another packed file."""
+
+    def put(shelf: Shelf) -> None:
+        shelf.merged("HX").packed("HX", form).merged("HY")
+        (shelf / "HY").rename(shelf / "HX")
+        if other:
+            shelf.packed("HX", other)
+
+    return put
+
+
+def _in_forms(*forms: str) -> Callable[[Shelf], object]:
+    def put(shelf: Shelf) -> None:
+        shelf.merged("HX")
+        for form in forms:
+            shelf.packed("HX", form, keep=True)
+        if len(forms) > 1:
+            shutil.rmtree(shelf / "HX")
+
+    return put
+
+
+def _bag(shelf: Shelf, name: str) -> None:
+    shelf.merged(name)
+    (shelf / "bag/data").mkdir(parents=True)
+    shutil.move(shelf / name, shelf / f"bag/data/{name}")
+    put_in_a_bag(shelf / "bag")
+
+
+def _beside_a_bag(shelf: Shelf) -> None:
+    _bag(shelf, "HX")
+    shelf.merged("HY")
+
+
+def _unrelated(shelf: Shelf) -> None:
+    shelf.group("HX")
+    (shelf / "photos").mkdir()
+    (shelf / "photos/harbour.png").write_bytes(b"\x89PNG")
+    shelf.packed("photos", "zip", keep=True)
+    (shelf / "cut.tar").write_bytes(b"\1" * 600)
+    (shelf / "more.rar").write_bytes(b"Rar!")
+
+
+def _two_in_a_file(shelf: Shelf) -> None:
+    (shelf / "both").mkdir()
+    shelf.merged("HX").merged("HY")
+    for name in ("HX", "HY"):
+        shutil.move(shelf / name, shelf / f"both/{name}")
+    zipped(shelf / "both", shelf / "HX.zip")
+    shutil.rmtree(shelf / "both")
+
+
+def _nested(shelf: Shelf) -> None:
+    shelf.merged("HX").merged("HY")
+    (shelf / "more/deep").mkdir(parents=True)
+    shutil.move(shelf / "HY", shelf / "more/deep/HY")
+
+
+def _two_folders(shelf: Shelf) -> None:
+    shelf.group("HX", "--child-links", "objid")
+    (shelf / "more").mkdir()
+    for path in list(shelf.folder.glob("HX*")):
+        shutil.move(path, shelf / "more" / path.name)
+    shelf.merged("HY")
+
+
+HX, HY = "{}/HX (HX)", "{}/HY (HY)"
+KINDS = {
+    **{
+        f"HX.{form} beside {f'HX.{other}' if other else 'HX'} of another": Kind(
+            _beside(form, other), f"HX.{form}", read="HX"
+        )
+        for form, other in (("zip", ""), ("tar", ""), ("tar", "zip"), ("zip", "tar"), ("tar", "tar.gz"))
+    },
+    "HX beside HX.zip of another": Kind(_beside("zip", ""), "HX", read="HY"),
+    "HX/METS.xml beside HX.zip of another": Kind(_beside("zip", ""), "HX/METS.xml", read="HY"),
+    "a file called otherwise than its folder": Kind(
+        lambda shelf: shelf.merged("HX").merged("HY").packed("HX", "zip", "HY"),
+        "HY.zip",
+        also="{}/HY.zip holds HX/METS.xml; expected HY/METS.xml",
+    ),
+    "a packed parent whose children lie beside": Kind(
+        lambda shelf: shelf.group("HX").packed("HX", "tar").group("HY"), "HX.tar", read="HX"
+    ),
+    "a package of the recommendation in a file": Kind(
+        lambda shelf: shelf.recommended("HX").packed("HX", "tar").merged("HY"),
+        "HX.tar",
+        also="{}/HX.tar holds HX/mets.xml; expected HX/METS.xml",
+    ),
+    "two packages in one file": Kind(
+        _two_in_a_file, "HX.zip", refused=("{}/HX.zip/HX (HX)", "{}/HX.zip/HY (HY)")
+    ),
+    "a folder of one IP": Kind(lambda shelf: shelf.merged("HX"), read="HX"),
+    "a parent and its children": Kind(lambda shelf: shelf.group("HX"), read="HX"),
+    "a parent and its children by OBJID": Kind(
+        lambda shelf: shelf.group("HX", "--child-links", "objid"), read="HX"
+    ),
+    "a parent and its packed children": Kind(lambda shelf: shelf.group("HX", "--pack", "tar"), read="HX"),
+    "a packed parent and a child in two forms": Kind(
+        lambda shelf: shelf.group("HX").packed("HX", "zip").packed("HX_s0_t0_c2_seg_0", "tar", keep=True),
+        read="HX",
+    ),
+    "a set with unrelated files": Kind(_unrelated, read="HX"),
+    "two IPs": Kind(lambda shelf: shelf.merged("HX").merged("HY"), refused=(HX, HY)),
+    "two sets": Kind(lambda shelf: shelf.group("HX").group("HY"), refused=(HX, HY)),
+    "a set and one by OBJID": Kind(
+        lambda shelf: shelf.group("HY").group("HX", "--child-links", "objid"), refused=(HX, HY)
+    ),
+    "a set and a packed one": Kind(
+        lambda shelf: shelf.group("HX").group("HY", "--pack", "zip"), refused=(HX, "{}/HY.zip (HY)")
+    ),
+    "two of the recommendation": Kind(
+        lambda shelf: shelf.recommended("HX").recommended("HY"), refused=(HX, HY)
+    ),
+    "one of each dialect": Kind(lambda shelf: shelf.recommended("HX").group("HY"), refused=(HX, HY)),
+    "one of the recommendation named": Kind(
+        lambda shelf: shelf.recommended("HX").recommended("HY"), "HY/mets.xml", read="HY"
+    ),
+    "three": Kind(
+        lambda shelf: shelf.merged("HX").merged("HY").recommended("HZ"), refused=(HX, HY, "{}/HZ (HZ)")
+    ),
+    "a folder and a zip file of one OBJID": Kind(_in_forms("zip"), refused=(HX, "{}/HX.zip (HX)")),
+    "a zip and a tar file of one OBJID": Kind(
+        _in_forms("zip", "tar"), refused=("{}/HX.zip (HX)", "{}/HX.tar (HX)")
+    ),
+    "a zip file called otherwise": Kind(
+        lambda shelf: shelf.merged("HX").merged("HY").packed("HY", "zip", "copy"),
+        refused=(HX, "{}/copy.zip (HY)"),
+    ),
+    "one deeper than the other": Kind(_nested, refused=(HX, "{}/more/deep/HY (HY)")),
+    "a set deeper than an IP": Kind(_two_folders, refused=("{}/more", HY)),
+    "an IP and one in a bag": Kind(_beside_a_bag, refused=("{}/bag/data/HX (HX)", HY)),
+    "a bag": Kind(lambda shelf: _bag(shelf, "HX"), "bag", also="{}/bag/data/HX"),
+    "one of the recommendation in a folder": Kind(lambda shelf: shelf.recommended("HX"), also="{}/HX"),
+    "a child named by its folder": Kind(
+        lambda shelf: shelf.group("HX"), "HX_s0_t0_c2_seg_0", also="is the METS of a child IP"
+    ),
+    "a child named by its file": Kind(
+        lambda shelf: shelf.group("HX").packed("HX_s0_t0_c2_seg_0", "tar").merged("HY"),
+        "HX_s0_t0_c2_seg_0.tar",
+        also="HX_s0_t0_c2_seg_0.tar/METS.xml is the METS of a child IP",
+    ),
+}
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "list": (),
+    "cat": (LOB,),
+    "shards": (),
+    "roundtrip": (),
+    "restore": ("-o", "{}/restored"),
+    "convert": ("-o", "{}/converted", "-q"),
+}
+
+
+@pytest.fixture
+def shelf(metspack: Commands, tmp_path: Path) -> Shelf:
+    return Shelf(metspack, tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_package_named_is_read_or_all_there_are_are_named(
+    metspack: Commands, shelf: Shelf, tmp_path: Path, kind: Kind
+) -> None:
+    kind.put(shelf)
+    named = shelf.folder / kind.named
+    for command, options in COMMANDS.items():
+        given = metspack(command, named, *(each.format(tmp_path) for each in options))
+        if kind.read:
+            assert given.code == 0, (command, given)
+        else:
+            assert given.code == 3, (command, given)
+            for each in (*kind.refused, kind.also):
+                assert each.format(shelf.folder) in given.err, (command, given)
+            assert not kind.refused or "Name one of them" in given.err
+        if command == "cat" and kind.read:
+            assert given.out.encode() == lobs(kind.read)[0]
+    restored = sorted(path.read_bytes() for path in (tmp_path / "restored").rglob("*.bin"))
+    assert restored == (lobs(kind.read) if kind.read else [])
+
+
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.refused and not kind.named])
+def test_check_and_links_see_all_of_them(metspack: Commands, shelf: Shelf, kind: str) -> None:
+    KINDS[kind].put(shelf)
+    for command in ("check", "links"):
+        given = metspack(command, shelf.folder)
+        assert given.code in {0, 1}
+        assert all(each.partition(" (")[0].format(shelf.folder) in given.out for each in KINDS[kind].refused)
+
+
+def test_a_compressed_tar_file_is_not_taken_for_the_folder_beside_it(
+    metspack: Commands, shelf: Shelf, tmp_path: Path
+) -> None:
+    _beside("tar.gz", "")(shelf)
+    for command, options in COMMANDS.items():
+        given = metspack(command, shelf / "HX.tar.gz", *(each.format(tmp_path) for each in options))
+        assert given.code in {1, 3}, (command, given)
+        assert "HX.tar.gz, which is compressed as a whole" in given.out + given.err
+    assert not list((tmp_path / "restored").rglob("*.bin"))
+
+
+def test_nothing_is_added_to_one_of_two_sets(metspack: Commands, shelf: Shelf, tmp_path: Path) -> None:
+    siards.siard(tmp_path / "More.siard", b"more")
+    shelf.group("HX").group("HY")
+    before = sorted(path for path in shelf.folder.rglob("*"))
+    given = metspack("add", shelf.folder, tmp_path / "More.siard")
+    assert given.code == 3
+    assert all(each.format(shelf.folder) in given.err for each in (HX, HY))
+    assert sorted(path for path in shelf.folder.rglob("*")) == before
+
+
+def test_one_of_two_sets_is_not_repaired(metspack: Commands, shelf: Shelf, tmp_path: Path) -> None:
+    shelf.group("HX").group("HY")
+    shutil.copytree(shelf.folder, tmp_path / "copy")
+    given = metspack("repair", shelf.folder, "--from", tmp_path / "copy")
+    assert given.code == 3
+    assert all(each.format(shelf.folder) in given.err for each in (HX, HY))
