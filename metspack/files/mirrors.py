@@ -9,6 +9,7 @@ a large one by ranges (``ranged``), those of a small one into its mirror, emptie
 from __future__ import annotations
 
 import atexit
+import errno
 import fcntl
 import fnmatch
 import os
@@ -16,7 +17,7 @@ import re
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path, PosixPath
 from typing import Any
@@ -36,8 +37,10 @@ LARGE = 8 << 20
 
 _AT = "METSPACK_MIRROR"
 _NAME = regex(r"metspack-stores-[0-9]+")
+_REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 _FILLED = 256 << 20  # bytes that are kept filled by one process, beside the last
-_UNLISTED, _LISTED = 0o500, 0o700  # modes of folders
+_OURS = 0o700  # the mode of folders
+_LISTED = _OURS | stat.S_ISVTX  # and of those of which all is there that the store has
 _EMPTY, _FULL = 0o700, 0o600  # modes of files
 
 EMPTIED = _EMPTY
@@ -117,8 +120,9 @@ def path_of(given: str | Path) -> StorePath | None:
     url = StoreUrl.of(text if ":/" in text else f"{text}//")
     place = os.path.join(_begun(), f"{url.scheme}:", url.bucket)
     if not os.path.isdir(place):
-        os.makedirs(os.path.dirname(place), _LISTED, exist_ok=True)
-        _make_folder(place)
+        with _on_disk():
+            os.makedirs(os.path.dirname(place), _OURS, exist_ok=True)
+            _make_folder(place)
     return StorePath(f"{url.scheme}:", url.bucket, *filter(None, url.key.split("/")))
 
 
@@ -132,25 +136,40 @@ def inside(place: str | os.PathLike[str]) -> bool:
 
 def _begun() -> str:
     """Return the folder of all mirrors, made when it is first asked for."""
-    global _base  # noqa: PLW0603 -- one for the life of the process
     if not _base:
         above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- made so that nobody else can write to it
         _remove_left(above)
         number = os.getpid()
         while True:
-            _base = os.path.join(os.path.realpath(above), f"metspack-stores-{number}")
+            place = os.path.join(os.path.realpath(above), f"metspack-stores-{number}")
             try:
-                os.mkdir(_base, _LISTED)
+                with _on_disk(place):
+                    os.mkdir(place, _OURS)
                 break
             except FileExistsError:
                 number += 1
-        lock = os.open(_base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _locks:
             atexit.register(forget_all)
         _locks.append(lock)
-        _use(_base)
+        _use(place)
     return _base
+
+
+@contextmanager
+def _on_disk(place: str = "") -> Iterator[None]:
+    """Turn a refusal of the disk into a ``TargetError`` that names the folder there, not what it mirrors."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REFUSALS:
+            raise
+        raise TargetError(
+            f"cannot write {place or _base}: {error.strerror}",
+            hint="What is read from stores or made for them is kept there. Name another folder that you may "
+            "write to and that has room: TMPDIR=DIR.",
+        ) from error
 
 
 def keep(key: str, *, anew: bool) -> None:
@@ -180,7 +199,7 @@ def keep(key: str, *, anew: bool) -> None:
         else:
             for scheme in os.listdir(_base):
                 for bucket in os.listdir(os.path.join(_base, scheme)):
-                    os.makedirs(os.path.join(place, scheme), _LISTED, exist_ok=True)
+                    os.makedirs(os.path.join(place, scheme), _OURS, exist_ok=True)
                     _make_folder(os.path.join(place, scheme, bucket))
             _remove(_base)
             os.close(_locks.pop())
@@ -222,7 +241,6 @@ def _remove_left(above: str) -> None:
 
 
 def _remove(folder: str) -> None:
-    os.chmod(folder, _LISTED)
     with os.scandir(folder) as entries:
         for each in entries:
             if each.is_dir(follow_symlinks=False):
@@ -254,6 +272,7 @@ _known: set[str] = set()
 _BUCKET = 2
 
 
+@_on_disk()
 def prepare(place: str) -> None:
     """List the folders of a store on the way to a place in its mirror, and that place if it is one."""
     names = place[len(_base) + 1 :].split("/")
@@ -277,6 +296,7 @@ def prepare(place: str) -> None:
         _list(place, names[0], names[1])
 
 
+@_on_disk()
 def relist(folder: StorePath) -> None:
     """Have a folder of a store listed anew when it is next looked at: this process has written there."""
     place = os.path.join(_base, *folder.parts)
@@ -290,7 +310,7 @@ def relist(folder: StorePath) -> None:
 
 def _make_folder(place: str) -> None:
     with suppress(FileExistsError):
-        os.mkdir(place, _UNLISTED)
+        os.mkdir(place, _OURS)
 
 
 def _list(place: str, scheme: str, bucket: str) -> None:
@@ -303,7 +323,6 @@ def _list(place: str, scheme: str, bucket: str) -> None:
         if stat.S_IMODE(os.fstat(lock).st_mode) == _LISTED:
             _known.add(place)
             return
-        os.fchmod(lock, _LISTED | stat.S_ISVTX)  # it can be written to, and is not listed yet
         root = os.path.join(_base, scheme, bucket)
         prefix = os.path.relpath(place, root) if place != root else ""
         store = client.store(scheme.rstrip(":"), bucket)
@@ -368,14 +387,12 @@ def _make_folders(place: str, root: str) -> None:
         return
     _make_folders(os.path.dirname(place), root)
     try:
-        os.mkdir(place, _LISTED | stat.S_ISVTX)
+        os.mkdir(place, _OURS)
     except FileExistsError:
         raise SourceError(
             f"{shown(place)} is both an object and the folder of others",
             hint="Rename one of the two.",
         ) from None
-    os.chmod(place, _UNLISTED)
-    os.chmod(place, _LISTED | stat.S_ISVTX)
 
 
 # --- Reading ---
@@ -404,6 +421,7 @@ def place_of(root: Path, segments: Sequence[str] = ()) -> str:
     return place
 
 
+@_on_disk()
 def prepare_below(root: str, segments: Sequence[str]) -> None:
     """List the folders on the way from a folder in a mirror to names below it."""
     scheme, bucket = root[len(_base) + 1 :].split("/")[:2]
@@ -441,6 +459,7 @@ def fill(descriptor: int, place: str) -> None:
         _fill(place)
 
 
+@_on_disk()
 def _fill(place: str) -> None:
     writer = os.open(place, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
@@ -512,8 +531,8 @@ def working_folder(url: str) -> str:
     """
     above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- looked at before it is used
     place = os.path.join(os.path.realpath(above), f"metspack-build-{sha256(url.encode()).hexdigest()[:16]}")
-    with suppress(FileExistsError):
-        os.mkdir(place, _LISTED)
+    with _on_disk(place), suppress(FileExistsError):
+        os.mkdir(place, _OURS)
     found = os.lstat(place)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise TargetError(
