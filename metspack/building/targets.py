@@ -54,7 +54,7 @@ class Sending:
             # The source is looked at on the machine that makes the package, where its journal is.
             facts = {name: each for name, each in run.facts.items() if name != "source"}
             told = {"command": run.command, "facts": facts}
-            self._store.begin(told, is_resumed=staging.is_resumed, restarts=restarts)
+            self._store.begin(told, staging.package, is_resumed=staging.is_resumed, restarts=restarts)
 
     def room(self, size: int, course: Course, segment: int | None, jobs: int | None) -> int:
         """Return the bytes that are needed on disk of ``size``, with segments of so many bytes at most."""

@@ -511,15 +511,17 @@ def _emptied(place: str) -> bool:
     return True
 
 
-def empty(path: Path) -> None:
-    """Free the bytes of a file that was put into a store; its size and time of change stay."""
+def empty(path: Path, size: int, modified: int) -> None:
+    """Free the bytes of a file that was put into a store; its size and time of change are as they are given.
+
+    A process that is killed here has set the mode, or changed nothing: what another finds can be put right.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        found = os.fstat(descriptor)
         os.fchmod(descriptor, EMPTIED)
         os.ftruncate(descriptor, 0)
-        os.ftruncate(descriptor, found.st_size)
-        os.utime(descriptor, ns=(found.st_mtime_ns, found.st_mtime_ns))
+        os.ftruncate(descriptor, size)
+        os.utime(descriptor, ns=(modified, modified))
     finally:
         os.close(descriptor)
 

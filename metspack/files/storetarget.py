@@ -11,6 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,11 @@ class StoreTarget:
             return False
         return True
 
-    def begin(self, facts: Mapping[str, Any], *, is_resumed: bool, restarts: bool) -> None:
+    def begin(self, facts: Mapping[str, Any], package: Path, *, is_resumed: bool, restarts: bool) -> None:
         """Mark the prefix as unfinished, by what decides the bytes; what an earlier run had put stays.
 
-        Raises ``TargetExistsError`` for what a run of other facts has begun, unless this one ``restarts``.
+        A file of the package that it was emptying when it was killed is put right. Raises
+        ``TargetExistsError`` for what a run of other facts has begun, unless this one ``restarts``.
         """
         told = json.dumps(facts, sort_keys=True).encode(errors="surrogateescape")
         mark = (
@@ -98,13 +100,19 @@ class StoreTarget:
             if restarts:
                 self._remove_others({UNFINISHED})
         self._is_begun = True
-        if not is_resumed or not self._log.exists():
+        if not is_resumed:
             writing.remove(self._log)
-            with writing.NewFile(self._log):
-                return
-        with reading.opening(self._log) as log:
-            for event in run_events(log).events:
-                self._sent |= {path: (size, modified) for path, size, modified in event["sent"]}
+        with closing(writing.RunJournal(self._log)) as log:
+            noted = run_events(log.descriptor)
+            log.cut(noted.size)  # a last line that was not written to its end is not the next one's beginning
+        writing.sync_directory(self._folder)
+        for event in noted.events:
+            self._sent |= {path: (size, modified) for path, size, modified in event["sent"]}
+        for path, stamp in self._sent.items():
+            with writing.explained(package), suppress(FileNotFoundError):
+                found = os.lstat(package / path)
+                if _is_emptied(found) and (found.st_size, found.st_mtime_ns) != stamp:
+                    mirrors.empty(package / path, *stamp)
 
     def send(self, package: Path, paths: Iterable[str], *, empties: bool) -> None:
         """Put files of the package that were not put yet, and note that; ``empties`` their bytes on disk.
@@ -138,14 +146,14 @@ class StoreTarget:
         self._sent |= {path: (size, modified) for path, size, modified in noted}
         if empties:  # not before it is noted on disk that they were put
             with writing.explained(package):
-                for path, _ in done:
-                    mirrors.empty(package / path)
+                for path, *stamp in noted:
+                    mirrors.empty(package / path, *stamp)
 
     def _unsent(self, package: Path, path: str) -> os.stat_result | None:
         found = os.lstat(package / path)
         if self._sent.get(path) == (found.st_size, found.st_mtime_ns):
             return None
-        if found.st_size and stat.S_IMODE(found.st_mode) == mirrors.EMPTIED:
+        if _is_emptied(found):
             raise TargetError(
                 f"{package / path} was put into the store by an earlier run, and its note is lost",
                 hint="Start over: --restart.",
@@ -222,6 +230,10 @@ class StoreTarget:
             self._remove_others({UNFINISHED})
             self._store.remove(f"{self._prefix}/{UNFINISHED}")
         self.close()
+
+
+def _is_emptied(found: os.stat_result) -> bool:
+    return stat.S_IMODE(found.st_mode) == mirrors.EMPTIED
 
 
 def files_below(package: Path, folder: str = "") -> Iterator[str]:

@@ -264,6 +264,48 @@ def test_segments_take_no_room_once_they_are_in_the_store(
     assert seen == [45]  # one of 46 is empty
 
 
+@pytest.mark.parametrize("at", [("ftruncate", 0), ("ftruncate", 1), ("utime", 0), ("close", 0)])
+def test_a_build_that_is_killed_while_it_empties_a_file_goes_on(
+    s3: S3,
+    northwind_full: Path,
+    expected: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    at: tuple[str, int],
+) -> None:
+    call, before = at
+
+    class KilledError(BaseException):
+        """The end of the process, after which nothing more is done on disk."""
+
+    real, left = mirrors.empty, [3]
+
+    def empty(path: Path, *given: Any) -> None:
+        left[0] -= 1
+        if left[0]:
+            real(path, *given)
+            return
+        called = getattr(os, call)
+        done: list[object] = []
+
+        def killing(*given: Any, **named: Any) -> Any:
+            done.append(given)
+            if len(done) > before:
+                raise KilledError
+            return called(*given, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, killing)
+            real(path, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mirrors, "empty", empty)
+        with pytest.raises(KilledError):
+            metspack.build(northwind_full, f"{s3.url}/package", options())
+    s3.forget()
+    metspack.build(northwind_full, f"{s3.url}/package", options())
+    assert s3.objects("package") == expected
+
+
 def test_an_object_of_many_parts(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(client, "PART", 5 << 20)
     monkeypatch.setattr(storetarget, "PART", 5 << 20)
@@ -296,3 +338,17 @@ def test_what_only_disks_can_do_refuses_a_url(s3: S3, northwind_full: Path) -> N
         with pytest.raises(ConfigError, match="is in a store; expected a file or folder of this machine"):
             call()
     assert mirrors.path_of("plain/path") is None
+
+
+def test_a_note_that_was_not_written_to_its_end_hides_no_later_ones(
+    s3: S3, northwind_full: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    for number in (30, 60):  # puts of both runs
+        s3.loopback.err(fails_from_put=number)
+        with pytest.raises(StoreError):
+            metspack.build(northwind_full, f"{s3.url}/package", options())
+        s3.loopback.err()
+        log = next((tmp_path / "tmp").glob("metspack-build-*")) / "sent.jsonl"
+        log.write_bytes(log.read_bytes() + b'{"event": "sent", "sent": [["cut o')
+    metspack.build(northwind_full, f"{s3.url}/package", options())
+    assert s3.objects("package") == expected
