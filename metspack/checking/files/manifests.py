@@ -458,8 +458,10 @@ _ENCODED = regex(rb"%(0A|0D|25)", re.IGNORECASE)
 _FETCH = "fetch.txt"
 _FETCH_LINE = regex(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re.DOTALL)
 _OXUM = regex(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
-_DECLARED = regex(rb"Tag-File-Character-Encoding:[ \t]*([\w-]{1,20})", re.IGNORECASE)
-_ENCODINGS = frozenset({"ISO-8859-1", "ISO-8859-15", "WINDOWS-1252", "UTF-16", "UTF-16LE", "UTF-16BE"})
+_DECLARED = regex(rb"Tag-File-Character-Encoding:[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
+_AS_THEY_STAND = frozenset({"ascii", "utf-8", "utf-8-sig"})  # names need not be what is declared
+# Python calls more a codec: those of bytes, and its own ways to write text.
+_CODEC = regex(r"ascii|utf-(8|16|32)\b.*|(big5|cp|euc|gb|hp|hz|iso|johab|koi8|kz|mac|ptcp|shift|tis).*")
 _IN_A_BAGS = f"SELECT 1 FROM listed l JOIN manifest ON manifest.id = l.manifest WHERE {OF_BAG}"  # noqa: S608
 # What is missing or not named is told one by one.
 _IS_TOLD = f"""
@@ -520,6 +522,7 @@ class _Bag:
         self._tells = self._is_alone or self._is_first()
         self._packages: dict[bytes, bool] = {}
         self._together = grouping.FindingGroups()
+        self._encoding, self._codec = "", ""  # as declared, and the codec of one that must be decoded
 
     def _is_first(self) -> bool:
         with closing(self._tree.walk()) as items:
@@ -544,20 +547,27 @@ class _Bag:
         known = [(name, found[1], algorithm_name(found[2])) for name, found in kinds]
         if self._tells and not any(tag is None for _, tag, _ in known):
             yield Code.BAG_WITHOUT_MANIFEST.at(self._shown(_BAG_NAME.decode()))
+        yield from self._of(_BAG_NAME.decode(), self._declaration())
         for name, tag, algorithm in known:
-            if algorithm is None or (tag and not self._tells):
-                continue
-            try:
-                yield from self._manifest(name, algorithm, is_of_tags=tag is not None)
-            except OSError as error:
-                yield Code.UNREADABLE.at(self._shown(name), reason=fault(error))
-            except MetspackError as error:
-                yield Code.UNREADABLE.at(self._shown(name), reason=str(error))
+            if algorithm is not None and (tag is None or self._tells):
+                yield from self._of(name, self._manifest(name, algorithm, is_of_tags=tag is not None))
         yield from self._together.release()
         if _FETCH in names:
-            yield from self._unfetched()
+            yield from self._of(_FETCH, self._unfetched())
         if self._is_alone and "bag-info.txt" in names:
-            yield from self._information("bag-info.txt")
+            yield from self._of("bag-info.txt", self._information("bag-info.txt"))
+
+    def _of(self, name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+        """Yield the findings on a file about the bag, or that it cannot be read."""
+        try:
+            yield from findings
+        except OSError as error:
+            yield Code.UNREADABLE.at(self._shown(name), reason=fault(error))
+        except UnicodeError as error:
+            reason = f"not in {self._encoding}, as bagit.txt says ({error})"
+            yield Code.UNREADABLE.at(self._shown(name), reason=reason)
+        except MetspackError as error:
+            yield Code.UNREADABLE.at(self._shown(name), reason=str(error))
 
     def _shown(self, name: str) -> str:
         return "../" * self._above.count(b"/") + name
@@ -566,9 +576,8 @@ class _Bag:
         number = 0 if is_of_tags else self._catalogue.put(_PUT_MANIFEST, f"{_BAGS}{name}", algorithm)
         batch = Batch(self._catalogue)
         strange, first = 0, b""
-        encoding = self._encoding()
         with self._tree.content(name.encode()) as content:
-            for line_number, line in enumerate(_bag_lines(content, encoding), start=1):
+            for line_number, line in enumerate(_bag_lines(content, self._codec), start=1):
                 found = _BAG_LINE.fullmatch(line)
                 digits = 2 * OCTETS[algorithm]
                 reason, path = ("no line", b"") if found is None else _path(self._meant(found[2]))
@@ -591,12 +600,23 @@ class _Bag:
             facts = {"found": shown(first.strip()[:_SHOWN]), "count": f"{strange:,}", "manifest": name}
             yield Code.BAG_LINE.at(self._shown(name), **facts)
 
-    def _encoding(self) -> str:
-        """Return the encoding of its manifests when it is none that has ASCII's bytes as they are."""
+    def _declaration(self) -> Iterator[Finding]:
+        """Take the encoding of the other files about the bag; yield that it is none of text."""
         with self._tree.content(_BAG_NAME) as content:
-            found = (_DECLARED.fullmatch(line.strip()) for line in content.lines())
-            stated = next((each[1].decode().upper() for each in found if each), "")
-        return stated if stated in _ENCODINGS else ""
+            lines = ((line, _DECLARED.fullmatch(line.strip())) for line in content.lines())
+            line, declared = next((each for each in lines if each[1]), (b"", None))
+        if declared is None:
+            return
+        self._encoding = declared[1].decode("utf-8", "replace")
+        try:
+            codec = codecs.lookup(self._encoding).name
+        except (LookupError, ValueError):
+            codec = ""
+        if _CODEC.fullmatch(codec):
+            self._codec = "" if codec in _AS_THEY_STAND else codec
+        elif self._tells:
+            facts = {"found": shown(line.strip()[:_SHOWN]), "count": "1", "manifest": _BAG_NAME.decode()}
+            yield Code.BAG_LINE.at(self._shown(_BAG_NAME.decode()), **facts)
 
     def _meant(self, written: bytes) -> bytes:
         """Return the path that is written: before version 1.0 a per cent sign stands for itself."""
@@ -626,7 +646,7 @@ class _Bag:
         self._catalogue.settle()
         strange, fault, count, first = 0, b"", 0, ("", "")
         with self._tree.content(_FETCH.encode()) as content:
-            for line in filter(bytes.strip, content.lines()):
+            for line in filter(bytes.strip, _bag_lines(content, self._codec)):
                 found = _FETCH_LINE.fullmatch(line)
                 reason, path = ("no line", b"") if found is None else _path(self._meant(found[2]))
                 if found is None or reason or not path.startswith(_PAYLOAD):
@@ -648,7 +668,7 @@ class _Bag:
         if self._catalogue.row("SELECT 1 FROM pack") is not None:
             return  # what is in these stands beside them
         with self._tree.content(name.encode()) as content:
-            stated = [found for line in content.lines() if (found := _OXUM.fullmatch(line.rstrip(b"\n")))]
+            stated = [found for line in _bag_lines(content, self._codec) if (found := _OXUM.fullmatch(line))]
         self._catalogue.settle()
         span = (b"", b"\xff") if self._above else (_PAYLOAD, _PAYLOAD[:-1] + b"0")
         if self._catalogue.row(_IS_TOLD, *span) is not None:
@@ -663,11 +683,16 @@ class _Bag:
                 yield Code.BAG_DIFFERS.at(self._shown(name), manifest=name, **facts)
 
 
-def _bag_lines(content: Content, encoding: str) -> Iterator[bytes]:
-    """Yield the lines of a bag's manifest, which may end as on any system; a mark of UTF-8 is left out."""
+def _bag_lines(content: Content, codec: str) -> Iterator[bytes]:
+    """Yield the lines of a file about a bag, which may end as on any system; a mark of UTF-8 is left out.
+
+    Raises ``UnicodeError`` for one that is not in the encoding of ``codec``, if there is one.
+    """
     blocks = content.blocks()
-    if encoding:
-        texts = codecs.iterdecode(blocks, encoding, "replace")
-        blocks = (each.encode() for each in texts)
+    if codec:
+        first = next(blocks, b"")
+        # Without a mark UTF-16 is big-endian (RFC 2781, 4.3), and begins with a character of ASCII.
+        codec += "-be" if codec in {"utf-16", "utf-32"} and first.startswith(b"\0") else ""
+        blocks = (each.encode() for each in codecs.iterdecode(chain((first,), blocks), codec))
     for number, line in enumerate(chain.from_iterable(map(cut, stretches(blocks)))):
         yield from (line.removeprefix(codecs.BOM_UTF8) if number == 0 else line).splitlines()

@@ -150,6 +150,116 @@ def test_lines_as_any_system_writes_them(kind: str, bag: Path) -> None:
     assert not {each for each in codes(bag) if each.startswith("F04")}
 
 
+def declared(bag: Path, encoding: str) -> None:
+    (bag / "bagit.txt").write_text(f"BagIt-Version: 1.0\nTag-File-Character-Encoding: {encoding}\n")
+
+
+def rewritten(bag: Path, codec: str, cut: int = 0) -> None:
+    """Write all tag files anew but for bagit.txt, which is UTF-8 always, ``cut`` off by some bytes."""
+    for name in (PAYLOAD, "manifest-sha512.txt", INFO, "fetch.txt"):
+        text = (bag / name).read_text()
+        (bag / name).write_bytes(text.encode(codec)[: -cut or None])
+    seal_tags(bag)
+    (bag / TAGS).write_bytes((bag / TAGS).read_text().encode(codec)[: -cut or None])
+
+
+ENCODINGS = {
+    "UTF-16": "utf-16",
+    "utf16": "utf-16",
+    "UTF-16BE": "utf-16-be",
+    "UTF-16LE": "utf-16-le",
+    "UTF-32": "utf-32",
+    "UTF_32LE": "utf-32-le",
+    "latin1": "latin-1",
+    "ISO_8859-1:1987": "latin-1",
+    "windows-1252": "cp1252",
+    "Shift_JIS": "shift_jis",
+    "GB18030": "gb18030",
+    "cp037": "cp037",
+    "utf8": "utf-8",
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_all_tag_files_are_in_the_encoding_that_is_declared(bag: Path, encoding: str) -> None:
+    codec = ENCODINGS[encoding]
+    (bag / "data" / ("表.txt" if codec in {"shift_jis", "gb18030"} else "blå.txt")).write_text("x")
+    put_in_a_bag(bag)
+    (bag / "fetch.txt").write_text("https://archive.example/x - data/more\n")
+    declared(bag, encoding)
+    edited(INFO, "Oxum: ", "Oxum: 9")(bag)
+    rewritten(bag, codec)
+    of_bag = [each for each in found(bag) if each.code.startswith(("F04", "P"))]
+    assert [(each.code, each.path) for each in of_bag] == [("F042", f"../{INFO}"), ("F045", "../fetch.txt")]
+
+
+@pytest.mark.parametrize("name", ["UTF-16", "UTF-32"])
+def test_without_a_mark_it_is_big_endian(bag: Path, name: str) -> None:
+    to_be_fetched(bag)
+    declared(bag, name)
+    rewritten(bag, f"{name}-be")
+    assert codes(bag) == ["F045"]
+
+
+NOT_SO: dict[str, tuple[str, str, int]] = {
+    "UTF-8 as UTF-16": ("UTF-16", "utf-8", 0),
+    "little-endian without a mark": ("UTF-16", "utf-16-le", 0),
+    "UTF-8 as UTF-32": ("UTF-32", "utf-8", 0),
+    "UTF-16 as UTF-32": ("UTF-32", "utf-16", 0),
+    "UTF-16, cut in a character": ("UTF-16", "utf-16", 1),
+    "UTF-16BE, cut in a character": ("UTF-16BE", "utf-16-be", 1),
+    "UTF-32, cut in a character": ("UTF-32", "utf-32", 3),
+    "UTF-16 of an odd number of bytes without a mark": ("UTF-16", "utf-16-be", 1),
+}
+
+
+@pytest.mark.parametrize("case", NOT_SO)
+def test_tag_files_in_another_encoding_than_is_declared_are_told(bag: Path, case: str) -> None:
+    encoding, codec, cut = NOT_SO[case]
+    to_be_fetched(bag)
+    declared(bag, encoding)
+    rewritten(bag, codec, cut)
+    told = {each.path: each.message for each in found(bag) if each.code == "P007"}
+    names = ("fetch.txt", PAYLOAD, "manifest-sha512.txt", INFO, TAGS)
+    assert sorted(told) == sorted(f"../{name}" for name in names)
+    assert all(
+        each.startswith(f"cannot be read: not in {encoding}, as bagit.txt says") for each in told.values()
+    )
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        *(
+            "x-foo",
+            "idna",
+            "hex",
+            "rot13",
+            "undefined",
+            "punycode",
+            "unicode_escape",
+            "utf-7",
+            "base64",
+            "zlib",
+        ),
+        *("", "é", "utf-8\0", "a" * 5000, "../x", "encodings.hex", "UTF-8 UTF-16", "charmap", "mbcs", "%s"),
+    ],
+)
+def test_an_encoding_that_is_none_is_told(bag: Path, encoding: str) -> None:
+    declared(bag, encoding)
+    seal_tags(bag)
+    (finding,) = found(bag)
+    assert (finding.code, finding.path) == ("F043", "../bagit.txt")
+    assert "'Tag-File-Character-Encoding:" in finding.message
+
+
+@pytest.mark.parametrize("name", ["bagit.txt", "fetch.txt", INFO])
+def test_a_folder_in_place_of_a_tag_file_is_told(bag: Path, name: str) -> None:
+    (bag / name).unlink(missing_ok=True)
+    (bag / name).mkdir()
+    assert ("P007", f"../{name}") in [(each.code, each.path) for each in found(bag)]
+
+
 def test_per_cents_stand_for_themselves_where_such_a_file_is_there(bag: Path) -> None:
     (bag / "data" / "100%25.txt").write_text("x")
     put_in_a_bag(bag)
