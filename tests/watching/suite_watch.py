@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -24,7 +24,8 @@ _VARIABLE = "PYTHON_SUITE_WATCH"
 LOOPBACK = "PYTHON_SUITE_LOOPBACK"
 """Of the environment: while it is set, addresses of this machine alone may be reached."""
 _OWN = {"127.0.0.1", "::1", "localhost", None}
-VARIABLES = ("PYTHONPATH", _VARIABLE)
+_WITHHELD = "PYTHON_SUITE_WITHHELD"
+VARIABLES = ("PYTHONPATH", _VARIABLE, _WITHHELD)
 """Of the environment, what makes the watch go on in a process that is started."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _DEVICES = (
@@ -83,6 +84,17 @@ def _begin(roots: list[str], report: str) -> None:
     if not _begun:
         _begun.append(True)
         sys.addaudithook(_hook)  # it stays for the life of the process, and sees what C code does too
+
+
+@contextmanager
+def withheld(folder: str) -> Iterator[None]:
+    """Refuse in the block what would change a folder that is below those that may be written into."""
+    os.environ[_WITHHELD] = f"{os.path.realpath(folder)}/"
+    _inside.clear()
+    try:
+        yield
+    finally:
+        del os.environ[_WITHHELD]
 
 
 def pause() -> None:
@@ -171,7 +183,7 @@ def _check_path(event: str, path: Any, folder: int = -1) -> None:
     if identity in _inside:
         return
     whole = os.path.join(os.path.realpath(above), name) if is_named else os.path.realpath(text)
-    if f"{whole}/".startswith(_roots):
+    if f"{whole}/".startswith(_roots) and not f"{whole}/".startswith(os.environ.get(_WITHHELD, "\0")):
         if identity is not None and f"{os.path.dirname(whole)}/".startswith(_roots):
             _inside.add(identity)
     elif not name.startswith(".coverage") and "/__pycache__/" not in f"{whole}/":
@@ -239,5 +251,5 @@ def noting(found: list[tuple[str, str]]) -> Callable[..., int]:
 
 
 def is_granted(path: str, roots: tuple[str, ...]) -> bool:
-    """Return whether a path is below one of the folders, and nothing on it is called a secret."""
-    return "/secret" not in path and f"{path}/".startswith(roots)
+    """Return whether a path is below one of the folders, and nothing on it from there is called a secret."""
+    return any(f"{path}/".startswith(root) and "/secret" not in path[len(root) - 1 :] for root in roots)

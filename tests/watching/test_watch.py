@@ -14,19 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CHECKOUT
 from tests.siards import siard
 from tests.watching import suite_watch
 from tests.watching.suite_watch import RefusedError
 
-OUTSIDE = CHECKOUT / "never"
-
 
 @pytest.fixture(autouse=True)
-def _what_is_refused_here_is_meant() -> Iterator[None]:
-    yield
-    suite_watch.refused()
-    assert not OUTSIDE.exists()
+def outside(tmp_path: Path) -> Iterator[Path]:
+    """A path that is not there, in a folder that may not be written into."""
+    folder = tmp_path / "withheld"
+    folder.mkdir()
+    (folder / "README.md").write_text("as it was")
+    with suite_watch.withheld(str(folder)):
+        yield folder / "never"
+    suite_watch.refused()  # it was meant
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"README.md": "as it was"}
 
 
 def _below_a_descriptor(path: Path) -> None:
@@ -57,21 +59,27 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_nothing_outside_is_changed(change: str, tmp_path: Path) -> None:
+def test_nothing_outside_is_changed(change: str, outside: Path, tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="never"):
-        CHANGES[change](OUTSIDE)
-    (tmp_path / "link").symlink_to(CHECKOUT, target_is_directory=True)
+        CHANGES[change](outside)
+    (tmp_path / "link").symlink_to(outside.parent, target_is_directory=True)
     with pytest.raises(RefusedError, match="never"):
-        CHANGES[change](tmp_path / "link" / OUTSIDE.name)
+        CHANGES[change](tmp_path / "link" / outside.name)
     with pytest.raises(RefusedError, match="never"):
-        CHANGES[change](tmp_path / ".." / os.path.relpath(OUTSIDE, tmp_path.parent))
+        CHANGES[change](tmp_path / ".." / os.path.relpath(outside, tmp_path.parent))
 
 
-def test_what_is_caught_is_remembered() -> None:
+@pytest.mark.parametrize("name", ["remove", "truncate", "chmod", "utime", "open", "rename"])
+def test_nothing_that_is_there_is_changed(name: str, outside: Path) -> None:
+    with pytest.raises(RefusedError, match="README"):
+        CHANGES[name](outside.with_name("README.md"))
+
+
+def test_what_is_caught_is_remembered(outside: Path) -> None:
     with suppress(RefusedError):
-        OUTSIDE.mkdir()
+        outside.mkdir()
     (told,) = suite_watch.refused()
-    assert told.startswith(f"os.mkdir: {OUTSIDE} is outside of the folders that tests may write to")
+    assert told.startswith(f"os.mkdir: {outside} is outside of the folders that tests may write to")
     assert suite_watch.refused() == []
 
 
@@ -111,16 +119,16 @@ def test_a_socket_that_is_a_file_is_none_of_the_network(
     assert suite_watch.refused() == []
 
 
-def test_a_command_that_a_test_starts_is_watched(tmp_path: Path) -> None:
+def test_a_command_that_a_test_starts_is_watched(outside: Path, tmp_path: Path) -> None:
     source = siard(tmp_path / "Small.siard", b"content")
-    command = [sys.executable, "-m", "metspack", "build", str(source), "-o", str(OUTSIDE)]
+    command = [sys.executable, "-m", "metspack", "build", str(source), "-o", str(outside)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "RefusedError" in done.stderr) == (70, True)
     assert suite_watch.refused()
 
 
-def test_a_worker_is_watched() -> None:
-    text = f"import os; os.mkdir({str(OUTSIDE)!r})"
+def test_a_worker_is_watched(outside: Path) -> None:
+    text = f"import os; os.mkdir({str(outside)!r})"
     done = subprocess.run(
         [sys.executable, "-c", text, "--multiprocessing-fork"], capture_output=True, check=False
     )
@@ -131,10 +139,17 @@ def test_a_worker_is_watched() -> None:
 
 @pytest.mark.parametrize(
     ("path", "granted"),
-    [("/a/b/c", True), ("/a/b", True), ("/a/bc", False), ("/a", False), ("/a/b/secret", False)],
+    [
+        ("/a/b/c", True),
+        ("/a/b", True),
+        ("/a/bc", False),
+        ("/a", False),
+        ("/a/b/secret", False),
+        ("/secrets/a", True),
+    ],
 )
 def test_what_is_opened_is_below_what_was_granted(path: str, granted: bool) -> None:
-    assert suite_watch.is_granted(path, ("/a/b/",)) is granted
+    assert suite_watch.is_granted(path, ("/a/b/", "/secrets/")) is granted
 
 
 def test_files_without_a_name_are_made_in_temporary_folders() -> None:
