@@ -94,8 +94,7 @@ class CellRun(Columnar):
     """LOB cells of one column in consecutive rows, alike in their attributes: columns of one length.
 
     ``lengths`` and ``digests`` are empty where the cells have none; ``algorithm`` is that of the digests.
-    ``starts`` are the offsets of the cells' start tags in the table's document, ``values`` those of the files
-    where these stand there as they are, in UTF-8; empty where they may be written in another way.
+    ``starts`` are the offsets of the cells' start tags in the table's document.
     """
 
     schema: int
@@ -107,9 +106,8 @@ class CellRun(Columnar):
     lengths: Sequence[int]
     digests: Sequence[str]
     starts: Sequence[int]
-    values: Sequence[int] = ()
 
-    OF_EACH = ("rows", "files", "lengths", "digests", "starts", "values")
+    OF_EACH = ("rows", "files", "lengths", "digests", "starts")
 
     @property
     def id_stem(self) -> str:

@@ -132,9 +132,33 @@ def changing(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield call.lineno, ast.unparse(call)
 
 
+_NO_SIGN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)  # an escape, a class of characters
+_POSSESSIVE_GROUP = re.compile(r"(?:\)|^)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
+
+
+def possessive(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the texts with an atomic group, or a possessive quantifier of more than one character.
+
+    Python before 3.11.5 takes too much by these. What is put into a text is taken for a group.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr | ast.Constant):
+            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+            texts = [each.value if isinstance(each, ast.Constant) else "()" for each in parts]
+            text = "".join(each.decode("latin-1") if isinstance(each, bytes) else str(each) for each in texts)
+            if _POSSESSIVE_GROUP.search(_NO_SIGN.sub("c", text)):
+                yield node.lineno, ast.unparse(node)
+
+
 @pytest.mark.parametrize(
     ("rule", "source"),
     [
+        (possessive, r"regex('(?:ab?c)*+')"),
+        (possessive, r"re.compile(b'([a)])?+')"),
+        (possessive, r"regex(rf'(?:{each.pattern}\n)++')"),
+        (possessive, r"rf'{each}{{1,2}}+'"),
+        (possessive, r"'(?:' + each + '){2,}+'"),
+        (possessive, r"'(?>a|ab)c'"),
         (parsing, "etree.parse(path)"),
         (parsing, "root = etree.fromstring(data, parser)"),
         (parsing, "for event in etree.iterparse(path): pass"),
@@ -159,6 +183,7 @@ def test_the_rules_see_what_they_forbid(
 @pytest.mark.parametrize(
     ("rule", "source"),
     [
+        (possessive, r"regex(rf'[^{each}()]*+\d++a?+[0-9]{{1,18}}+(a)+\(*+[]()*+]')"),
         (parsing, "etree.iterparse(file, **safexml.lxml_options())"),
         (parsing, "uris.parsed(text)"),
         (opening, "descriptor = reading.opened(path)\nwith open(descriptor) as file: pass"),
@@ -177,6 +202,11 @@ def test_the_rules_let_be_what_is_fine(
 def test_xml_is_parsed_in_one_place() -> None:
     wrong = [(name, *each) for name, tree in outside("safexml.py") for each in parsing(tree)]
     assert not wrong, found(wrong, "XML is parsed in safexml.py alone, where DTDs and entities are refused:")
+
+
+def test_no_pattern_relies_on_what_old_versions_of_python_do_wrong() -> None:
+    wrong = [(name, *each) for name, tree in TREES.items() for each in possessive(tree)]
+    assert not wrong, found(wrong, "possessive quantifiers are of single characters, and no group is atomic:")
 
 
 def test_no_xml_parser_is_imported_by_name() -> None:

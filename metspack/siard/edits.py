@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
-from itertools import chain
-from operator import add
 from typing import NamedTuple
 
 from markupsafe import escape
@@ -25,7 +23,6 @@ from metspack.values import dataclass, regex
 _ATTRIBUTE = regex(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 # Nearly all tags are written so; in an 8-bit page that extends ASCII no byte of it is part of a longer one.
 _USUAL = regex(rb"""<[A-Za-z0-9_:.-]+(?: [A-Za-z]+="[^"]*")*? file="([^"]*)\"""")
-_AS_THEY_ARE = regex(r"[ !#-%(-;=?-~]*")
 _HEAD = 1024  # bytes in which the declaration stands
 _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
 
@@ -133,8 +130,6 @@ class _Splicing:
                 if new is not None:
                     found = (self._data, start - self._base, self._encoding, cell, new)
                     self._take(*_cell_edits(*found, version=self._version))
-        elif run.values and _AS_THEY_ARE.fullmatch("".join(files)):
-            self._take_all(run, files)
         else:
             for old, file, start in zip(run.files, files, run.starts, strict=True):
                 if file != old:
@@ -144,16 +139,6 @@ class _Splicing:
         for edit in edits:
             self.pieces += self._data[self.at : edit.start], self._encoding.encoded(edit.text)
             self.at = edit.stop
-
-    def _take_all(self, run: CellRun, files: Sequence[str]) -> None:
-        """Put files that are written as they are in the place of those of a run."""
-        starts = list(map((-self._base).__add__, run.values))
-        old = run.files if "".join(run.files).isascii() else [file.encode() for file in run.files]
-        stops = list(map(add, starts, map(len, old)))
-        between = map(self._data.__getitem__, map(slice, (self.at, *stops), starts))
-        new = "\n".join(files).encode().split(b"\n")  # no such character stands as it is
-        self.pieces += chain.from_iterable(zip(between, new, strict=True))
-        self.at = stops[-1]
 
 
 def _file_edit(data: bytes, start: int, encoding: Encoding, file: str) -> Edit:

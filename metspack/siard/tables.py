@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from metspack import digests, safexml
 from metspack.errors import SourceError
 from metspack.model import LONGEST, Budgets, CellRun, Digest, LobCell, LobPlace
-from metspack.siard import plainrows
 from metspack.siard.metadata import Column, Table, unescaped
 from metspack.siard.offsets import detected
-from metspack.siard.plainrows import BYTE_BY_BYTE, Attributes, PlainRows, RowsTaken
 from metspack.uris import shown
 from metspack.values import dataclass, regex
 
@@ -21,15 +18,7 @@ _CELL = regex(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
 _LENGTH = regex(r"[0-9]{1,18}")
 _LENGTHS = regex(r"[0-9]{1,18}(?: [0-9]{1,18})*")
 _BLOCK = 1 << 18  # its cells are held together
-_LAST = 20  # the number of cells that show what is usual
-_SHAPES = 8  # patterns of plain rows that a table may have
-_ROW_END = b"</row>"
-# What the parser reads as UTF-8: it knows no other name for that, nor what stands further on.
-_UTF_8 = regex(
-    rb"""(?:\xef\xbb\xbf)?(?:(?!<\?xml\s)|<\?xml\s+version\s*=\s*["']1\.0["'](?:\s+encoding\s*=\s*["']utf-8["'])?"""
-    rb"""(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>)""",
-    re.IGNORECASE,
-)
+_PIECE = 1 << 16
 _REMEMBERED = 10_000
 _HEAD = 1024  # bytes in which the declaration stands
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
@@ -117,19 +106,13 @@ class CellReader:
             None  # the cell with a file that was begun last, while it holds nothing else
         )
         self._named: set[str] = set()  # cells whose names were looked at
-        self._found: list[CellRun] = []
-        self._plain: PlainRows | None = None
-        self._shapes = _SHAPES if budgets.depth >= _COLUMN else 0
-        self._shape: Mapping[str, Attributes] | None = None
-        self._decoded: tuple[bytes, str] = b"", ""
         self._parser = safexml.expat_parser()
-        self._shortcut = safexml.Shortcut(self._parser, _ROW_END, self)
         self._install()
 
     @property
     def position(self) -> int:
         """The offset up to which the document has been parsed; every tag returned begins before it."""
-        return self._shortcut.position
+        return max(self._parser.CurrentByteIndex, 0)
 
     def feed(self, block: bytes, *, final: bool) -> list[CellRun]:
         """Parse a block; return the LOB cells whose start tags end in it.
@@ -138,7 +121,8 @@ class CellReader:
         """
         self._see(block, final=final)
         try:
-            self._shortcut.feed(block, final=final)
+            for start in range(0, len(block), _PIECE):
+                self._parse(block[start : start + _PIECE])
             if final:
                 safexml.feed_block(self._parser, b"", final=True)
         except safexml.XmlError as error:
@@ -154,64 +138,7 @@ class CellReader:
             raise
         return self._runs()
 
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a pattern of plain rows."""
-        return self._plain is not None
-
-    @property
-    def is_learning(self) -> bool:
-        """Whether there may be another one yet."""
-        return self._shapes > 0
-
-    def take(self, data: bytes, at: int) -> tuple[int, int]:
-        """Take the plain rows at an offset; returns the offset behind them, and their number."""
-        if self._decoded[0] is not data:
-            self._decoded = data, data.decode(BYTE_BY_BYTE)
-        base = self._shortcut.base
-        taken = None if self._plain is None else self._plain.take(self._decoded[1], at, base)
-        if self._plain is None or taken is None:
-            return at, 0
-        self._put(self._plain, taken)
-        return taken.stop - base, taken.count
-
-    def learn(self, _data: bytes, _at: int) -> None:
-        """Make the pattern of plain rows anew when other attributes are usual by now."""
-        shape = {tag.cell: plainrows.usual(tag.attributes) for tag in self._tags[-_LAST:]}
-        is_new = shape != self._shape and (shape or self._shape is None)
-        if is_new and self._shapes and self._head is None:
-            self._shape = shape
-            self._plain = plainrows.pattern(self._table.columns, shape)
-            self._shapes -= 1
-
-    def _put(self, plain: PlainRows, taken: RowsTaken) -> None:
-        """Put the cells of plain rows behind those found before."""
-        before, said = self._tally.rows + 1, taken.said
-        numbers = taken.rows
-        if isinstance(numbers, range):
-            rows = list(range(before, before + len(numbers)))
-        else:
-            rows = list(map(before.__add__, numbers))
-        self._found += self._tagged()
-        for start in range(0, len(rows), LONGEST):
-            which = slice(start, start + LONGEST)
-            self._found.append(
-                CellRun(
-                    schema=self._table.schema,
-                    table=self._table.number,
-                    cell=plain.cell,
-                    algorithm=plain.algorithm,
-                    rows=rows[which],
-                    files=said.files[which],
-                    lengths=said.lengths[which],
-                    digests=said.digests[which],
-                    starts=said.starts[which],
-                    values=said.values[which],
-                )
-            )
-        self._pass_rows(taken.count, taken.inline)
-
-    def parse(self, piece: bytes) -> None:
+    def _parse(self, piece: bytes) -> None:
         """Give the parser some bytes, so few that what one tag takes is soon seen."""
         self._fed += len(piece)
         safexml.feed_block(self._parser, piece, final=False)
@@ -233,12 +160,10 @@ class CellReader:
         if self._head is not None:
             self._head += block[:_HEAD]
             if final or len(self._head) >= _HEAD:
-                is_utf_8 = detected(self._head, self._table.path).codec == "utf-8"
-                if not (is_utf_8 and _UTF_8.match(self._head)):
-                    self._shapes = 0
+                detected(self._head, self._table.path)
                 self._head = None
 
-    def _install(self) -> None:  # noqa: C901, PLR0915 -- closures, which call nothing for a usual cell
+    def _install(self) -> None:  # noqa: C901 -- closures, which call nothing for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
         deepest = self._budgets.depth
         path = [""] * (deepest + 1)
@@ -283,22 +208,12 @@ class CellReader:
             nonlocal depth
             if depth == named:
                 self._parser.CharacterDataHandler = None
-            elif depth == _ROW:
-                self._shortcut.ended = self._parser.CurrentByteIndex
             elif depth == 1:
                 form.end_row(last)
             depth -= 1
 
-        def pass_rows(count: int, inline: int) -> None:
-            nonlocal last
-            form.pass_rows(count, last)
-            last = len(self._table.columns)
-            tally.rows += count
-            tally.inline += inline
-
         self._parser.StartElementHandler = start
         self._parser.EndElementHandler = end
-        self._pass_rows = pass_rows
 
     def _take(self, cell: str, attributes: dict[str, str], seen: set[str]) -> None:
         """Take the cell at a path of tags; ``seen`` are those of its row before it."""
@@ -309,11 +224,7 @@ class CellReader:
             self._check_name(cell)
         parser = self._parser
         self._empty = _Tag(
-            parser.CurrentByteIndex + self._shortcut.lag,
-            cell,
-            self._tally.rows,
-            parser.CurrentLineNumber,
-            attributes,
+            parser.CurrentByteIndex, cell, self._tally.rows, parser.CurrentLineNumber, attributes
         )
         self._tags.append(self._empty)
         parser.CharacterDataHandler = self._text
@@ -343,11 +254,6 @@ class CellReader:
         return LobPlace(schema=self._table.schema, table=self._table.number, cell=tag.cell, row=tag.row)
 
     def _runs(self) -> list[CellRun]:
-        """Return the cells that were begun since the last call."""
-        found, self._found = self._found + self._tagged(), []
-        return found
-
-    def _tagged(self) -> list[CellRun]:
         """Return the cells whose tags were parsed since the last call."""
         found: list[CellRun] = []
         for _, alike in groupby(self._tags, _likeness):
@@ -562,11 +468,6 @@ class TableForm:
         self._row += 1
         if name != "row":
             self._expect(name, "row")
-
-    def pass_rows(self, count: int, last: int) -> None:
-        """Take rows of which nothing is to be told, behind one whose last cell has the number ``last``."""
-        self.end_row(last)
-        self._row += count
 
     def end_row(self, last: int) -> None:
         """End the row that was begun last, if there is one, behind its cell of the number ``last``."""

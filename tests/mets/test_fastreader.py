@@ -3,10 +3,12 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate, cycle, pairwise, takewhile
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from lxml import etree
 
 from metspack import safexml
 from metspack.mets.fastreader import Run, condensed
@@ -183,6 +185,65 @@ def test_facts_lines_and_errors_are_those_of_the_plain_reader(
     budgets = Budgets(attribute=attribute)
     found = condensed(cut(data, size), budgets, has_links=has_links)
     assert outcome(found) == outcome(read(cut(data, size), budgets))
+
+
+FILES = st.sampled_from(
+    [
+        FILE,
+        FILE,
+        FILE.replace("lobs", "l\u00f6bs &amp; more"),
+        FILE.replace('"', "'").replace("\n", "\r\n"),
+        FILE.replace(' ID="', '\tOWNERID="&lt;" ID = "'),
+        FILE.replace("</m:file>", "<!-- </m:file> --><![CDATA[</m:file>]]></m:file>"),
+        FILE.replace("</m:file>", "<m:file ID='in{0}'/></m:file>"),
+        FILE.replace("lobs/r{0}.bin", "lobs/r{0}" + "0" * 900),
+        '<m:fileGrp ID="h{0}">' + FILE + "</m:fileGrp>",
+        "<m:file ID='f{0}'><m:FLocat LOCTYPE='URL' x:href='a'/><m:FLocat LOCTYPE='URL' x:href='b'/></m:file>",
+        "<m:file ID='f{0}' />",
+    ]
+)
+GAPS = st.sampled_from(["", "\n  ", "\r\n", " " * 2_000, "<!-- <m:file ID='x'/> -->", "<?x <m:fptr/>?>"])
+
+
+@law(60)
+@given(
+    parts=st.lists(st.tuples(FILES, GAPS, st.sampled_from([1, 1, 200])), max_size=6),
+    fptr=st.sampled_from(['<m:fptr FILEID="f{0}"/>', "<m:fptr>\n<m:area FILEID='f{0}' /></m:fptr>"]),
+    sizes=st.lists(st.sampled_from([7, 80, 5_000, 20_000]), min_size=1, max_size=9),
+    has_links=st.booleans(),
+)
+@example(parts=[(FILE, "\n", 900)], fptr='<m:fptr FILEID="f{0}"/>', sizes=[1 << 16], has_links=False)
+def test_facts_are_those_of_a_tree(
+    parts: list[tuple[str, str, int]], fptr: str, sizes: list[int], *, has_links: bool
+) -> None:
+    numbered = [file + gap for file, gap, times in parts for _ in range(times)]
+    files = "".join(each.format(number) for number, each in enumerate(numbered))
+    data = document(file=files.replace("{", "{{"), fptr=fptr, count=1)
+    ends = accumulate(cycle(sizes), initial=0)
+    cuts = pairwise((*takewhile(lambda end: end < len(data), ends), len(data)))
+    found, error = outcome(condensed((data[start:stop] for start, stop in cuts), has_links=has_links))
+    assert error is None
+    root = etree.fromstring(data, etree.XMLParser(huge_tree=True))
+    expected = []
+    for _, each in etree.iterwalk(root, events=("end",), tag=f"{{{METS}}}file"):
+        hrefs = [one.get(f"{{{XLINK}}}href") for one in each.findall(f"{{{METS}}}FLocat")]
+        groups = [one.get(name) for one in each.iterancestors(f"{{{METS}}}fileGrp") for name in ("USE", "ID")]
+        expected.append(
+            (
+                *(each.get(name) for name in ("ID", "SIZE", "CHECKSUM", "CHECKSUMTYPE")),
+                (*hrefs, None)[0],
+                tuple(hrefs[1:]),
+                tuple(name for name in reversed(groups) if name),
+                each.sourceline,
+            )
+        )
+    assert expected == [
+        (f.id, f.size, f.checksum, f.checksum_type, f.href, f.others, f.groups, f.line)
+        for f in found
+        if isinstance(f, File)
+    ]
+    pointers = [each.get("FILEID") for each in root.iterfind(".//*[@FILEID]")]
+    assert pointers == [each.fileid for each in found if isinstance(each, Fptr)]
 
 
 def unnumbered(facts: list[Fact]) -> list[Fact]:

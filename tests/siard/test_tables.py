@@ -1,14 +1,17 @@
 import tracemalloc
 from collections.abc import Iterator
+from itertools import accumulate, cycle, pairwise, takewhile
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from lxml import etree
 
 from metspack.errors import SourceError
-from metspack.model import Budgets, Digest, LobCell
+from metspack.model import Budgets, Digest, LobCell, LobPlace
 from metspack.siard.metadata import Field, Table
-from metspack.siard.tables import Tally, cells
+from metspack.siard.tables import Tally, cell_runs, cells
+from tests.laws import law
 
 MD5 = "0123456789abcdef0123456789abcdef"
 SHA1 = MD5 + "01234567"
@@ -241,25 +244,95 @@ def test_nesting_deeper_than_the_budget_is_refused() -> None:
     assert "--budget depth=N" in caught.value.hint
 
 
-@given(
-    st.lists(st.integers(1, 40), min_size=1, max_size=40), st.sampled_from(["utf-8", "utf-16", "iso-8859-1"])
+TEXTS = st.one_of(
+    st.sampled_from(
+        ["", '"', "]]", "&lt;row>", "&#233;\u20ac", "<![CDATA[</row><row><c2 file='x'/>]]>", "0A" * 400]
+    ),
+    st.text(st.sampled_from("ab é/0]\"'\r\n\t"), max_size=20),
+    st.sampled_from(
+        ["<!-- </row><c2 file='x'/> -->", "<?row </row>?>", "<u1>x</u1>", "<u1 file='{}.u'/><u2/>"]
+    ),
 )
-def test_the_same_cells_come_out_whatever_the_blocks(sizes: list[int], codec: str) -> None:
-    text = f'<?xml version="1.0" encoding="{codec}"?><table>' + "".join(
-        f"<row><c1>{n} é</c1><c2 file='r{n}é.bin' length = \"{n}\" /><c3><u1 file='&#65;>{n}'/></c3></row>"
-        for n in range(6)
-    )
-    data = f"{text}</table>".encode(codec)
+GAPS = st.sampled_from(["", "", "\n", "\r\n  ", "\t", " " * 3_000, "<!-- </row> -->", "<?x <row>?>"])
+USUAL = '<c2 file="{}.bin" length="{}" digestType="MD5" digest="{:032X}"/>'
+TAGS = st.sampled_from(
+    [
+        USUAL,
+        USUAL,
+        "<c2 digest='{2:032x}'\r\n\tdigestType = 'MD5' file='&#65;>&amp;\u00e9{0}' ></c2 >",
+        "<c2 file='{}'/><c3 file='{}.txt' length='{}'></c3>",
+        "<c2>0A</c2><c3 dlurlpathonly='{}'/>",
+        "<c2/>",
+        "",
+    ]
+)
+DAMAGE = st.sampled_from(
+    ["<", "&", "</row>", "<row>", "]]>", "&nbsp;", "<c2 file='1' file='2'/>", "\x01", "\uffff"]
+)
 
-    def blocks() -> Iterator[bytes]:
-        at = 0
-        while at < len(data):
-            for size in sizes:
-                yield data[at : at + size]
-                at += size
 
-    assert list(cells(blocks(), TABLE)) == list(cells([data], TABLE))
-    assert len(list(cells([data], TABLE))) == 12
+def by_lxml(data: bytes) -> tuple[list[LobCell], int, int]:
+    """Return the cells of a table, its rows and the LOBs in its cells; raises where it is no tree."""
+    root = etree.fromstring(data, etree.XMLParser(huge_tree=True, resolve_entities=False))
+    found, inline = [], 0
+    for number, one in enumerate(root.iterchildren("{urn:x}row"), start=1):
+        for each in one.iterdescendants("{*}*"):
+            path = [each, *each.iterancestors()][:-2]
+            names = [etree.QName(element).localname for element in reversed(path)]
+            if "file" in each.attrib:
+                length, value = each.get("length"), each.get("digest", "").lower()
+                digest = Digest(algorithm=each.attrib["digestType"], value=value) if value else None
+                place = LobPlace(schema=1, table=7, cell=".".join(names), row=number)
+                lob = LobCell(
+                    place=place, file=each.attrib["file"], length=length and int(length), digest=digest
+                )
+                found.append(lob)
+            else:
+                inline += names in [["c2"], ["c3"]] and "dlurlpathonly" not in each.attrib
+    return found, len(root.findall("{*}row")), inline
+
+
+@law(60)
+@given(
+    rows=st.lists(st.tuples(TEXTS, TAGS, GAPS, GAPS, st.sampled_from([1, 1, 300])), max_size=6),
+    head=GAPS,
+    damage=st.one_of(st.none(), st.none(), st.tuples(st.integers(0, 2_000), DAMAGE)),
+    codec=st.sampled_from(["utf-8", "utf-8", "utf-16"]),
+    sizes=st.lists(st.sampled_from([7, 80, 5_000, 20_000]), min_size=1, max_size=9),
+)
+@example(rows=[("", USUAL, "", "\n", 900)], head="", damage=None, codec="utf-8", sizes=[1 << 16])
+def test_cells_are_those_that_a_tree_has_whatever_the_blocks(
+    rows: list[tuple[str, str, str, str, int]],
+    head: str,
+    damage: tuple[int, str] | None,
+    codec: str,
+    sizes: list[int],
+) -> None:
+    parts = [f'<?xml version="1.0" encoding="{codec}"?>{head}<table xmlns="urn:x">']
+    for text, tag, inside, behind, times in rows:
+        for number in range(len(parts), len(parts) + times):
+            inner = f"<c1>{text.format(number)}</c1>{inside}{tag.format(*[number] * 3)}"
+            parts.append(f"<row>{inside}{inner}</row>{behind}")
+    if damage is not None:
+        parts.insert(1 + damage[0] % len(parts), damage[1])
+    data = "".join((*parts, "</table>")).encode(codec)
+    ends = accumulate(cycle(sizes), initial=0)
+    cuts = pairwise((*takewhile(lambda end: end < len(data), ends), len(data)))
+    pieces = [data[start:stop] for start, stop in cuts]
+    tally = Tally()
+    try:
+        expected = by_lxml(data)
+    except etree.XMLSyntaxError:
+        for blocks in (pieces, [data]):
+            with pytest.raises(SourceError, match=r"table7\.xml (is|line)"):
+                list(cells(blocks, TABLE))
+        return
+    runs = list(cell_runs(pieces, TABLE, None, tally))
+    assert ([cell for run in runs for cell in run.cells()], tally.rows, tally.inline) == expected
+    codec, step = ("utf-16-le", 2) if data.startswith(b"\xff\xfe") else ("utf-8", 1)
+    for run in runs:
+        tags = [data[at : at + step * 3].decode(codec) for at in run.starts]
+        assert set(tags) <= {f"<{run.cell.rpartition('.')[2]}"}
 
 
 def test_memory_does_not_grow_with_the_table() -> None:

@@ -81,9 +81,7 @@ class CataloguedFiles:
 METS = CSIP_METS.encode()
 FOLDER = f"{REPRESENTATIONS_FOLDER}/".encode()
 _LIKE = regex(r"[^0-9a-z]+")
-_PLACED = r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+"
-_ALL_PLACED = regex(rf"(?:(?:{_PLACED})?\0)*+")
-PLACED = regex(_PLACED)
+PLACED = regex(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 """A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
 
 
@@ -340,5 +338,5 @@ def are_placed(folder: bytes, names: Iterable[str]) -> bool:
         return False  # which of these is meant
     if "_lobs/" not in "\0".join(names := list(names)):
         return True
-    below = [name.partition("_lobs/")[2] + "\0" for name in names]
-    return _ALL_PLACED.fullmatch("".join(below)) is not None
+    below = (name.partition("_lobs/")[2] for name in names)
+    return all(not each or PLACED.fullmatch(each) for each in below)
