@@ -1,11 +1,13 @@
-"""Sizes, counts and byte ranges as people write and read them, histograms, and lengths of texts; pure."""
+"""Sizes, counts and byte ranges as people write and read them, of IPs, LOBs and texts; pure."""
 
 from __future__ import annotations
 
 import codecs
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any, Self
 
 from metspack.errors import ConfigError
 from metspack.values import dataclass, regex
@@ -195,6 +197,65 @@ def shown(number: int) -> str:
 def counted(number: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``1 file``, ``2,604 files``."""
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOver:
+    """The sizes of a package's parent and of the largest other IP: all files of a folder, or its file.
+
+    Paths are relative to the target. A parent that is no folder of its own has the path "."; all files
+    outside the other IPs are its own, manifests included. ``path`` is the other's, "" where there is none.
+    ``is_estimated``: nothing is built.
+    """
+
+    path: str
+    bytes: int
+    parent_path: str
+    parent_bytes: int
+    is_estimated: bool = False
+
+    @classmethod
+    def of(
+        cls, others: Iterable[tuple[str, int]], parent: str, bytes_: int, *, is_estimated: bool = False
+    ) -> Self:
+        """Return the sizes of a parent and of the other IPs, each by its path, "" for the package's root."""
+        path, most = max(others, key=itemgetter(1), default=("", 0))
+        return cls(
+            path=path,
+            bytes=most,
+            parent_path=parent or ".",
+            parent_bytes=bytes_,
+            is_estimated=is_estimated,
+        )
+
+    @classmethod
+    def restored(cls, told: Mapping[str, Any] | None) -> Self | None:
+        """Return what ``dataclasses.asdict`` made of one; raises TypeError for anything else."""
+        return None if told is None else cls(**told)
+
+    def sentence(self) -> str:
+        """Return both in one line.
+
+        ``Largest to hand over: Northwind_lobseg_0.zip, 935,737 bytes; the parent: 177,238 bytes``
+        """
+        about = "about " if self.is_estimated else ""
+        sizes = [("the parent", self.parent_bytes), *([(self.path, self.bytes)] if self.path else [])]
+        sizes.sort(key=itemgetter(1), reverse=True)
+        (largest, most), *rest = ((name, f"{about}{counted(size, 'byte')}") for name, size in sizes)
+        begun = "Largest to hand over (estimated)" if self.is_estimated else "Largest to hand over"
+        return "; ".join((f"{begun}: {largest}, {most}", *(f"{name}: {size}" for name, size in rest)))
+
+    def document(self) -> dict[str, object]:
+        """Return both as JSON has them."""
+        parent = {"path": self.parent_path, "bytes": self.parent_bytes}
+        child = {"path": self.path, "bytes": self.bytes} if self.path else None
+        is_child = child is not None and self.bytes > self.parent_bytes
+        return {
+            "is_estimated": self.is_estimated,
+            "largest": child if is_child else parent,
+            "largest_child": child,
+            "parent": parent,
+        }
 
 
 # --- Length of a text -----------------------------------------------------------------------------------

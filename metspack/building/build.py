@@ -43,6 +43,7 @@ from metspack.planning.slices import SliceStretch
 from metspack.processes import Underway
 from metspack.progress import Progress, Silent, begin_lobs
 from metspack.siard.upgrade import Upgrade
+from metspack.sizes import HandedOver
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
@@ -176,6 +177,7 @@ class BuildWork:
         self._trusted: dict[str, int] | None = None
         self._remarked: list[str] = []
         self._earlier: EarlierRun
+        self.handed_over: HandedOver | None = None
         self.sealed: Seal | None = None
 
     @property
@@ -262,6 +264,7 @@ class BuildWork:
             trusted=trusted,
             made_of=self.made_of,
             children=placed.children(),
+            handed_over=self.handed_over,
             sealed=self.sealed,
         )
 
@@ -393,6 +396,7 @@ class BuildWork:
             for spot in placed.spots()
         )
         self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.tree.top)
+        self.handed_over = self.tree.handed_over(staging.package, files, placed)
         try:
             return check_made(
                 staging.package,

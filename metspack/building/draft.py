@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from metspack.building import options as building_options
 from metspack.building.build import BuildOptions
 from metspack.building.options import PackageOptions
+from metspack.containers.ipwriter import packed_size
+from metspack.containers.zipformat import CENTRAL, LOCAL
+from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
 from metspack.files.reading import as_path
-from metspack.layouts import readers
+from metspack.layouts import Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
-from metspack.model import PlannedSegment, RunSlot
+from metspack.model import LobRef, LobRun, PlannedSegment, RunSlot, ZipExtent
 from metspack.planning import assignment, planfile
 from metspack.planning.division import planned, slip_words
 from metspack.planning.planfile import PlanHeader
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
 from metspack.resources import json_head
+from metspack.sizes import HandedOver
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.values import dataclass
@@ -33,6 +37,8 @@ class Draft:
 
     ``version`` is that of the SIARD archive, None without one. ``split`` counts the LOBs in parts,
     ``kept`` those that stay inside the archive; ``readers`` tells which programs find the others.
+    ``pack`` is the form of the IPs, ``archive_bytes`` is what the archive has without its LOBs, and
+    ``lob_path`` the path of some LOB in its segment.
     ``objid`` is the parent's, "" for LOBs without an archive, whose identity the build makes from the LOBs.
     """
 
@@ -40,6 +46,9 @@ class Draft:
     dialect: Dialect
     objid: str
     version: str | None
+    pack: str | None
+    archive_bytes: int
+    lob_path: str
     segments: tuple[PlannedSegment, ...]
     lobs: int
     split: int
@@ -56,6 +65,19 @@ class Draft:
     def bytes(self) -> int:
         """The bytes in all segments."""
         return sum(each.bytes for each in self.segments)
+
+    @property
+    def handed_over(self) -> HandedOver:
+        """The sizes that its largest IP and its parent will have, estimated."""
+        segments = [(self.spot(each), each) for each in self.segments]
+        return _estimated(
+            self.dialect,
+            self.pack,
+            segments,
+            objid=self.objid,
+            archive=self.archive_bytes,
+            path=self.lob_path,
+        )
 
     def __iter__(self) -> Iterator[PlannedSegment]:
         """Yield the segments."""
@@ -78,6 +100,7 @@ class Draft:
             "kept_inside": self.kept,
             "files": self.files,
             "bytes": self.bytes,
+            "handed_over": self.handed_over.document(),
             "segments": [
                 {"name": self.folder(each), "objid": self.child_objid(each), **planfile.described(each)}
                 for each in self.segments
@@ -109,6 +132,77 @@ class Draft:
         return self.dialect.spot(words)
 
 
+class _Leaving:
+    """The LOBs that leave an archive: the ``bytes`` that they take in it, and where one comes to lie."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._last: LobRef | LobRun | None = None
+
+    def take(self, found: LobRef | LobRun) -> LobRef | LobRun:
+        """Count LOBs that move; returns them."""
+        self._last = found
+        if isinstance(found, LobRun):
+            spans, packed = sum(found.limits) - sum(found.offsets), found.compressed
+        else:
+            own = [each for each in found.extents if isinstance(each, ZipExtent)]
+            spans, packed = (
+                sum(each.limit - each.offset for each in own),
+                sum(each.compressed for each in own),
+            )
+        if packed and found.entries:
+            names, count = sum(map(len, found.entries)), len(found.entries)
+            # Of the fields beside names, the directory has those of a local header, some, or none.
+            fields = (spans - packed - names - LOCAL.size * count) // 2
+            self.bytes += spans + CENTRAL.size * count + names + fields
+        elif found.entries:
+            self.bytes += found.bytes
+        return found
+
+    def path(self, layout: Layout) -> str:
+        """Return the path of the last of them in its segment, "" where there was none."""
+        if (last := self._last) is None:
+            return ""
+        shared = last.shared if isinstance(last, LobRun) else last
+        return layout.lob_path(last.place, shared.extension)
+
+
+def _estimated(
+    dialect: Dialect,
+    pack: str | None,
+    segments: Sequence[tuple[SegmentSpot, PlannedSegment]],
+    *,
+    objid: str,
+    archive: int,
+    path: str,
+) -> HandedOver:
+    """Estimate the sizes of a planned package: documents are as long as usual, LOBs as long as on average.
+
+    ``archive`` are the bytes of the archive without its LOBs, ``objid`` is the parent's, ``path`` that of
+    some LOB in its segment.
+    """
+    said, digest = dialect.footprint, 2 * OCTETS[dialect.checksum_type]
+    form = "" if pack is None else f".{pack}"
+    lines = 0
+
+    def sized(spot: SegmentSpot, planned: PlannedSegment) -> tuple[str, int]:
+        nonlocal lines
+        name = len(f"{spot.content}/{path}") - len(spot.ip.rpartition("/")[0])
+        row = said.row + said.paths * name + digest
+        held = [(said.documents, said.size + planned.files * row), (planned.files, planned.bytes)]
+        line = sum(2 * OCTETS[each] + len(f"  {spot.content}/{path}\n") for each in MANIFEST_ALGORITHMS)
+        lines += line * (1 if pack else said.documents + planned.files)
+        return spot.ip + form, packed_size(pack, held, name=name)
+
+    ips = [sized(*each) for each in segments]
+    parent = dialect.parent_folder(objid)
+    documents = said.size + said.child * len(ips)
+    if not parent:
+        return HandedOver.of(ips, "", archive + documents + lines, is_estimated=True)
+    whole = packed_size(pack, [(said.documents, documents), (1, archive)], name=len(parent) + 40)
+    return HandedOver.of(ips, parent + form, whole, is_estimated=True)
+
+
 def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
     """Return the plan of a source, the same that ``build.build`` follows with the same options.
 
@@ -120,6 +214,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
     progress = progress or Silent()
     segments: list[PlannedSegment] = []
     lobs = split = 0
+    leaving = _Leaving()
     traits = LobTraits()
     with (
         opening.opened(path, options.budgets, options.grants, options.base) as source,
@@ -137,7 +232,9 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             for found in map(traits.take, assignment.moving_lobs(source, stays, progress))
             for first in sharing.firsts(found, division.layout.container(found.place))
         )
-        for event in planned(own, division.limits, split=division.split, layout=division.layout):
+        for event in planned(
+            map(leaving.take, own), division.limits, split=division.split, layout=division.layout
+        ):
             if isinstance(event, PlannedSegment):
                 segments.append(event)
             elif isinstance(event, RunSlot):
@@ -158,6 +255,9 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             dialect=dialect,
             objid=objid,
             version=None if archive is None else archive.metadata.version,
+            pack=options.pack,
+            archive_bytes=max(0, source.size - leaving.bytes),
+            lob_path=leaving.path(division.layout),
             segments=tuple(segments),
             lobs=lobs,
             split=split,

@@ -28,7 +28,7 @@ from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.progress import Progress, Silent
-from metspack.sizes import counted
+from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
 from metspack.sources.opening import SourceFacts
 from metspack.values import dataclass
@@ -44,7 +44,7 @@ class Described(Sealed):
     ``unreferenced`` counts the files in segments that no cell names; ``unopened`` are the archives that no
     reader of their version of SIARD opens. ``made_of`` are the facts of the archive, ``children`` the
     segments as IPs, in the order of the parent, none where an earlier run had put them; ``sealed`` is the
-    package's seal.
+    package's seal. ``handed_over`` are the sizes of the largest IP and the parent.
     """
 
     folder: Path
@@ -59,6 +59,7 @@ class Described(Sealed):
     unopened: tuple[str, ...] = ()
     made_of: SourceFacts | None = None
     children: Sequence[ChildMets] = ()
+    handed_over: HandedOver | None = None
     sealed: Seal | None = None
 
 
@@ -120,6 +121,7 @@ def _restored(made: Mapping[str, Any], root: Path, warnings: Sequence[str]) -> D
             "unopened": tuple(made["unopened"]),
             "made_of": made_of and SourceFacts.restored(made_of),
             "sealed": sealed and Seal(value=sealed["value"], lines=tuple(sealed["lines"])),
+            "handed_over": HandedOver.restored(made["handed_over"]),
             "children": (),
         }
         return Described(**{**made, **facts})
@@ -172,6 +174,8 @@ class _InPlaceWork:
             fragments += [(f"{name}/", len(spots))] if archive.container is None else []
             work, top = self.staging.work, self.dialect.mets
             sealed = manifests.write(self.staging.package, work, fragments, files, top)
+            own = sum(each.size for each in files.values()) + manifests.size(self.staging.package)
+            own += archive.size if archive.container is None else 0
             self.puts += [*sorted(manifests.NAMES.values()), top]
             archive.check_unchanged()
             self.folder.check_unchanged()
@@ -190,6 +194,7 @@ class _InPlaceWork:
             unopened=(archive.name,) if archive.metadata.version == "1.0" and counts.lobs else (),
             made_of=made_of,
             children=children,
+            handed_over=HandedOver.of(((each.path, each.total) for each in children), "", own),
             sealed=sealed,
         )
         self.staging.publish(puts=self.puts, made=_made(described), check=lambda: self._check(archive))

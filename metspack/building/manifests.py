@@ -64,6 +64,11 @@ def write(
     return _seal(package, written, files, top)
 
 
+def size(package: Path) -> int:
+    """Return the bytes of both manifests, which were just written."""
+    return sum((package / name).stat().st_size for name in NAMES.values())
+
+
 def _write_manifest(path: Path, blocks: Iterable[bytes]) -> tuple[str, str]:
     """Write a manifest; returns its name and its SHA-256."""
     return path.name, _write_file(path, blocks, ("SHA-256",)).digest("SHA-256").value

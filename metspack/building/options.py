@@ -31,6 +31,7 @@ from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
 from metspack.resources import __version__
 from metspack.siard import metadata, offsets, upgrade
+from metspack.sizes import HandedOver
 from metspack.sources import opening, pronom
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.opening import Source, SourceFacts
@@ -133,7 +134,8 @@ class Built(Sealed):
     ``linked`` of the ``files`` are hard links, None where none was to be. ``trusted`` are the numbers of
     ``manifests.TrustedTotals``, None where all checksums were computed. ``readers`` tells which programs find
     the LOBs outside; None where there is no archive, or none. ``unopened`` are the archives that no reader
-    opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of the parent.
+    opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of the parent,
+    ``handed_over`` the sizes of the largest IP and the parent; None after an addition.
     """
 
     target: Path
@@ -152,6 +154,7 @@ class Built(Sealed):
     trusted: Mapping[str, int] | None = None
     made_of: SourceFacts | None = None
     children: Sequence[ChildMets] = ()
+    handed_over: HandedOver | None = None
     sealed: Seal | None = None
 
 

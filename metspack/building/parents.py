@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from pathlib import Path
 from typing import overload
 
-from metspack.building import segments
+from metspack.building import manifests, segments
 from metspack.building.segments import TaskPlaced, named_child
 from metspack.containers.ipwriter import Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
@@ -24,6 +24,7 @@ from metspack.files.staging import Partial
 from metspack.layouts import Layout
 from metspack.mets.dialects.interface import ChildMets, Dialect, ParentContent, SegmentSpot, SegmentWords
 from metspack.planning.assignment import SegmentKeys
+from metspack.sizes import HandedOver
 from metspack.values import dataclass
 
 PARENT_LIMIT = 100_000
@@ -69,7 +70,7 @@ class PlacedSegments:
         self._spots = spots
         self._packing = packing
         self._firsts = array("q", bytes(8 * len(spots.keys)))  # of the segments of its task
-        self._sizes, self._files, self._bytes = (array("q", self._firsts) for _ in range(3))
+        self._sizes, self._files, self._bytes, self._totals = (array("q", self._firsts) for _ in range(4))
         self._digests = {name: bytearray() for name in (*MANIFEST_ALGORITHMS, spots.dialect.checksum_type)}
         self._split: list[int] = []
         self._corrected: list[int] = []
@@ -84,7 +85,7 @@ class PlacedSegments:
         for number, child in task.by_number():
             self._firsts[number] = task.number
             self._sizes[number], self._files[number] = child.size, child.files
-            self._bytes[number] = child.bytes
+            self._bytes[number], self._totals[number] = child.bytes, child.total
             stated = {**child.digests, self._spots.dialect.checksum_type: child.checksum}
             for name, column in self._digests.items():
                 self._put_digest(column, number, stated[name].encode(errors="replace"))
@@ -116,6 +117,7 @@ class PlacedSegments:
             size=self._sizes[number],
             files=self._files[number],
             bytes_=self._bytes[number],
+            total=self._totals[number],
             digests=digests,
         )
 
@@ -228,8 +230,13 @@ class ParentTree:
     @property
     def top(self) -> str:
         """The path of the METS of the parent at the top, or of the file that it is packed in."""
+        return self.parent if self.pack else f"{self.parent}/{self.dialect.mets}".removeprefix("/")
+
+    @property
+    def parent(self) -> str:
+        """The path of the parent at the top: its folder, "" for the package's root, or its file."""
         ip = self.dialect.parent_folder(self.objid)
-        return f"{ip}/{self.dialect.mets}".removeprefix("/") if self.pack is None else self.pack.file(ip)
+        return ip if self.pack is None else self.pack.file(ip)
 
     @property
     def archive_path(self) -> str:
@@ -268,6 +275,15 @@ class ParentTree:
             pack.take(root, ip, files)
             return {self.pack.file(ip): pack.finish()}
 
+    def handed_over(self, package: Path, files: Mapping[str, Hashers], placed: PlacedSegments) -> HandedOver:
+        """Return the sizes of the largest IP and of the parent; ``files`` are those beside the segments."""
+        sizes: Counter[str] = Counter()
+        for path, each in files.items():
+            sizes[path.partition("/")[0] if "/" in path or self.pack else ""] += each.size
+        own = sizes.pop(self.parent) + (0 if self.parent else manifests.size(package))
+        children = ((each.path, each.total) for each in placed.children())
+        return HandedOver.of(chain(sizes.items(), children), self.parent, own)
+
     def write_further(
         self, package: Path, work: Path, placed: PlacedSegments
     ) -> tuple[ParentContent, dict[str, Hashers]]:
@@ -301,6 +317,7 @@ class ParentTree:
         written = self.dialect.write_further_parent(root, spot, self.objid, content)
         mets = written[f"{spot.ip}/{self.dialect.mets}"]
         algorithms = (*MANIFEST_ALGORITHMS, self.dialect.checksum_type)
+        files = self._pack(package, work, root, spot.ip, written)
         child = named_child(
             spot,
             self.dialect,
@@ -308,9 +325,9 @@ class ParentTree:
             size=mets.size,
             files=0,
             bytes_=0,
+            total=sum(each.size for each in files.values()),
             digests={each: mets.digest(each).value for each in algorithms},
         )
-        files = self._pack(package, work, root, spot.ip, written)
         if root != package:
             writing.remove(root)
         return child, files

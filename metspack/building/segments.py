@@ -134,9 +134,9 @@ class SegmentDone:
         """Return what ``document`` gave."""
         start, stop = document["stretch"]
         digests, wholes, parts = document["sizes"]
-        child = document["child"] or {"size": 0, "files": 0, "bytes": 0}
+        child = document["child"] or {"size": 0, "files": 0, "bytes": 0, "total": 0}
         counts = document["number"], document["bytes"], digests, wholes, parts, *document["notes"].values()
-        counts += child["size"], child["files"], child["bytes"]
+        counts += child["size"], child["files"], child["bytes"], child["total"]
         if not all(type(each) is int and 0 <= each < 1 << 63 for each in counts):
             raise ValueError(f"{counts} are no numbers of bytes and files")
         return journal.read_as(
@@ -543,7 +543,7 @@ class _PackTarget:
         self._pack.take(self._work, spot.ip, files)
         packed = self._pack.finish()
         placing.write_pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
-        return _child(placements, files, spot, task)
+        return _child(placements, files, spot, task, packed.size)
 
 
 @contextmanager
@@ -579,8 +579,13 @@ def _write_documents(
 
 
 def _child(
-    placements: Placements, files: Mapping[str, Hashers], spot: SegmentSpot, task: SegmentTask
+    placements: Placements,
+    files: Mapping[str, Hashers],
+    spot: SegmentSpot,
+    task: SegmentTask,
+    packed: int = 0,
 ) -> ChildMets:
+    """Return a described segment as its parent names it; ``packed`` are the bytes of its file, 0 without."""
     mets = files[f"{spot.ip}/{task.dialect.mets}"]
     algorithms = (*MANIFEST_ALGORITHMS, task.dialect.checksum_type)
     return named_child(
@@ -590,6 +595,7 @@ def _child(
         size=mets.size,
         files=placements.count,
         bytes_=placements.size,
+        total=packed or placements.size + sum(each.size for each in files.values()),
         digests={each: mets.digest(each).value for each in algorithms},
     )
 
@@ -602,6 +608,7 @@ def named_child(
     size: int,
     files: int,
     bytes_: int,
+    total: int,
     digests: Mapping[str, str],
 ) -> ChildMets:
     """Return a segment as its parent names it: size and ``digests`` are those of its METS."""
@@ -617,6 +624,7 @@ def named_child(
         mets=f"{packed}/{name}" if packed else name,
         files=files,
         bytes=bytes_,
+        total=total,
         digests={each: digests[each] for each in MANIFEST_ALGORITHMS},
     )
 

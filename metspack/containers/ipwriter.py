@@ -15,7 +15,7 @@ from tarfile import BLOCKSIZE, PAX_FORMAT, RECORDSIZE, USTAR_FORMAT, TarInfo
 from types import TracebackType
 from typing import Protocol, Self
 
-from metspack.containers.zipformat import STORED
+from metspack.containers.zipformat import CENTRAL, LOCAL, STORED
 from metspack.containers.zipwriter import ZipWriter, moment
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
@@ -30,6 +30,23 @@ FORMS = (ZIP, TAR)
 """The forms that IPs can be packed in, without compression (AIP28), so that every file can be sought in."""
 
 _MODE = 0o644
+
+
+def packed_size(form: str | None, files: Iterable[tuple[int, int]], *, name: int) -> int:
+    """Estimate the bytes of an IP's file, or of its folder for None, from counts of files and their bytes.
+
+    Files that are counted together are taken to be of one size, and names to have ``name`` characters.
+    """
+    total = 0
+    for count, size in files:
+        total += size
+        if form == ZIP:
+            total += count * (LOCAL.size + CENTRAL.size + 2 * name)
+        elif form == TAR and count:
+            mean = size / count
+            padding = BLOCKSIZE / 2 if mean > BLOCKSIZE else -mean % BLOCKSIZE
+            total += int(count * (BLOCKSIZE + padding))
+    return -(-total // RECORDSIZE) * RECORDSIZE if form == TAR else total
 
 
 class Destination(Protocol):

@@ -68,6 +68,7 @@ def child(spots: SegmentSpots, number: int, packing: Packing | None = None) -> C
         size=number + 1,
         files=number + 2,
         bytes_=number + 3,
+        total=number + 4,
         digests=digests,
     )
 

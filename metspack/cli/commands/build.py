@@ -255,6 +255,7 @@ def _tell(
         "unopened_archives": list(made.unopened),
         "bytes": made.bytes,
         "source": None if made.made_of is None else made.made_of.document(),
+        **({} if made.handed_over is None else {"handed_over": made.handed_over.document()}),
         "checked": "full" if verify else "structure",
         "seal": made.seal,
     }
@@ -273,6 +274,8 @@ def _tell(
         console.out("; ".join(filter(None, (foremost, siard_readers.unopened(made.unopened)))))
         if readers is not None:
             console.out(f"{readers.sentence()}.")
+        if made.handed_over is not None:
+            console.out(f"{made.handed_over.sentence()}.")
         if made.made_of is not None and (said := made.made_of.words()):
             console.out(said)
         console.out(f"seal: {made.seal}")

@@ -154,6 +154,7 @@ def _show(name: str, draft: Draft, written: str) -> None:
         *([f"{counted(draft.kept, 'LOB')} kept inside"] if draft.kept else ()),
     ]
     console.out(f"{', '.join(words)}. {written}")
+    console.out(f"{draft.handed_over.sentence()}.")
     if draft.readers is not None:
         console.out(f"{draft.readers.sentence()}.")
 

@@ -115,20 +115,27 @@ class SegmentWords:
 class Footprint:
     """What a dialect's documents take on disk: bytes for each LOB and IP, files and folders for each IP.
 
-    What is made on the way to them, and the folders of an IP's LOBs, are among them.
+    What is made on the way to them, and the folders of an IP's LOBs, are among them. The others are the usual
+    bytes and number of an IP's ``documents``, and the bytes in them for each LOB, besides its digest and its
+    path, which stands there ``paths`` times, and in the parent's for each child.
     """
 
     per_lob: int
     per_ip: int
     files_per_ip: int
+    documents: int
+    size: int
+    row: int
+    paths: int
+    child: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildMets:
     """A child IP as its parent names it; ``content`` is the folder of its LOBs, the rest is of its METS.
 
-    ``path`` is where it is: its ``folder``, or the file that this is packed in. ``files`` and their ``bytes``
-    are its LOBs and parts of LOBs, ``digests`` those of its METS.
+    ``path`` is where it is: its ``folder``, or the file that this is packed in; it has ``total`` bytes.
+    ``files`` and their ``bytes`` are its LOBs and parts of LOBs, ``digests`` those of its METS.
     """
 
     objid: str
@@ -140,6 +147,7 @@ class ChildMets:
     mets: str
     files: int
     bytes: int
+    total: int
     digests: Mapping[str, str]
 
     def document(self) -> dict[str, object]:

@@ -46,7 +46,16 @@ class Csip(CsipPackage, Dialect):
     """The dialect of E-ARK CSIP: parent and children are folders side by side, called by their OBJIDs."""
 
     mets: ClassVar[str] = CSIP_METS
-    footprint: ClassVar[Footprint] = Footprint(per_lob=2_500, per_ip=120_000, files_per_ip=40)
+    footprint: ClassVar[Footprint] = Footprint(
+        per_lob=2_500,
+        per_ip=120_000,
+        files_per_ip=40,
+        documents=10,
+        size=45_000,
+        row=1_300,
+        paths=2,
+        child=500,
+    )
     archives: ClassVar[str] = f"{REPRESENTATIONS_FOLDER}/*/{DATA}/*"
     # The OBJID is the LABEL of a div as well, and one that has "parent" in it is that of a link upwards.
     further: ClassVar[str] = SEGMENTS

@@ -61,7 +61,9 @@ class Recommendation(Dialect):
     registry: Registry | None = None
 
     mets: ClassVar[str] = PLAIN_METS
-    footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=16)
+    footprint: ClassVar[Footprint] = Footprint(
+        per_lob=1_000, per_ip=8_000, files_per_ip=16, documents=1, size=1_700, row=290, paths=1, child=500
+    )
     archives: ClassVar[str] = "*"
     further: ClassVar[str] = "parent"
 

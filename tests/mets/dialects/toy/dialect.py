@@ -46,7 +46,9 @@ class Toy(Dialect):
     motto: str
 
     mets: ClassVar[str] = "METS.xml"
-    footprint: ClassVar[Footprint] = Footprint(per_lob=1_000, per_ip=8_000, files_per_ip=4)
+    footprint: ClassVar[Footprint] = Footprint(
+        per_lob=1_000, per_ip=8_000, files_per_ip=4, documents=1, size=1_000, row=200, paths=1, child=200
+    )
     archives: ClassVar[str] = "*"
 
     @classmethod

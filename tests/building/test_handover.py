@@ -1,0 +1,143 @@
+"""The size of what is handed over: exact after a build, and estimated before it."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metspack.building.build import BuildOptions, Built, build
+from metspack.building.convert import convert_package
+from metspack.building.draft import drafted
+from metspack.building.inplace import Described, describe_in_place
+from metspack.digests import is_manifest
+from metspack.model import Limits
+from metspack.sizes import HandedOver
+from tests import segmented_folders, siards
+from tests.killing import stop_after
+
+OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z")
+DEVIATION = 0.15
+
+
+def size(path: Path) -> int:
+    """Return the bytes of a file, or of all files in a folder."""
+    return sum(each.stat().st_size for each in (path, *path.rglob("*")) if each.is_file())
+
+
+def on_disk(package: Path, children: Iterable[str]) -> dict[str, int]:
+    """Return the sizes of all IPs of a package by their paths: what is in no other is the parent's."""
+    tops = [each.name for each in package.iterdir() if not is_manifest(each.name)]
+    if "mets.xml" not in tops:
+        return {each: size(package / each) for each in tops}
+    further = [each for each in tops if "_parent_" in each]
+    sizes = {each: size(package / each) for each in (*children, *further)}
+    return {**sizes, ".": size(package) - sum(sizes.values())}
+
+
+def exact(built: Built | Described, package: Path) -> HandedOver:
+    """Return what a build said of the sizes, which are those on disk."""
+    made = built.handed_over
+    assert made is not None
+    sizes = on_disk(package, [child.path for child in built.children])
+    assert made.parent_bytes == sizes.pop(made.parent_path)
+    assert made.bytes == max(sizes.values()) == sizes[made.path]
+    return made
+
+
+def source(folder: Path, *, lobs: int = 400, each: int = 700) -> Path:
+    """Write an archive with LOBs of many sizes, from nothing to twice ``each`` bytes."""
+    contents = (bytes([number % 251]) * (number * 37 % (2 * each)) for number in range(lobs))
+    return siards.siard(folder / "Archive.siard", *contents)
+
+
+CASES = [
+    (dialect, pack, layout)
+    for dialect in ("recommendation", "csip")
+    for pack in (None, "zip", "tar")
+    for layout in ("lobseg", "siard22")
+]
+
+
+@pytest.mark.parametrize(("dialect", "pack", "layout"), CASES)
+@pytest.mark.parametrize("each", [40, 5_000])
+def test_a_plan_says_about_what_the_build_makes(
+    each: int, dialect: str, pack: str | None, layout: str, tmp_path: Path
+) -> None:
+    options = replace(OPTIONS, dialect=dialect, pack=pack, layout=layout, limits=Limits(files=150))
+    archive = source(tmp_path, lobs=400, each=each)
+    planned = drafted(archive, options).handed_over
+    made = exact(build(archive, tmp_path / "out", options), tmp_path / "out")
+    assert planned.is_estimated > made.is_estimated
+    assert planned.bytes == pytest.approx(made.bytes, rel=DEVIATION)
+    assert planned.parent_bytes == pytest.approx(made.parent_bytes, rel=DEVIATION)
+
+
+@pytest.mark.parametrize("form", ["recommendation", "csip"])
+@pytest.mark.parametrize("pack", [None, "zip"])
+def test_further_parents_are_handed_over_as_well(form: str, pack: str | None, tmp_path: Path) -> None:
+    options = replace(OPTIONS, dialect=form, pack=pack, limits=Limits(files=1), parent_limit=3)
+    archive = siards.siard(tmp_path / "A.siard", *(b"%d" % each for each in range(10)))
+    exact(build(archive, tmp_path / "out", options), tmp_path / "out")
+    assert len(on_disk(tmp_path / "out", ())) == (4 if form == "recommendation" else 14)
+
+
+def test_a_build_that_goes_on_knows_the_segments_before(northwind_full: Path, tmp_path: Path) -> None:
+    options = replace(OPTIONS, limits=Limits(files=12))
+    stop_after(2, lambda: build(northwind_full, tmp_path / "out", options))
+    exact(build(northwind_full, tmp_path / "out", options), tmp_path / "out")
+
+
+@pytest.mark.parametrize("dialect", ["recommendation", "csip"])
+def test_a_converted_package(dialect: str, northwind_full: Path, tmp_path: Path) -> None:
+    build(northwind_full, tmp_path / "first", replace(OPTIONS, pack="zip", limits=Limits(files=3)))
+    options = replace(OPTIONS, dialect=dialect, limits=Limits(files=9))
+    exact(convert_package(tmp_path / "first", tmp_path / "out", options), tmp_path / "out")
+
+
+@pytest.mark.parametrize("is_unpacked", [False, True])
+def test_a_folder_described_where_it_stands(northwind: Path, tmp_path: Path, *, is_unpacked: bool) -> None:
+    folder = segmented_folders.dbptk_21(tmp_path / "N", segmented_folders.pictures(northwind))
+    if is_unpacked:
+        (archive,) = folder.glob("*.siard")
+        archive.rename(tmp_path / "packed")
+        with zipfile.ZipFile(tmp_path / "packed") as packed:
+            packed.extractall(archive)
+    exact(describe_in_place(folder, OPTIONS), folder)
+
+
+def test_lobs_without_an_archive_and_one_that_is_unpacked(northwind_full: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(northwind_full) as packed:
+        packed.extractall(tmp_path / "N.siard")
+    shutil.copytree(
+        tmp_path / "N.siard/content/schema0/table2/lob4", tmp_path / "L/content/schema0/table2/lob4"
+    )
+    options = replace(OPTIONS, limits=Limits(files=12))
+    for name in ("N.siard", "L"):
+        planned = drafted(tmp_path / name, options).handed_over
+        made = exact(build(tmp_path / name, tmp_path / f"out-{name}", options), tmp_path / f"out-{name}")
+        assert planned.bytes == pytest.approx(made.bytes, rel=DEVIATION)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        (("a.zip", 935_737, 177_238), "a.zip, 935,737 bytes; the parent: 177,238 bytes"),
+        (("a", 1, 1_000), "the parent, 1,000 bytes; a: 1 byte"),
+        (("", 0, 5), "the parent, 5 bytes"),
+    ],
+)
+def test_the_largest_stands_first(sizes: tuple[str, int, int], words: str) -> None:
+    path, child, parent = sizes
+    built = HandedOver(path=path, bytes=child, parent_path=".", parent_bytes=parent)
+    assert built.sentence() == f"Largest to hand over: {words}"
+    told = built.document()
+    assert told["parent"] == {"path": ".", "bytes": parent}
+    assert told["largest"] == told["largest_child" if child > parent else "parent"]
+    planned = replace(built, is_estimated=True).sentence()
+    assert planned.startswith("Largest to hand over (estimated): ")
+    assert planned.count(" about ") == built.sentence().count("byte")
