@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import field
 from pathlib import Path
 
@@ -26,6 +26,14 @@ _TOLD = {
 OF_SOURCE = {Code.ROWS_DIFFER.id, Code.NO_TABLE.id}
 """Errors that an archive may have had in the source already."""
 _CONVENTIONS = "P1"
+_BYTES = {
+    Code.CHILD_DIGEST_STALE.id,
+    Code.DIGEST_DIFFERS.id,
+    Code.MANIFEST_DIGEST_DIFFERS.id,
+    Code.PART_DIGEST.id,
+    Code.WHOLE_DIGEST.id,
+}
+_DISK = "Bytes are not those that were written: the disk may be failing, and the system's log says more. "
 _UNREADABLE = Code.UNREADABLE.id
 
 
@@ -85,12 +93,17 @@ def check_made(
     whole: bool,
     known: Collection[str] = (),
     jobs: int | None = 1,
+    note: Callable[[Collection[str]], object],
 ) -> tuple[str, ...]:
-    """Return the warnings of a package that was just written; raises ``TargetError`` when it has errors."""
+    """Return the warnings of a package that was just written; raises ``TargetError`` when it has errors.
+
+    Then ``note`` gets their paths before.
+    """
     found = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
     if wrong := found.errors:
         first = wrong[0]
         again = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
+        note({each.path for each in (*wrong, *again.errors)})
         if again.errors != wrong or any(each.code == _UNREADABLE for each in wrong):
             raise TargetError(
                 f"cannot read back {package / first.path}: {first.message}; nothing was published",
@@ -100,7 +113,7 @@ def check_made(
         raise TargetError(
             f"the new package failed its own check: {first.path}: {first.code} {first.message} "
             f"({counted(len(wrong), 'finding')}); nothing was published",
-            hint="The disk may be failing: try another target. If it happens again, "
-            "report it as a fault of metspack.",
+            hint=f"{_DISK if any(each.code in _BYTES for each in wrong) else ''}What it concerns is made "
+            "anew when the run goes on. If it happens again, report it as a fault of metspack.",
         )
     return tuple(found.warnings())

@@ -221,8 +221,9 @@ class BuildWork:
                 self._earlier.prepare(self.tree.make_root(staging))
             if self._earlier.is_there:
                 spots = map(self.spots(course).of, range(len(course.keys)))
-                kept = (spot.ip if self.packing is None else self.packing.file(spot.ip) for spot in spots)
-                self._earlier.keep(kept, self.tree.make_root(staging), self.tree.archive_path)
+                self._earlier.keep(
+                    map(self._path_of, spots), self.tree.make_root(staging), self.tree.archive_path
+                )
             self._compare(staging)
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
@@ -397,17 +398,16 @@ class BuildWork:
         )
         self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.tree.top)
         self.handed_over = self.tree.handed_over(staging.package, files, placed)
-        try:
-            return check_made(
-                staging.package,
-                self.progress,
-                whole=self.options.verify and not self.sending.is_remote,
-                known=() if self.archive is None else self.archive.faults,
-                jobs=self.options.jobs,
-            )
-        except TargetError:
-            staging.give_up()
-            raise
+        return check_made(
+            staging.package,
+            self.progress,
+            whole=self.options.verify and not self.sending.is_remote,
+            known=() if self.archive is None else self.archive.faults,
+            jobs=self.options.jobs,
+            note=lambda paths: self._earlier.record_faults(
+                paths, ((spot.number, self._path_of(spot)) for spot in placed.spots())
+            ),
+        )
 
     def _choose_columns(self) -> frozenset[Column]:
         least = self.plan.header.min_size if self.plan else self.options.min_size
@@ -582,6 +582,9 @@ class BuildWork:
     def spot(self, course: Course, number: int) -> SegmentSpot:
         """Return the folder of a segment in the package, and its OBJID."""
         return self.spots(course).of(number)
+
+    def _path_of(self, spot: SegmentSpot) -> str:
+        return spot.ip if self.packing is None else self.packing.file(spot.ip)
 
     def spots(self, course: Course) -> SegmentSpots:
         """Return the folders and OBJIDs of all segments."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,6 @@ from metspack.values import regex
 COMPARED = "compared"
 """The messageDigest was compared: ``made_of`` are the facts of the source."""
 
-ARCHIVE = "archive"
-"""The archive is written: its size, digests and words."""
-
 _SHARED = "shared.jsonl"
 _OF_PLAN = regex(r"slice-[0-9]+\.jsonl|known-[0-9]+\.jsonl|shared\.jsonl")
 _OF_TASKS = regex(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
@@ -48,7 +45,7 @@ class EarlierRun:
         last = {each["event"]: each for each in events}
         self.planned: Mapping[str, Any] | None = last.get(journal.PLANNED)
         self._compared: Mapping[str, Any] | None = last.get(COMPARED)
-        self.archive: Mapping[str, Any] | None = last.get(ARCHIVE)
+        self.archive: Mapping[str, Any] | None = last.get(journal.ARCHIVE)
         with self.as_written():
             done = [SegmentDone.restored(each) for each in events if each["event"] in _DONE]
         self._done = {(each.number, each.stretch, each.child is not None): each for each in done}
@@ -176,6 +173,20 @@ class EarlierRun:
                 departures.add_lobs(lobs, source.entries_of(lobs))
         return course
 
+    def record_faults(self, paths: Collection[str], segments: Iterable[tuple[int, str]]) -> None:
+        """Record what findings at some paths concern: of segments, each a number and its path, or the rest.
+
+        Another run makes that anew.
+        """
+        if self.journal is None:
+            return
+        above = {each for path in paths for each in _above(path)}
+        faulty = {path: number for number, path in segments if path in above}
+        elsewhere = any(faulty.keys().isdisjoint(_above(path)) for path in paths)
+        self._staging.journal.record(
+            event=journal.FAULTY, segments=list(faulty.values()), elsewhere=elsewhere
+        )
+
     def words(self, planned: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """Return the warnings and remarks that a plan was recorded with."""
         return [str(each) for each in planned["warnings"]], [str(each) for each in planned["remarks"]]
@@ -188,7 +199,7 @@ class EarlierRun:
         """Record that the archive is written."""
         if self.journal is not None:
             self._staging.journal.record(
-                event=ARCHIVE,
+                event=journal.ARCHIVE,
                 size=written.size,
                 digests=written.digests(),
                 left_out=list(left_out),
@@ -206,6 +217,12 @@ class EarlierRun:
         hashers = Hashers(said["digests"], said["digests"])
         hashers.size = said["size"]
         return hashers, list(said["left_out"])
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield a path and those of the folders above it."""
+    yield path
+    yield from (path[:at] for at, letter in enumerate(path) if letter == "/")
 
 
 _DONE = {journal.SEGMENT, journal.STRETCH}

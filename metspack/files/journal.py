@@ -314,6 +314,12 @@ STRETCH = "stretch"
 DESCRIBED = "describing"
 """All LOBs are placed: the parent is described, and the package checked."""
 
+ARCHIVE = "archive"
+"""The archive is written."""
+
+FAULTY = "faulty"
+"""The check of the target found faults: in some ``segments``, or ``elsewhere``; these are made anew."""
+
 PUBLISHING = "publishing"
 """The target is finished, and about to take its place."""
 
@@ -326,6 +332,7 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
     PLANNED: {"bytes": int},
     SEGMENT: {"number": int, "bytes": int},
     STRETCH: {"number": int, "bytes": int},
+    FAULTY: {"segments": list, "elsewhere": bool},
 }
 
 
@@ -336,6 +343,8 @@ def _is_run_event(event: Mapping[str, Any]) -> bool:
         return False
     if not all(isinstance(event.get(field), kind) for field, kind in _FIELDS.get(name, {}).items()):
         return False
+    if name == FAULTY and not all(type(each) is int for each in event["segments"]):
+        return False
     if name == PLANNED and not isinstance(event.get("segments"), int | None):
         return False
     if name in _FIRST:
@@ -344,6 +353,23 @@ def _is_run_event(event: Mapping[str, Any]) -> bool:
         except ValueError:
             return False
     return True
+
+
+def standing(events: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return the events of a run but those of what a failed check found faults in later."""
+    found: list[Mapping[str, Any]] = []
+    for each in events:
+        if each["event"] != FAULTY:
+            found.append(each)
+            continue
+        faulty = {*each["segments"]}
+        found = [
+            one
+            for one in found
+            if not (one["event"] in {SEGMENT, STRETCH} and one["number"] in faulty)
+            and not (one["event"] == ARCHIVE and each["elsewhere"])
+        ]
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -485,7 +511,7 @@ _SEGMENTING = {"build", "convert"}
 _STAGES = {
     BEGIN: "planning",
     PLANNED: "placing LOBs",
-    "archive": "placing LOBs",
+    ARCHIVE: "placing LOBs",
     DESCRIBED: "describing and checking",
     PUBLISHING: "publishing",
 }
@@ -531,7 +557,7 @@ def status(path: Path) -> Status:
 
 
 def _status_of(path: Path, partial: Path, found: RunEvents, newest: float, *, is_running: bool) -> Status:
-    events = found.events
+    events = standing(found.events)
     state = "running" if is_running else "stopped"
     if not events or events[0].get("event") != BEGIN:
         again = "run the command again"

@@ -89,9 +89,6 @@ class Partial:
                     self.discard()
             raise
 
-    def give_up(self) -> None:
-        """Keep nothing, whatever ends the run: to go on would lead to the same error."""
-
     def keep_room(self, passing: int = 0) -> None:
         """Remember what is free: ``free`` and ``free_files`` leave out what is written from now on.
 
@@ -156,11 +153,11 @@ class Staging(Partial):
 
     def __init__(self, target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> None:
         super().__init__(*check_vacant(target))
-        self.events: tuple[Mapping[str, Any], ...] = ()
+        self.events: Sequence[Mapping[str, Any]] = ()
         self.is_resumed = False
         self.created = run.created
         self._terms = terms
-        self._is_given_up = not run.can_go_on
+        self._can_go_on = run.can_go_on
         self._published: Path | None = None
         self._idle = {journal.BEGIN, journal.RESUMED, *(() if run.keeps_plan else (journal.PLANNED,))}
         self._is_new = False
@@ -254,7 +251,7 @@ class Staging(Partial):
             raise journal.damaged(self.root, 1)
         if different := list(run.differences(begun)):
             raise journal.refusal(self.root, begun, different)
-        self.events = tuple(events)
+        self.events = journal.standing(events)
         self.is_resumed = True
         self.created = str(begun["created"])
         self.journal.cut(found.size)
@@ -263,10 +260,6 @@ class Staging(Partial):
     def _now(self) -> dict[str, Any]:
         # The time goes into no file of the package.
         return {"pid": os.getpid(), "words": self._terms.command, "started": clock.ago(0)}
-
-    def give_up(self) -> None:
-        """Keep nothing, whatever ends the run."""
-        self._is_given_up = True
 
     def leave(self, error: BaseException) -> None:
         """End the run by an error: what is done is kept to go on with, if there is something and it can be.
@@ -282,7 +275,7 @@ class Staging(Partial):
                 error.hint = " ".join(filter(None, (error.hint, rest)))
             self._end()
             return
-        if self._is_given_up or self._is_final(error) or not self._is_worth():
+        if not self._can_go_on or self._is_final(error) or not self._is_worth():
             self.discard()
             return
         is_there = self.journal.is_there()
@@ -484,6 +477,12 @@ class FinishedStretches:
         self.staging.journal.record(event=event)
         self._done.clear()
         self.clears = True
+
+    def record_fault(self, _paths: Collection[str]) -> None:
+        """Record that a check found faults: another run does all stretches anew."""
+        events = journal.run_events(self.staging.journal.descriptor).events
+        numbers = [each["number"] for each in events if each["event"] == journal.SEGMENT]
+        self.staging.journal.record(event=journal.FAULTY, segments=numbers, elsewhere=True)
 
     def __iter__(self) -> Iterator[StretchDone]:
         return iter(self._done.values())

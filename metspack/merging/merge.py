@@ -284,11 +284,13 @@ class _MergeWork:
         path = f"{dialect.parent_folder(self.objid)}/{dialect.mets}"
         sealed = manifests.write(staging.package, staging.work, [(f"{folder}/", 0)], others, path)
         self._workers.close()
-        try:
-            checked = check_made(staging.package, self.progress, whole=self.options.verify, jobs=jobs)
-        except TargetError:
-            staging.give_up()
-            raise
+        checked = check_made(
+            staging.package,
+            self.progress,
+            whole=self.options.verify,
+            jobs=jobs,
+            note=self._earlier.record_fault,
+        )
         return Merged(
             target=staging.target,
             objid=self.objid,

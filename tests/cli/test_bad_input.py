@@ -649,8 +649,9 @@ def test_what_does_not_check_is_not_published(
         return placed
 
     monkeypatch.setattr(segments, "place", damaging)
-    outcome = refused(metspack, place, northwind, "--verify")
+    outcome = metspack("build", northwind, "-o", place / "out", "-j", "1", "--verify")
     assert outcome.code == 4
+    assert {path.name for path in place.iterdir()} == {"out.partial"}
     assert (
         "the new package failed its own check: "
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin: F" in (outcome.err)
