@@ -13,9 +13,7 @@ Functions print nothing. Paths are ``str`` or ``Path``. What cannot be done is a
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # that of ``typing`` takes long to load, and signals are answered only then
 if TYPE_CHECKING:
     from metspack.api import (
         ArchiveSummary,
@@ -290,5 +288,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
+            from importlib import import_module  # noqa: PLC0415 -- as ``typing``
+
             return getattr(import_module(f"metspack.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

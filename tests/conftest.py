@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -40,6 +41,15 @@ sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPR
 
 settings.register_profile("metspack", law(100))
 settings.load_profile("metspack")
+
+# Tests send signals, also where whoever started the suite ignores them, as nohup and a script's `&` do.
+for _number, _handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGTERM, signal.SIG_DFL),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 # Seven thousand tests are a million objects that stay: a collection need not look at them again and again.
 gc.disable()

@@ -317,7 +317,11 @@ def test_reading_opens_for_reading_only() -> None:
             ("cli/",),
             "only the command line prints, asks or exits:",
         ),
-        (r"os\._exit", ("processes.py",), "only a worker whose parent is gone ends at once:"),
+        (
+            r"os\._exit",
+            ("processes.py", "cli/__init__.py"),
+            "only a worker whose parent is gone, and a command that is not at work, end at once:",
+        ),
         (r"sys\.(stdout|stderr|stdin)\..*", ("cli/",), "only the command line prints:"),
     ],
     ids=["uuid", "clock", "surroundings", "locale", "printing", "ending", "streams"],

@@ -1,27 +1,24 @@
-"""The command line: the only place that prints, reads argv or exits."""
+"""The command line: the only place that prints, reads argv or exits.
+
+Signals are answered from the first line of ``main`` on: what takes long to load is loaded after that.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
-from types import FrameType
-from typing import NoReturn
 
-from metspack.errors import (
-    ConfigError,
-    Interrupted,
-    MetspackError,
-    PlanError,
-    SourceError,
-    SourceUnfinishedError,
-    StoreError,
-    TargetError,
-    TargetExistsError,
-    TargetUnfinishedError,
-    of_system,
-)
+TYPE_CHECKING = False  # that of ``typing`` takes longer to load than all of this
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import NoReturn
+
+    from metspack.errors import MetspackError
+else:
+    import _signal as signal  # built in; what ``signal`` has besides are enums, which take as long
 
 EXIT_USAGE = 2
 EXIT_SOURCE = 3
@@ -33,17 +30,6 @@ EXIT_INTERRUPTED = 130
 EXIT_ENDED = 143
 EXIT_PIPE = 141
 
-_CODES = (
-    (SourceUnfinishedError, EXIT_UNFINISHED),
-    (TargetUnfinishedError, EXIT_UNFINISHED),
-    (ConfigError, EXIT_USAGE),
-    (SourceError, EXIT_SOURCE),
-    (PlanError, EXIT_SOURCE),
-    (TargetExistsError, EXIT_EXISTS),
-    (TargetError, EXIT_TARGET),
-    (StoreError, EXIT_TARGET),
-)
-
 _GARBAGE = 100_000
 """New objects after which garbage is looked for: to start makes many, and all of them stay."""
 
@@ -53,9 +39,29 @@ _AGAIN = 0.01
 _ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
 
 
+def _answer(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> None:
+    """Let a handler answer the signals that end a process, but for those that the caller ignores (nohup)."""
+    for number in _ENDING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _code_of(sent: int) -> int:
+    return EXIT_ENDED if sent == signal.SIGTERM else EXIT_INTERRUPTED
+
+
+def _leave(sent: int, _frame: FrameType | None) -> NoReturn:
+    """End the process at once: there is nothing to clean up yet, or nothing any more.
+
+    An exception would do neither in the midst of an import nor as Python ends.
+    """
+    os._exit(_code_of(sent))
+
+
 def _interrupt(sent: int, _frame: FrameType | None) -> NoReturn:
-    for number in _ENDING:  # the first is enough; another would disturb the cleaning up
-        signal.signal(number, signal.SIG_IGN)
+    from metspack.errors import Interrupted  # noqa: PLC0415
+
+    _answer(signal.SIG_IGN)  # the first is enough; another would disturb the cleaning up
     if (shown := sys.modules.get("metspack.cli.console")) is not None:
         shown.interrupt()
     raise Interrupted(sent)
@@ -66,6 +72,8 @@ def _send_again(lost: sys.UnraisableHookArgs) -> bool:
 
     It does where it ends a generator by itself. All further signals are ignored by then.
     """
+    from metspack.errors import Interrupted  # noqa: PLC0415
+
     if not isinstance(lost.exc_value, Interrupted):
         return False
     import threading  # noqa: PLC0415 -- seldom needed
@@ -84,11 +92,13 @@ def main() -> NoReturn:
     0 fine, 1 findings, 2 usage, 3 source, 4 target, 5 target exists already, 6 stopped earlier and can go on,
     70 a fault of ours, 130 interrupted, 143 ended by SIGTERM, 141 when the reader of stdout left.
     """
+    _answer(_leave)
     gc.set_threshold(_GARBAGE)
     code = _run()
-    # What is left ends with the process: nobody need look for garbage in it.
+    # What is left ends with the process: nobody need look for garbage in it, or interrupt it.
     gc.freeze()
     gc.disable()
+    _answer(signal.SIG_IGN)
     sys.exit(code)
 
 
@@ -100,16 +110,20 @@ def _run() -> int:
         )
         return EXIT_TARGET
     from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy: only once it is clear that we run
-
-    # From here on: before, there is nothing to clean up, and the signal's own way to end is right.
-    for number in _ENDING:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks for
-            signal.signal(number, _interrupt)
+    from metspack.errors import Interrupted, MetspackError  # noqa: PLC0415
 
     before = sys.unraisablehook
     sys.unraisablehook = lambda lost: None if _send_again(lost) else before(lost)
     try:
         code = _exit_code()
+        _answer(_leave)
+    except Interrupted as stopped:
+        cli_console.end_with_error(
+            "interrupted",
+            f"interrupted; {stopped.kept or 'nothing unfinished was left behind'}",
+            stopped.hint or "Run the same command again to start over.",
+        )
+        code = _code_of(stopped.signal)
     finally:
         sys.unraisablehook = before
     try:
@@ -125,6 +139,7 @@ def _run() -> int:
 
 def _exit_code() -> int:
     from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy
+    from metspack.errors import Interrupted, MetspackError, of_system  # noqa: PLC0415
 
     try:
         cli_console.prepare(sys.argv[1:])
@@ -132,24 +147,34 @@ def _exit_code() -> int:
         cli_console.finish()
     except MetspackError as error:
         cli_console.end_with_error(error.id, error.message, error.hint, error.details)
-        return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAULT)
-    except Interrupted as stopped:
-        cli_console.end_with_error(
-            "interrupted",
-            f"interrupted; {stopped.kept or 'nothing unfinished was left behind'}",
-            stopped.hint or "Run the same command again to start over.",
-        )
-        return EXIT_ENDED if stopped.signal == signal.SIGTERM else EXIT_INTERRUPTED
+        return next((code for kind, code in _codes() if isinstance(error, kind)), EXIT_FAULT)
     except cli_console.ReaderLeft:
         cli_console.forget_output()
         return EXIT_PIPE
     except Exception as error:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
+        if isinstance(error.__cause__, Interrupted):  # as Python 3.11 has it where a class is made
+            raise error.__cause__ from None
         if (told := of_system(error, _running())) is None:
             cli_console.fault()
             return EXIT_FAULT
         cli_console.end_with_error(told.id, told.message, told.hint)
         return EXIT_TARGET
     return code
+
+
+def _codes() -> tuple[tuple[type[MetspackError], int], ...]:
+    from metspack import errors  # noqa: PLC0415
+
+    return (
+        (errors.SourceUnfinishedError, EXIT_UNFINISHED),
+        (errors.TargetUnfinishedError, EXIT_UNFINISHED),
+        (errors.ConfigError, EXIT_USAGE),
+        (errors.SourceError, EXIT_SOURCE),
+        (errors.PlanError, EXIT_SOURCE),
+        (errors.TargetExistsError, EXIT_EXISTS),
+        (errors.TargetError, EXIT_TARGET),
+        (errors.StoreError, EXIT_TARGET),
+    )
 
 
 def _running() -> str:
@@ -166,6 +191,7 @@ def _called() -> int:
     from metspack.cli.options.groups import refusal  # noqa: PLC0415
 
     code: object = None
+    _answer(_interrupt)  # from here on there may be something to clean up
     try:
         code = command(prog_name="metspack", standalone_mode=False)
     except TyperException as error:

@@ -24,7 +24,7 @@ def _kinds(kind: type[errors.MetspackError]) -> list[type[errors.MetspackError]]
 
 def test_every_kind_of_error_is_on_the_page_with_its_exit_code() -> None:
     codes = {
-        each.id: next(code for kind, code in cli._CODES if issubclass(each, kind))
+        each.id: next(code for kind, code in cli._codes() if issubclass(each, kind))
         for each in _kinds(errors.MetspackError)
     }
     known = codes | {"fault": cli.EXIT_FAULT, "interrupted": cli.EXIT_INTERRUPTED}

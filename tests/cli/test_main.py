@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,7 @@ from metspack import cli
 from metspack.building import build
 from metspack.cli import commands, console
 from metspack.cli.app import app
-from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
+from metspack.errors import ConfigError, Interrupted, MetspackError, PlanError, SourceError, TargetError
 from metspack.model import Limits
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
@@ -511,7 +512,7 @@ def test_a_reader_that_leaves_early_is_no_error(program: Program, tmp_path: Path
 
 def test_head_takes_the_first_line(program: Program, tmp_path: Path) -> None:
     siards.siard(tmp_path / "Small.siard", *([b"x"] * 3000))
-    command = f"{sys.executable} -m metspack plan Small.siard --max-files 2 | head -1"
+    command = f"{shlex.join(program.command)} plan Small.siard --max-files 2 | head -1"
     done = subprocess.run(  # noqa: S602 -- a pipe as a person writes it
         command,
         shell=True,
@@ -572,7 +573,7 @@ def test_a_result_that_cannot_be_written_is_said(
 def test_a_closed_output_is_said(program: Program, tmp_path: Path) -> None:
     siards.siard(tmp_path / "Small.siard", b"x")
     done = subprocess.run(  # noqa: S602 -- closed as a person does it
-        f"{sys.executable} -m metspack plan Small.siard >&-",
+        f"{shlex.join(program.command)} plan Small.siard >&-",
         shell=True,
         cwd=tmp_path,
         env=program.environment,
@@ -718,18 +719,18 @@ def test_the_app_is_the_same_for_the_console_script_and_the_module(program: Prog
 def test_an_interruption_that_python_swallows_comes_again() -> None:
     text = (
         "import os, signal, time\n"
-        "from metspack import cli\n"
+        "from metspack.cli import app, main\n"
         "def left_to_its_end():\n"
         "    try:\n"
         "        yield\n"
         "    finally:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "def called():\n"
+        "def command(**_):\n"
         "    next(left_to_its_end())\n"
         "    time.sleep(30)\n"
         "    return 0\n"
-        "cli._called = called\n"
-        "cli.main()\n"
+        "app.command = command\n"
+        "main()\n"
     )
     done = subprocess.run(
         (sys.executable, "-c", text), capture_output=True, text=True, timeout=60, check=False
@@ -737,3 +738,13 @@ def test_an_interruption_that_python_swallows_comes_again() -> None:
     assert done.returncode == 130
     assert done.stderr.startswith("error: interrupted; ")
     assert "ignored" not in done.stderr
+
+
+def test_an_interruption_that_python_makes_another_error_is_one(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_arguments: object) -> None:
+        raise RuntimeError("Error calling __set_name__") from Interrupted(signal.SIGTERM)
+
+    monkeypatch.setattr(build, "build", failing)
+    assert metspack("build", "x", "-o", "y") == Outcome(code=143, out="", err=INTERRUPTED)

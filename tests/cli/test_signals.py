@@ -1,0 +1,116 @@
+"""A signal ends the program without a traceback whenever it comes, from its first line to its last."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Program
+from tests.packages import forge
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 130}
+DELAYS = [number * 0.0075 for number in range(40)]
+ENDING = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, which tells of answered signals")
+FURTHER = re.compile(r'File "[^"]*/metspack/(?!(__init__|__main__|cli/__init__)\.py", line \d+, in <module>)')
+"""A line of a traceback that is of more than the first modules, as they are loaded."""
+
+
+def started(program: Program, cwd: Path, *words: str | Path, script: bool) -> subprocess.Popen[str]:
+    command = [str(Path(sys.executable).with_name("metspack"))] if script else program.command
+    return subprocess.Popen(
+        [*command, *map(str, words)],
+        cwd=cwd,
+        env=program.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_main(run: subprocess.Popen[str]) -> None:
+    """Wait until the program answers SIGTERM, which Python does not by itself: it does first of all."""
+    status, end = Path(f"/proc/{run.pid}/status"), time.monotonic() + 60
+    while not int(status.read_text().partition("SigCgt:")[2].split()[0], 16) >> (signal.SIGTERM - 1) & 1:
+        assert run.poll() is None, run.communicate()
+        assert time.monotonic() < end
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    """A package that takes minutes to check."""
+    out = forge.forge(tmp_path / "out")
+    for each in forge.LOBS:
+        os.truncate(out / f"Northwind_lobseg_{each.segment}" / each.path, 20 << 30)
+    return out
+
+
+@linux
+@ENDING
+def test_a_signal_that_comes_early_ends_the_program_quietly(
+    program: Program, endless: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    for at, delay in enumerate(DELAYS):
+        with started(program, tmp_path, "check", endless, "-j", "1", script=at % 2 == 0) as run:
+            wait_for_main(run)
+            time.sleep(delay)
+            run.send_signal(number)
+            _, err = run.communicate(timeout=60)
+        assert run.returncode == CODES[number], (delay, err)
+        assert not err or "error: interrupted; " in err, (delay, err)
+        assert "Traceback" not in err, (delay, err)
+
+
+@linux
+@ENDING
+def test_a_signal_that_comes_late_ends_the_program_quietly(
+    program: Program, tmp_path: Path, number: signal.Signals
+) -> None:
+    for at, delay in enumerate(DELAYS[::3]):
+        with started(program, tmp_path, "--version", script=at % 2 == 0) as run:
+            wait_for_main(run)
+            time.sleep(delay)
+            run.send_signal(number)
+            out, err = run.communicate(timeout=60)
+        assert run.returncode in {CODES[number], 0}, (delay, err)
+        assert "Traceback" not in err, (delay, err)
+        assert out or run.returncode, delay
+
+
+@ENDING
+def test_before_that_only_python_itself_and_the_first_lines_have_a_traceback(
+    program: Program, tmp_path: Path, number: signal.Signals
+) -> None:
+    for at, delay in enumerate(DELAYS):
+        with started(program, tmp_path, "--version", script=at % 2 == 0) as run:
+            time.sleep(delay)
+            run.send_signal(number)
+            _, err = run.communicate(timeout=60)
+        assert not FURTHER.search(err), (delay, err)
+        if "Traceback" in err:
+            assert err.endswith("KeyboardInterrupt\n"), (delay, err)
+
+
+@linux
+@pytest.mark.parametrize("number", CODES)
+def test_a_signal_that_the_caller_ignores_is_ignored(
+    program: Program, tmp_path: Path, number: signal.Signals
+) -> None:
+    command = ["sh", "-c", f"trap '' {number.name[3:]}; exec \"$@\"", "sh", *program.command, "--version"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=program.environment, stdout=subprocess.PIPE, text=True
+    ) as run:
+        status = Path(f"/proc/{run.pid}/status")
+        while run.poll() is None:
+            ignored = int(status.read_text().partition("SigIgn:")[2].split()[0], 16)
+            if ignored >> (number - 1) & 1:
+                run.send_signal(number)
+                time.sleep(0.005)
+        assert (run.wait(), run.stdout is not None and run.stdout.read()[:9]) == (0, "metspack ")
