@@ -115,7 +115,6 @@ LONG: Mapping[str, str] = {
     "metspack.processes": "worker processes: of a pool, kept ones, one ahead, how all begin and end",
     "metspack.restoring.evidence": "one judgement: what is stated, what there is, which manifests are right",
     "metspack.restoring.siard": "one restore of an archive: LOBs inside or beside it, and its cells",
-    "metspack.safexml": "every way of parsing XML safely, and past what needs no parser",
     "metspack.siard.edits": "every edit of metadata.xml and tables, of cells alone or in runs",
     "metspack.siard.schemas": "the facts of all versions' schemas: elements, their order, types of SQL",
     "metspack.siard.tables": "one parser of table documents: cells, runs of them, and the form",

@@ -188,7 +188,7 @@ class _SegmentReader:
         self._extents: list[tuple[_Identifier, _Identifier]] = []  # the least and the last ID of each run
         self._in_mets, self._on_disk = _SizedNames(), _SizedNames()
         self._stems: set[str] = set()
-        self._stated = StatedFiles(ids=(), names=(), sizes=array("q"), digests={})
+        self._stated = StatedFiles(names=(), sizes=array("q"), digests={})
         self._algorithms: set[str] = set()
         self._files_ids = self._pointed_ids = 0  # sums of hashes
         self._pointed: set[str] = set()  # some of those that are pointed to
@@ -248,7 +248,6 @@ class _SegmentReader:
         for each in everything:
             sizes += each.sizes
         return StatedFiles(
-            ids=[each.ids for each in everything],
             names=[name for each in everything for name in each.names.split(b"\0")],
             sizes=sizes,
             digests={algorithm: b"".join(each.digests[algorithm] for each in everything)},

@@ -180,9 +180,8 @@ class AgreedColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedFiles:
-    """IDs, places, sizes and digests that are stated of files, as ``AgreedColumns`` has them."""
+    """Places, sizes and digests that are stated of files, as ``AgreedColumns`` has them."""
 
-    ids: Sequence[str]
     names: Sequence[bytes]
     sizes: array[int]
     digests: dict[str, bytes]

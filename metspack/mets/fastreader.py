@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
 from functools import lru_cache, partial
-from itertools import chain, islice, pairwise, repeat
 from typing import Any
 
 from metspack import digests, safexml
@@ -589,9 +588,6 @@ VALUES = {
 }
 """What all objects of a shape have but digests, and how it is written."""
 
-PLAIN = bytes(each for each in range(0x21, 0x7F) if each not in b"&<>")
-"""The characters of identifiers and locations of such objects."""
-
 _MARKUP_OF_OBJECT = regex(rb"(<[^<>]*>)")
 _TAG_OF_OBJECT = regex(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
 _NOT_PLAIN = regex(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
@@ -601,21 +597,11 @@ _NOT_PLAIN = regex(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
 class ObjectShape:
     """The shape of PREMIS objects: a pattern of one, with a group for each of the ``names``.
 
-    Those are of ``VALUES``, or the algorithms of digests. ``literals`` are what stands before, between and
-    behind their values in the object that was taken for the shape, which had ``size`` bytes.
+    Those are of ``VALUES``, or the algorithms of digests.
     """
 
     pattern: re.Pattern[bytes]
     names: tuple[str, ...]
-    literals: tuple[bytes, ...]
-    size: int
-
-    def written(self, gap: bytes, columns: Mapping[str, Sequence[bytes]]) -> list[bytes]:
-        """Return objects with other values, each written as that one was, behind a gap."""
-        *before, last = map(repeat, self.literals)
-        values = (columns[name] for name in self.names)
-        parts = chain.from_iterable(zip(before, values, strict=True))
-        return list(map(b"".join, zip(repeat(gap), *parts, last, strict=False)))
 
 
 def shape_of_object(element: bytes) -> ObjectShape | None:
@@ -646,19 +632,8 @@ def shape_of_object(element: bytes) -> ObjectShape | None:
     if len(set(names)) < len(names) or not set(VALUES) <= set(names):
         return None
     alike = re.compile(rb"[ \t\n]*+()%b|" % b"".join(parts))
-    if (literals := _around(alike, element)) is None:
-        return None
-    return ObjectShape(pattern=alike, names=tuple(names), literals=literals, size=len(element))
-
-
-def _around(pattern: re.Pattern[bytes], element: bytes) -> tuple[bytes, ...] | None:
-    """Return what stands around the groups of a pattern but the first, None where it does not match."""
-    found = pattern.match(element)
-    if found is None or not found[0]:
-        return None
-    spans = chain.from_iterable(map(found.span, range(2, pattern.groups + 1)))
-    cuts = islice(pairwise((0, *spans, len(element))), 0, None, 2)
-    return tuple(element[start:stop] for start, stop in cuts)
+    found = alike.match(element)
+    return ObjectShape(pattern=alike, names=tuple(names)) if found is not None and found[0] else None
 
 
 def _is_plain_object(pieces: Sequence[bytes]) -> bool:

@@ -7,7 +7,6 @@ Of objects that are written alike nothing is kept where all of these say the sam
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import accumulate, islice, pairwise, takewhile
@@ -30,8 +29,6 @@ from metspack.mets.fastreader import (
     LOCATION,
     OBJECT,
     OF_PREMIS,
-    PLAIN,
-    SIZE,
     VALUES,
     ObjectShape,
     shape_of_object,
@@ -152,6 +149,8 @@ _METS = "SELECT path FROM mets WHERE id = ?"
 _HEX = regex(r"[0-9A-Fa-f]+")
 _HEAD = 1 << 11  # bytes that a root has nearly always ended in
 _FIRST = 1 << 10  # bytes that are parsed before objects are taken for usual
+_FEW, _FEWEST = 8, 1 << 8  # objects, and bytes that are parsed where fewer were alike
+_LONGEST = 1 << 16  # bytes of an object that is taken without a parser
 _OBJECT_END = regex(rb"</(?:[^\s<>/:]+:)?object>")
 _TRIES = 20  # objects that are taken for others to be like
 _MOST = 100  # pieces of a text, digests of an object, names of algorithms: more are nobody's
@@ -172,12 +171,6 @@ class _PremisObject:
 class _Stated(Protocol):
     """Everything that is stated of files, and what becomes of the objects that a document has."""
 
-    def passed(self, shape: ObjectShape, data: bytes, at: int) -> tuple[int, int]:
-        """Pass by objects at an offset that are, byte for byte, what is stated of the files that come next.
-
-        Returns the offset behind them, and their number.
-        """
-
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Return whether METS lists all files, and everything that is stated of them is what PREMIS says."""
 
@@ -195,10 +188,6 @@ class _InCatalogue:
         self._document = document
         self._mets = mets
         self._batch = Batch(catalogue)
-
-    def passed(self, _shape: ObjectShape, _data: bytes, at: int) -> tuple[int, int]:
-        """Pass by none: one object of a document is kept."""
-        return at, 0
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Look all files up."""
@@ -241,45 +230,7 @@ class _InColumns:
         self._stated = stated
         self._next = self._first = 0
         self._numbers: dict[bytes, int] = {}
-        self._texts = iter(stated.ids)
-        self._ids: list[bytes] = []
-        self._behind_ids = 0  # the number of the file behind those
-        self._tries = _TRIES
         self.is_other = False
-
-    def passed(self, shape: ObjectShape, data: bytes, at: int) -> tuple[int, int]:
-        """Compare objects with what they would be if they were written of the files that come next."""
-        start, stop = self._next, self._next + (len(data) - at) // shape.size
-        gap = data[at : data.find(b"<", at)]
-        columns = None if self._tries <= 0 or gap.strip(b" \t\n") else self._columns(shape, start, stop)
-        if columns is None:
-            return at, 0
-        objects = shape.written(gap, columns)
-        count = bisect_right(list(accumulate(map(len, objects))), len(data) - at)
-        if not data.startswith(text := b"".join(objects[:count]), at):
-            self._tries -= 1
-            return at, 0
-        self._next += count
-        return at + len(text), count
-
-    def _columns(self, shape: ObjectShape, start: int, stop: int) -> Mapping[str, Sequence[bytes]] | None:
-        """Return what is stated of some files, None where it is not known or might be written otherwise."""
-        while start >= self._behind_ids and (text := next(self._texts, None)) is not None:
-            self._ids = text.encode().split(b"\n")
-            self._behind_ids += len(self._ids)
-        before = self._behind_ids - len(self._ids)
-        if not before <= start < min(stop, self._behind_ids):
-            return None
-        stop = min(stop, self._behind_ids)
-        ids, names = self._ids[start - before : stop - before], self._names[start:stop]
-        sizes = self._stated.sizes[start:stop]
-        columns = {IDENTIFIER: ids, LOCATION: names, SIZE: [b"%d" % each for each in sizes]}
-        for name in set(shape.names) - columns.keys():
-            if (found := self._stated.digests_of(name, start, stop)) is None:
-                return None
-            digits, width = found.encode(), 2 * digests.OCTETS[name]
-            columns[name] = [digits[each : each + width] for each in range(0, len(digits), width)]
-        return None if b"".join((*ids, *names)).translate(None, PLAIN) else columns
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Compare files that come in the order of the columns."""
@@ -329,11 +280,14 @@ class _MetadataFile:
         self._words: list[str] = []
         self._algorithms: dict[str, str] = {}
         self._interest: Mapping[str, str] = {}
-        self._begun = -1  # where the last object begins, in bytes
+        # Bytes that the parser was given, and where in them the last object begins and ends.
+        self._fed, self._begun, self._ended = 0, -1, -1
+        self._object_end = b""  # as it is written, where it is known
+        self._is_between = False  # whether an object has ended right here
+        self._held = b""  # the beginning of an object that may turn out to be like others
         self._shape: ObjectShape | None = None
         self._tries = _TRIES
-        self._shortcut: safexml.Shortcut | None = None
-        self._read = self._lines = 0  # bytes, and line feeds in them, before there is a shortcut
+        self._pause = _FIRST
         self.root = ""
         self.kind = ""
         self.line = 0
@@ -347,81 +301,88 @@ class _MetadataFile:
             for block in blocks:
                 if b"\r" in block:  # which may be a line or none
                     self._shape, self._tries = None, 0
-                if self._shortcut is None:
-                    self._begin(block)
-                else:
-                    self._shortcut.feed(block, final=False)
-            if self._shortcut is not None:
-                self._shortcut.feed(b"", final=True)
+                self._feed(block, final=False)
+            self._feed(b"", final=True)
             safexml.feed_block(self.parser, b"", final=True)
         finally:
             # The parser and its megabyte would else stay until somebody looks for cycles.
-            self._shortcut = None
             self.parser.StartElementHandler = self.parser.EndElementHandler = None
             self.parser.CharacterDataHandler = None
         self._put()
 
-    def _begin(self, block: bytes) -> None:
-        """Read the next bytes of a file that is not yet known to be PREMIS with objects."""
-        self.parse(block[:_HEAD])
-        self._read += len(block[:_HEAD])
-        self._lines += block.count(b"\n", 0, _HEAD)
-        end = _OBJECT_END.search(block) if self.kind == _PREMIS else None
-        if end is None:
-            self.parse(block[_HEAD:])
-            self._read += len(block[_HEAD:])
-            self._lines += block.count(b"\n", _HEAD)
-            return
-        self._shortcut = safexml.Shortcut(
-            self.parser, end[0], self, base=self._read, lines=self._lines, first=_FIRST
-        )
-        self._shortcut.feed(block[_HEAD:], final=False)
+    def _feed(self, block: bytes, *, final: bool) -> None:
+        """Take objects of one shape out of the next bytes, and give all others to the parser.
+
+        What may be the beginning of such an object is kept back unless the block is the final one.
+        """
+        data, at = self._held + block, 0
+        self._held = b""
+        if not self._object_end:
+            self._parse(data[:_HEAD])
+            at = len(data[:_HEAD])
+            end = _OBJECT_END.search(data) if self.kind == _PREMIS else None
+            self._object_end = b"" if end is None else end[0]
+        while at < len(data):
+            if self._is_between and self._shape is not None:
+                at = self._pass(data, at, self._shape)
+            stop = self._stop(data, at + self._pause)
+            if stop is None:
+                if self._is_between and self._shape is not None and len(data) - at < _LONGEST and not final:
+                    self._held = data[at:]
+                    return
+                stop = len(data)
+            self._parse(data[at:stop])
+            at = stop
+            self._is_between = self._ended >= 0 and self._ended == self._fed - len(self._object_end)
+            if self._is_between and self._pause and self._tries:
+                self._learn(data, at)
+
+    def _stop(self, data: bytes, at: int) -> int | None:
+        """Return the offset behind the object that ends next, None if it is not known or of no use."""
+        is_of_use = self._object_end and (self._tries or self._shape is not None)
+        found = data.find(self._object_end, at) if is_of_use else -1
+        return None if found < 0 else found + len(self._object_end)
+
+    def _parse(self, piece: bytes) -> None:
+        """Give the parser some bytes."""
+        self._fed += len(piece)
+        safexml.feed_block(self.parser, piece, final=False)
 
     def _end(self, tag: str) -> None:
         if self._name:
             self._end_text()
-        elif self._shortcut is not None and self._interest.get(tag) == OBJECT:
-            self._shortcut.ended = self.parser.CurrentByteIndex
+        elif self._interest.get(tag) == OBJECT:
+            self._ended = self.parser.CurrentByteIndex
 
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a shape of objects."""
-        return self._shape is not None
-
-    @property
-    def is_learning(self) -> bool:
-        """Whether there may be another one yet."""
-        return self._tries > 0
-
-    def parse(self, piece: bytes) -> None:
-        """Give the parser some bytes."""
-        safexml.feed_block(self.parser, piece, final=False)
-
-    def learn(self, data: bytes, at: int) -> None:
+    def _learn(self, data: bytes, at: int) -> None:
         """Take the object that ends at an offset for one like others."""
-        start = self._begun - (0 if self._shortcut is None else self._shortcut.base)
+        start = at - (self._fed - self._begun)
         self._tries -= 1
         if 0 <= start < at and (shape := shape_of_object(data[start:at])) is not None:
             self._shape = shape
 
-    def take(self, data: bytes, at: int) -> tuple[int, int]:
-        """Take the objects of one shape at an offset; returns the offset behind them, and their number."""
-        shape, shortcut = self._shape, self._shortcut
-        if shape is None or shortcut is None:
-            return at, 0
+    def _pass(self, data: bytes, begin: int, shape: ObjectShape) -> int:
+        """Take the objects of one shape at an offset; return the offset behind them.
+
+        The parser is given white space of as many lines in their place, and of as many columns in the last.
+        """
         self._put()
-        stop, count = self._stated.passed(shape, data, at)
-        objects = takewhile(itemgetter(0), shape.pattern.finditer(data, stop))
+        stop, count = begin, 0
+        objects = takewhile(itemgetter(0), shape.pattern.finditer(data, begin))
         while found := list(islice(objects, LONGEST)):
             starts = [each.start(1) for each in found]
-            before = data.count(b"\n", 0, starts[0]) + shortcut.lines + 1
+            before = self.parser.CurrentLineNumber + data.count(b"\n", begin, starts[0])
             gone = (data.count(b"\n", *each) for each in pairwise(starts))
             texts = zip(*(each.groups()[1:] for each in found), strict=True)
-            columns = (b"\n".join(each).decode().split("\n") for each in texts)
-            self._take_run(dict(zip(shape.names, columns, strict=True)), accumulate(gone, initial=before))
+            values = (b"\n".join(each).decode().split("\n") for each in texts)
+            self._take_run(dict(zip(shape.names, values, strict=True)), accumulate(gone, initial=before))
             count += len(found)
             stop = found[-1].end()
-        return stop, count
+        # Where few are alike, it is tried less and less often.
+        self._pause = 0 if count >= _FEW else min(2 * self._pause + _FEWEST, _LONGEST)
+        lines, columns = data.count(b"\n", begin, stop), stop - (data.rfind(b"\n", begin, stop) + 1 or begin)
+        self._parse(b"\n" * lines + b" " * columns)
+        return stop
 
     def _take_run(self, columns: Mapping[str, list[str]], lines: Iterator[int]) -> None:
         """Take objects as columns: all, or one of them where everything says the same of each."""
@@ -470,8 +431,6 @@ class _MetadataFile:
         if name == OBJECT:
             self._put()
             self._begun = self.parser.CurrentByteIndex
-            if self._shortcut is not None:
-                self._begun += self._shortcut.lag
             self._object = _PremisObject(line=self.parser.CurrentLineNumber)
         elif name in AFTER_OBJECTS:
             self._put()

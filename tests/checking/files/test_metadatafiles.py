@@ -6,13 +6,11 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack import safexml
 from metspack.building.build import BuildOptions, build
 from metspack.checking import Level, check, segmentreader
 from metspack.checking.catalogue import Catalogue
@@ -143,7 +141,7 @@ def test_objects_that_are_alike_say_what_each_says_by_itself(
     def found(*, first: int) -> list[Finding]:
         with pytest.MonkeyPatch.context() as context:
             context.setattr(metadatafiles, "_FIRST", first)
-            context.setattr(safexml, "FEWEST", 0)
+            context.setattr(metadatafiles, "_FEWEST", 0)
             context.setattr(metadatafiles, "_HEAD", block)
             return sorted(check(package, Level.STRUCTURE), key=repr)
 
@@ -169,13 +167,13 @@ def test_what_is_no_text_of_premis_is_not_taken_for_it(
     document.write_text(head + "".join(objects), "utf-8")
     with pytest.MonkeyPatch.context() as context:
         context.setattr(metadatafiles, "_FIRST", 1)
-        context.setattr(safexml, "FEWEST", 0)
+        context.setattr(metadatafiles, "_FEWEST", 0)
         context.setattr(metadatafiles, "_HEAD", 1000)
         found = [each for each in check(package, Level.STRUCTURE) if each.path.endswith(document.name)]
     assert [each.code[0] for each in found].count("M") == count
 
 
-def is_agreed(package: Path, *, first: int, passes: bool = True, block: int = 1 << 16) -> bool:
+def is_agreed(package: Path, *, first: int, block: int = 1 << 16) -> bool:
     """Return whether nothing is to be said of the representation that has the LOBs."""
     rep = premis_of(package).relative_to(package).parents[2]
     look = SegmentLook(
@@ -187,12 +185,10 @@ def is_agreed(package: Path, *, first: int, passes: bool = True, block: int = 1 
     )
     with pytest.MonkeyPatch.context() as context:
         context.setattr(metadatafiles, "_FIRST", first)
-        context.setattr(safexml, "FEWEST", 0)
+        context.setattr(metadatafiles, "_FEWEST", 0)
         context.setattr(metadatafiles, "_HEAD", 1000)
         context.setattr(reading, "BLOCK", block)
         context.setattr(segmentreader, "_HELD_AT_ONCE", 7)
-        if not passes:
-            context.setattr(metadatafiles._InColumns, "passed", lambda _self, _shape, _data, at: (at, 0))
         return segmentreader.look_at(look, lambda _: None) is not None
 
 
@@ -205,27 +201,9 @@ def test_objects_agree_with_files_however_they_are_compared(
     made: Path, tmp_path_factory: pytest.TempPathFactory, changes: Changes, block: int
 ) -> None:
     package = changed(made, tmp_path_factory.mktemp("changed") / "out", changes)
-    expected = is_agreed(package, first=1 << 30, passes=False)
+    expected = is_agreed(package, first=1 << 30)
     assert expected or changes
-    assert is_agreed(package, first=1, passes=False, block=block) == expected
     assert is_agreed(package, first=1, block=block) == expected
-
-
-@pytest.mark.parametrize("block", [3000, 1 << 16])
-def test_objects_that_are_written_of_files_as_they_are_stated_are_passed_by(
-    made: Path, block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    numbers: list[int] = []
-    real = metadatafiles._InColumns.passed
-
-    def passed(self: metadatafiles._InColumns, *given: Any) -> tuple[int, int]:
-        at, number = real(self, *given)
-        numbers.append(number)
-        return at, number
-
-    monkeypatch.setattr(metadatafiles._InColumns, "passed", passed)
-    assert is_agreed(made, first=1, block=block)
-    assert sum(numbers) > 20
 
 
 @pytest.mark.parametrize("old", ["s0.t0.c2.r9<", "_r9.bin"])
@@ -255,7 +233,7 @@ def test_objects_that_agree_leave_one_of_each_document(made: Path, monkeypatch: 
 
     monkeypatch.setattr(metadatafiles._MetadataFile, "_add", add)
     monkeypatch.setattr(metadatafiles, "_FIRST", 1)
-    monkeypatch.setattr(safexml, "FEWEST", 0)
+    monkeypatch.setattr(metadatafiles, "_FEWEST", 0)
     monkeypatch.setattr(metadatafiles, "_HEAD", 1000)
     assert not [each for each in check(made, Level.FULL) if each.code.startswith("M")]
     lobs = [each for each in added if each.startswith("s0.t0")]
