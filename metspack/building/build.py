@@ -366,8 +366,9 @@ class BuildWork:
 
     def _readers(self, course: Course) -> Readership | None:
         apart = "/" in self.dialect.archive_path(self.objid, self.name)
+        lobs, is_added = self._traits(course), bool(self.prefix)
         return building_options.readers_of(
-            self.style, self.version, self.layout, self._traits(course), is_merged=apart
+            self.style, self.version, self.layout, lobs, is_merged=apart, is_added=is_added
         )
 
     def _traits(self, course: Course) -> LobTraits:

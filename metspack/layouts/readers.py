@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from metspack.errors import ConfigError
@@ -162,6 +162,11 @@ class ReaderVerdict:
         """The reader's name and version."""
         return f"{self.reader} {self.version}".strip()
 
+    @property
+    def missed(self) -> str:
+        """What it misses all the same, in words."""
+        return " and ".join(self.misses)
+
 
 def _all(_version: str, _route: LobRoute) -> bool:
     return True
@@ -307,31 +312,39 @@ def style_for(key: str | None, given: FolderStyle | None, version: str | None) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readership:
-    """Whether each reader finds the LOBs of a package; ``is_merged`` says that they must be merged first."""
+    """Whether each reader finds the ``lobs`` outside an archive, and ``advice`` for those that do not.
+
+    ``is_merged`` says that the package must be merged first.
+    """
 
     verdicts: tuple[ReaderVerdict, ...]
+    lobs: int
+    advice: str = ""
     is_merged: bool = False
 
     @classmethod
     def restored(cls, told: Mapping[str, Any]) -> Readership:
         """Return what ``dataclasses.asdict`` made of one."""
         verdicts = (ReaderVerdict(**{**each, "misses": tuple(each["misses"])}) for each in told["verdicts"])
-        return cls(verdicts=tuple(verdicts), is_merged=told["is_merged"])
+        return cls(**{**told, "verdicts": tuple(verdicts)})
 
     def sentence(self, archive: str = "") -> str:
         """Return all in one line, with the archive where it is given.
 
-        ``LOBs found by metspack; not by DBPTK 4.5 (--lob-folder-style dbptk)``
+        ``LOBs found by metspack. DBPTK 4.5 will show this LOB as empty. To let it find it: --for dbptk``
         """
-        yes = [
-            each.label + (f" (except {' and '.join(each.misses)})" if each.misses else "")
-            for each in self.verdicts
-            if each.finds
-        ]
-        no = [f"{each.label} ({each.remedy})" for each in self.verdicts if not each.finds]
         begun = f"LOBs of {archive} found by" if archive else "LOBs found by"
         begun = f"After metspack merge, {begun}" if self.is_merged else begun
-        return f"{begun} {', '.join(yes)}" + (f"; not by {', '.join(no)}" if no else "")
+        found = ", ".join(
+            each.label + (f" (except {each.missed})" if each.misses else "")
+            for each in self.verdicts
+            if each.finds
+        )
+        if not (missing := [each.label for each in self.verdicts if not each.finds]):
+            return f"{begun} {found}."
+        these = f"these {self.lobs:,} LOBs" if self.lobs > 1 else "this LOB"
+        empty = f"{' and '.join(missing)} will show {these} as empty."
+        return f"{begun} {found}. {empty} {self.advice}".rstrip()
 
     def document(self) -> list[dict[str, object]]:
         """Return all as JSON has it."""
@@ -347,29 +360,20 @@ class Readership:
         ]
 
 
-def _verdict(
-    reader: SiardReader,
-    routes: Sequence[tuple[str, LobRoute, int]],
-    *,
-    finds: bool,
-    version: str,
-    prefix: str,
-) -> ReaderVerdict:
-    remedy = ""
-    if not finds and reader.style is not None:
-        upgrade = "" if version in _OUTSIDE else "--siard-version 2.2 "
-        remedy = f"{prefix}{upgrade}--lob-folder-style {reader.style.value}"
+_Routes = Sequence[tuple[str, LobRoute, int]]
+"""Versions of SIARD, routes in them, and how many LOBs have each."""
+
+
+def _verdict(reader: SiardReader, routes: _Routes, *, finds: bool) -> ReaderVerdict:
     return ReaderVerdict(
         reader=reader.name,
         version=reader.version,
         finds=finds,
         misses=tuple(reader.misses(routes)) if finds else (),
-        remedy=remedy,
     )
 
 
-def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) -> Readership:
-    """Return for each reader whether it finds the LOBs of a package that is written so."""
+def _verdicts(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
     version = writing.version
     kinds = (
         (version, writing.route(nested=True), traits.nested),
@@ -377,30 +381,93 @@ def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) 
         (version, writing.route(split=True), traits.split),
     )
     routes = [each for each in kinds if each[-1]]
-    verdicts = (
-        _verdict(reader, routes, finds=reader.follows(version, writing.route()), version=version, prefix="")
-        for reader in READERS
-        if reader.is_told
+    told = (reader for reader in READERS if reader.is_told)
+    return [_verdict(each, routes, finds=each.follows(version, writing.route())) for each in told]
+
+
+def _ways(
+    version: str, layout: str, traits: LobTraits, *, prefix: str = "", is_added: bool = False
+) -> dict[str, dict[str, ReaderVerdict]]:
+    """Return options by which LOBs are written for one reader, and what each reader finds then, by name.
+
+    The way that leaves least out comes first, and of those that are the same the one for DBPTK. An archive
+    that is added to a package has the package's layout, and its style is chosen by name.
+    """
+    written = version if version in _OUTSIDE else "2.2"
+    upgrade = "" if written == version else f"--siard-version {written} "
+    ways = {}
+    for key in ("dbptk", "siard-suite"):
+        style = style_for(key, None, written)
+        own = (None if is_added else layout_for(key, written)) or layout
+        option = f"--lob-folder-style {style.value}" if is_added else f"--for {key}"
+        verdicts = _verdicts(Writing(version=written, layout=own, style=style), traits)
+        ways[f"{prefix}{upgrade}{option}"] = {each.reader: each for each in verdicts}
+    return dict(sorted(ways.items(), key=lambda way: sum(len(each.misses) for each in way[1].values())))
+
+
+def _advised(
+    verdicts: Sequence[ReaderVerdict],
+    ways: Mapping[str, Mapping[str, ReaderVerdict]],
+    lobs: int,
+    *,
+    is_merged: bool,
+) -> Readership:
+    """Return what readers find, and what helps those that find nothing: one way for all if there is one."""
+    missing = [each.reader for each in verdicts if not each.finds]
+    every = f"{counted(lobs, 'LOB')} "
+    helped = {
+        options: [
+            each
+            for each in missing
+            if then[each].finds and not any(words.startswith(every) for words in then[each].misses)
+        ]
+        for options, then in ways.items()
+    }
+    best = sorted(helped, key=lambda options: -len(helped[options]))
+    remedies = {each: next((way for way in best if each in helped[way]), "") for each in missing}
+    advice = []
+    for options in dict.fromkeys(filter(None, remedies.values())):
+        then = ways[options]
+        who = [then[each] for each in missing if remedies[each] == options]
+        names = "both" if len(who) > 1 else who[0].label if len(missing) > 1 else "it"
+        lost = [each.label for each in verdicts if each.finds and not then[each.reader].finds]
+        instead = f", instead of {' and '.join(lost)}" if lost else ""
+        them = "them" if lobs > 1 else "it"
+        partly = ", ".join(f"{each.label} except {each.missed}" for each in who if each.misses)
+        advice.append(f"o let {names} find {them}{instead}: {options}" + (f" ({partly})" if partly else ""))
+    return Readership(
+        verdicts=tuple(replace(each, remedy=remedies.get(each.reader, "")) for each in verdicts),
+        lobs=lobs,
+        advice=f"T{'; t'.join(advice)}" if advice else "",
+        is_merged=is_merged,
     )
-    return Readership(verdicts=tuple(verdicts), is_merged=is_merged)
+
+
+def readership(
+    writing: Writing, traits: LobTraits, *, is_merged: bool = False, is_added: bool = False
+) -> Readership:
+    """Return for each reader whether it finds the LOBs of a package, or addition, that is written so."""
+    ways = _ways(writing.version, writing.layout, traits, is_added=is_added)
+    return _advised(_verdicts(writing, traits), ways, traits.lobs, is_merged=is_merged)
 
 
 def readership_on_disk(archive: ArchiveRoutes) -> Readership:
     """Return for each reader whether it finds the LOBs that an archive leads to as it is."""
     version = archive.version
     routes = [(version, route, count) for route, count in archive.routes]
-    verdicts = (
-        _verdict(
-            reader,
-            routes,
-            finds=any(reader.follows(version, route) for route, _count in archive.routes),
-            version=version,
-            prefix="metspack convert ",
-        )
+    verdicts = [
+        _verdict(reader, routes, finds=any(reader.follows(version, route) for _, route, _ in routes))
         for reader in READERS
         if reader.is_told
+    ]
+    traits = LobTraits(
+        lobs=sum(count for _, _, count in routes),
+        nested=sum(count for _, route, count in routes if route.nested),
+        odd=sum(count for _, route, count in routes if route.odd),
+        split=sum(count for _, route, count in routes if route.split),
     )
-    return Readership(verdicts=tuple(verdicts), is_merged=archive.is_apart)
+    ways = _ways(version, "", traits, prefix="metspack convert ")
+    return _advised(verdicts, ways, traits.lobs, is_merged=archive.is_apart)
 
 
 def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[str, ...]:
@@ -409,11 +476,7 @@ def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[
         return ()
     reader = named(key)
     told = (each for each in readership(writing, traits).verdicts if each.reader == reader.name)
-    return tuple(
-        f"{reader.label} will not find {' and '.join(each.misses)} (--for {key})"
-        for each in told
-        if each.misses
-    )
+    return tuple(f"{reader.label} will not find {each.missed} (--for {key})" for each in told if each.misses)
 
 
 def unopened(archives: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from metspack.checking import CheckSummary, PackageResult, explained, told_as
@@ -443,10 +443,14 @@ def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, Readershi
 
 def readers_lines(summary: CheckSummary) -> list[str]:
     """Return which programs find the LOBs of the archives; of those found by the same, in one line."""
-    alike: dict[Readership, list[str]] = {}
+    alike: dict[Readership, list[tuple[str, int]]] = {}
     for each, said in readers_of(summary):
-        alike.setdefault(said, []).append(each.path)
-    return [printable(f"{said.sentence(_archives(paths))}.") for said, paths in alike.items()]
+        alike.setdefault(replace(said, lobs=0), []).append((each.path, said.lobs))
+    lines = (
+        replace(said, lobs=sum(lobs for _, lobs in found)).sentence(_archives([path for path, _ in found]))
+        for said, found in alike.items()
+    )
+    return [printable(each) for each in lines]
 
 
 def _archives(paths: Sequence[str]) -> str:

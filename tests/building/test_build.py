@@ -229,7 +229,7 @@ def test_what_was_built_is_said(tmp_path: Path) -> None:
         "message_digest": {"verdict": "none", "digests": [], "unreadable": []},
     }
     assert built.readers is not None
-    assert built.readers.sentence().startswith("LOBs found by metspack; not by SIARD Suite")
+    assert built.readers.sentence().startswith("LOBs found by metspack. SIARD Suite and DBPTK 4.5 will")
     assert built.objid.startswith("urn:uuid:")
 
 

@@ -35,8 +35,8 @@ HEAD = {"schema_version": 1, "metspack": __version__}
 """What all JSON begins with, apart from the report of a check."""
 
 FOUND_BY = (
-    "LOBs found by metspack; not by SIARD Suite (--lob-folder-style sfa), "
-    "DBPTK 4.5 (--lob-folder-style dbptk)."
+    "LOBs found by metspack. SIARD Suite and DBPTK 4.5 will show these 8 LOBs as empty. "
+    "To let both find them: --for dbptk"
 )
 """The line on readers of a package in the default style."""
 

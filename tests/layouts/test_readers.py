@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from itertools import product
 
@@ -31,20 +32,54 @@ from metspack.model import LobCell, LobPlace, LobRef, LobRun
 from tests.conftest import CHECKOUT
 from tests.planning.lobruns import run_of
 
-SUITE, TOOLKIT = "SIARD Suite (--lob-folder-style sfa)", "DBPTK 4.5 (--lob-folder-style dbptk)"
-UPGRADED = f"{SUITE}, {TOOLKIT}".replace("(", "(--siard-version 2.2 ")
 DILCIS, SFA, DBPTK = FolderStyle.DILCIS, FolderStyle.SFA, FolderStyle.DBPTK
 
 
 @pytest.mark.parametrize(
     ("version", "style", "expected"),
     [
-        ("2.1", DILCIS, f"LOBs found by metspack; not by {SUITE}, {TOOLKIT}"),
-        ("2.1", SFA, "LOBs found by metspack, SIARD Suite; not by DBPTK 4.5 (--lob-folder-style dbptk)"),
-        ("2.1", DBPTK, "LOBs found by metspack, DBPTK 4.5; not by SIARD Suite (--lob-folder-style sfa)"),
-        ("2.2", SFA, "LOBs found by metspack, SIARD Suite, DBPTK 4.5"),
-        ("2.2", DBPTK, "LOBs found by metspack, SIARD Suite, DBPTK 4.5"),
-        ("1.0", SFA, f"LOBs found by metspack; not by {UPGRADED}"),
+        (
+            "2.1",
+            DILCIS,
+            (
+                "metspack. SIARD Suite and DBPTK 4.5 will show these 8 LOBs as empty. "
+                "To let SIARD Suite find them: --for siard-suite; to let DBPTK 4.5 find them: --for dbptk"
+            ),
+        ),
+        (
+            "2.1",
+            SFA,
+            (
+                "metspack, SIARD Suite. DBPTK 4.5 will show these 8 LOBs as empty. "
+                "To let it find them, instead of SIARD Suite: --for dbptk"
+            ),
+        ),
+        (
+            "2.0",
+            DBPTK,
+            (
+                "metspack, DBPTK 4.5. SIARD Suite will show these 8 LOBs as empty. "
+                "To let it find them, instead of DBPTK 4.5: --for siard-suite"
+            ),
+        ),
+        (
+            "2.2",
+            DILCIS,
+            (
+                "metspack. SIARD Suite and DBPTK 4.5 will show these 8 LOBs as empty. "
+                "To let both find them: --for dbptk"
+            ),
+        ),
+        ("2.2", SFA, "metspack, SIARD Suite, DBPTK 4.5."),
+        ("2.2", DBPTK, "metspack, SIARD Suite, DBPTK 4.5."),
+        (
+            "1.0",
+            SFA,
+            (
+                "metspack. SIARD Suite and DBPTK 4.5 will show these 8 LOBs as empty. "
+                "To let both find them: --siard-version 2.2 --for dbptk"
+            ),
+        ),
     ],
 )
 def test_the_line_names_who_finds_them_and_what_would_help_others(
@@ -52,7 +87,7 @@ def test_the_line_names_who_finds_them_and_what_would_help_others(
 ) -> None:
     for layout in LAYOUTS:
         writing = Writing(version=version, layout=layout, style=style)
-        assert readership(writing, LobTraits(lobs=1)).sentence() == expected
+        assert readership(writing, LobTraits(lobs=8)).sentence() == f"LOBs found by {expected}"
 
 
 def test_lobs_that_a_reader_misses_are_counted() -> None:
@@ -60,7 +95,7 @@ def test_lobs_that_a_reader_misses_are_counted() -> None:
     said = readership(Writing(version="2.2", layout="lobseg", style=SFA), traits, is_merged=True)
     assert said.sentence() == (
         "After metspack merge, LOBs found by metspack, SIARD Suite (except 1 LOB in parts), "
-        "DBPTK 4.5 (except 2 LOBs in fields and 3 LOBs not named .bin or .txt and 1 LOB in parts)"
+        "DBPTK 4.5 (except 2 LOBs in fields and 3 LOBs not named .bin or .txt and 1 LOB in parts)."
     )
     assert said.document()[1] == {
         "reader": "SIARD Suite",
@@ -174,6 +209,57 @@ def test_a_reader_either_misses_some_or_would_be_helped() -> None:
             assert each.finds or each.misses == ()
 
 
+_ADVICE = re.compile(
+    r"[Tt]o let (.+?) find them(?:, instead of (.+?))?: ((?:--[\w.-]+ [\w.-]+ ?)+)(?:\((.+?)\))?"
+)
+_KINDS = [
+    {},
+    {"nested": 2},
+    {"odd": 3},
+    {"split": 1},
+    {"nested": 8},
+    {"odd": 8},
+    {"split": 8},
+    {"nested": 2, "odd": 3, "split": 1},
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("traits", _KINDS, ids=str)
+@pytest.mark.parametrize(
+    ("version", "style"), list(product(("1.0", "2.0", "2.1", "2.2"), FolderStyle)), ids=str
+)
+def test_what_is_advised_is_true(
+    version: str, style: FolderStyle, traits: dict[str, int], layout: str
+) -> None:
+    """Each option that is advised is taken, and then the reader finds what it is said to find."""
+    found = LobTraits(lobs=8, **traits)
+    said = readership(Writing(version=version, layout=layout, style=style), found)
+    now = {each.label: each for each in said.verdicts}
+    missing = {label for label, each in now.items() if not each.finds}
+    assert (" as empty" in said.sentence()) is bool(missing)
+    for who, instead, options, except_ in _ADVICE.findall(said.sentence()):
+        given = dict(each.split(" ") for each in options.removesuffix(" ").removeprefix("--").split(" --"))
+        written, key = given.get("siard-version", version), given["for"]
+        writing = Writing(
+            version=written,
+            layout=layout_for(key, written) or layout,
+            style=style_for(key, None, written),
+        )
+        then = {each.label: each for each in readership(writing, found).verdicts}
+        helped = missing if who in {"both", "it"} else {who}
+        assert (len(helped) == 2) is (who == "both")
+        for label in helped:
+            assert then[label].finds
+            assert all(each in except_ for each in then[label].misses)
+            assert not any(f"{found.lobs} LOBs" in each for each in then[label].misses)
+        lost = [label for label, each in now.items() if each.finds and not then[label].finds]
+        assert instead == " and ".join(lost)
+    if not traits:
+        advised = {each.reader for each in said.verdicts if each.remedy}
+        assert advised == {now[label].reader for label in missing}
+
+
 def test_lobs_that_the_reader_misses_are_warned_of() -> None:
     writing, traits = (
         Writing(version="2.1", layout="siard22", style=DBPTK),
@@ -215,18 +301,18 @@ def test_readers_are_told_of_an_archive_as_it_is() -> None:
     assert readership_on_disk(mixed).sentence("N.siard") == (
         "LOBs of N.siard found by metspack, SIARD Suite "
         "(except 2 LOBs located in another way and 1 LOB in parts), "
-        "DBPTK 4.5 (except 2 LOBs located in another way and 1 LOB in parts)"
+        "DBPTK 4.5 (except 2 LOBs located in another way and 1 LOB in parts)."
     )
     inside = ArchiveRoutes(path="N.siard", version="2.2", routes=((stated, 2),))
     assert readership_on_disk(inside).sentence() == (
-        "LOBs found by metspack; not by SIARD Suite (metspack convert --lob-folder-style sfa), "
-        "DBPTK 4.5 (metspack convert --lob-folder-style dbptk)"
+        "LOBs found by metspack. SIARD Suite and DBPTK 4.5 will show these 2 LOBs as empty. "
+        "To let both find them: metspack convert --for dbptk"
     )
     old = ArchiveRoutes(path="N.siard", version="1.0", routes=((up, 5),), is_apart=True)
     assert readership_on_disk(old).sentence() == (
-        "After metspack merge, LOBs found by metspack; "
-        "not by SIARD Suite (metspack convert --siard-version 2.2 --lob-folder-style sfa), "
-        "DBPTK 4.5 (metspack convert --siard-version 2.2 --lob-folder-style dbptk)"
+        "After metspack merge, LOBs found by metspack. "
+        "SIARD Suite and DBPTK 4.5 will show these 5 LOBs as empty. "
+        "To let both find them: metspack convert --siard-version 2.2 --for dbptk"
     )
 
 
@@ -266,5 +352,5 @@ def test_what_readers_find_is_the_same_when_it_is_restored() -> None:
         ReaderVerdict(reader="b", version="", finds=False, remedy="x"),
     )
     for is_merged in (False, True):
-        found = Readership(verdicts=verdicts, is_merged=is_merged)
+        found = Readership(verdicts=verdicts, lobs=3, advice="x", is_merged=is_merged)
         assert Readership.restored(json.loads(json.dumps(asdict(found)))) == found

@@ -273,7 +273,7 @@ def _tell(
         foremost = ", ".join(filter(None, words))
         console.out("; ".join(filter(None, (foremost, siard_readers.unopened(made.unopened)))))
         if readers is not None:
-            console.out(f"{readers.sentence()}.")
+            console.out(readers.sentence())
         if made.handed_over is not None:
             console.out(f"{made.handed_over.sentence()}.")
         if made.made_of is not None and (said := made.made_of.words()):

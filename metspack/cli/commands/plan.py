@@ -156,7 +156,7 @@ def _show(name: str, draft: Draft, written: str) -> None:
     console.out(f"{', '.join(words)}. {written}")
     console.out(f"{draft.handed_over.sentence()}.")
     if draft.readers is not None:
-        console.out(f"{draft.readers.sentence()}.")
+        console.out(draft.readers.sentence())
 
 
 def _words(files: int | None, size: int | None) -> str:
