@@ -36,7 +36,7 @@ from metspack.checking.segments import (
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError
-from metspack.files import reading, walking
+from metspack.files import pread, reading, walking
 from metspack.files.byteranges import Below
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
@@ -560,7 +560,7 @@ def _line_of(descriptor: int, path: bytes, width: int) -> int:
 def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None]:
     """Return the first line that begins at ``at`` or behind it, and where; None when none does so in time."""
     begin = max(0, at - 1)
-    data = os.pread(descriptor, _LINE, begin)
+    data = pread(descriptor, _LINE, begin)
     skipped = 0 if not at else data.find(b"\n") + 1
     if (at and not skipped) or begin + skipped >= stop:
         return at, None

@@ -1,1 +1,37 @@
-"""Files and folders: staging, transactions and their journal."""
+"""Files and folders: staging, transactions and their journal; calls that may do less than asked for."""
+
+from __future__ import annotations
+
+import os
+
+
+def pread(descriptor: int, size: int, start: int) -> bytes:
+    """Return ``size`` bytes from ``start``, fewer only at the end of the file."""
+    pieces: list[bytes] = []
+    while size and (piece := os.pread(descriptor, size, start)):
+        pieces.append(piece)
+        size, start = size - len(piece), start + len(piece)
+    return b"".join(pieces)
+
+
+def read_into(descriptor: int, buffer: memoryview, size: int) -> int:
+    """Read into a buffer at once, and on up to ``size`` bytes or the end of the file; return how many."""
+    done = os.readv(descriptor, (buffer,))
+    while 0 < done < size and (more := os.readv(descriptor, (buffer[done:size],))):
+        done += more
+    return done
+
+
+def write(descriptor: int, data: bytes | memoryview) -> None:
+    """Write all bytes."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def pwrite(descriptor: int, data: bytes | memoryview, start: int) -> None:
+    """Write all bytes at an offset."""
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(descriptor, rest, start)
+        rest, start = rest[written:], start + written

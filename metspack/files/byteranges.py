@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from metspack.errors import SourceError
-from metspack.files import reading, tempdb
+from metspack.files import pread, reading, tempdb
 from metspack.files.reading import Closable
 from metspack.stores.ranges import Ranges
 from metspack.values import dataclass
@@ -179,7 +179,7 @@ class Medium(Closable):
                 more = self._ranges[part].pread(wanted, start)
             else:
                 try:
-                    more = os.pread(self._descriptors[part], wanted, start)
+                    more = pread(self._descriptors[part], wanted, start)
                 except OSError as error:
                     raise self._named(error, part) from None
             block = block + more if block else more

@@ -23,6 +23,7 @@ from pathlib import Path, PosixPath
 from typing import Any
 
 from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError
+from metspack.files import pwrite
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.ranges import Ranges
@@ -470,7 +471,7 @@ def _fill(place: str) -> None:
         starts = range(0, found.size, LARGE)
         blocks = ranges.in_flight(lambda start: store.read(found, start, start + LARGE), starts)
         for start, block in zip(starts, blocks, strict=True):
-            os.pwrite(writer, block, start)
+            pwrite(writer, block, start)
         os.utime(writer, ns=(found.modified, found.modified))
         os.fchmod(writer, _FULL)
         _full.append((place, found.size))

@@ -22,7 +22,7 @@ from typing import Self
 
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
-from metspack.files import mirrors
+from metspack.files import mirrors, pread, read_into
 from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
@@ -350,7 +350,8 @@ def _small(
         status = os.fstat(descriptor) if stamp is None else None
         if status is not None and not stat.S_ISREG(status.st_mode):
             return None
-        size = os.readv(descriptor, (buffer,)) if buffer else 0
+        expected = stamp[0] if stamp is not None else status.st_size if status is not None else 0
+        size = read_into(descriptor, buffer, expected) if buffer else 0
         if status is None:
             # What is as it was when its status was taken, long before, did not change while it was read.
             status = os.fstat(descriptor)
@@ -421,11 +422,12 @@ def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: in
     """
     size = size or CHUNK
     while stop is None or start < stop:
-        block = os.pread(descriptor, size if stop is None else min(size, stop - start), start)
-        if not block:
+        wanted = size if stop is None else min(size, stop - start)
+        if block := pread(descriptor, wanted, start):
+            yield block
+        if len(block) < wanted:
             return
-        yield block
-        start += len(block)
+        start += wanted
 
 
 def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Iterator[bytes]:

@@ -24,8 +24,8 @@ from types import TracebackType
 from typing import Self
 
 from metspack.errors import TargetError, hint_of
-from metspack.files import journal, threads
-from metspack.files.reading import Closable, release
+from metspack.files import journal, pwrite, threads, write
+from metspack.files.reading import Closable, chunks, release
 from metspack.values import regex
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -108,12 +108,11 @@ class NewFile:
         """Pass what was appended so far to the operating system."""
         if not self._buffer:
             return
-        rest = memoryview(self._buffer[0] if len(self._buffer) == 1 else b"".join(self._buffer))
+        held = b"".join(self._buffer)
         self._buffer.clear()
         self._held = 0
         with explained(self.path):
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            write(self._descriptor, held)
 
     def sync(self) -> None:
         """Put what was appended so far on disk."""
@@ -132,18 +131,16 @@ class NewFile:
         """Overwrite bytes that were appended before; the file does not grow."""
         self.flush()
         with explained(self.path):
-            if os.pwrite(self._descriptor, block, offset) != len(block):
-                raise OSError(errno.EIO, "short write")
+            pwrite(self._descriptor, block, offset)
 
     def read_back(self, start: int, stop: int) -> Iterator[bytes]:
         """Yield the bytes appended between two offsets, read back."""
         self.flush()
-        while start < stop:
-            block = os.pread(self._descriptor, min(_BUFFER, stop - start), start)
-            if not block:
-                raise TargetError(f"cannot read back {self.path}: it ends at byte {start:,}")
+        for block in chunks(self._descriptor, start, stop, size=_BUFFER):
             yield block
             start += len(block)
+        if start < stop:
+            raise TargetError(f"cannot read back {self.path}: it ends at byte {start:,}")
 
     def close(self) -> None:
         """Flush and fsync, then close."""
@@ -190,11 +187,10 @@ def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
         try:
             os.unlink(path)
             file = NewFile(path)
-            while file.size < size:
-                block = os.pread(before, min(_BUFFER, size - file.size), file.size)
-                if not block:
-                    raise OSError(errno.EIO, f"ends at byte {file.size:,}; expected {size:,}")
+            for block in chunks(before, 0, size, size=_BUFFER):
                 file.write(block)
+            if file.size < size:
+                raise OSError(errno.EIO, f"ends at byte {file.size:,}; expected {size:,}")
         finally:
             release(before)
     return file
@@ -227,11 +223,8 @@ class SharedFile(_Descriptor):
 
     def write(self, offset: int, block: bytes) -> None:
         """Put bytes at an offset."""
-        rest = memoryview(block)
         with explained(self.path):
-            while rest:
-                written = os.pwrite(self._descriptor, rest, offset)
-                rest, offset = rest[written:], offset + written
+            pwrite(self._descriptor, block, offset)
 
 
 class OpenFolder(_Descriptor):
@@ -253,9 +246,7 @@ class OpenFolder(_Descriptor):
         try:
             descriptor = os.open(name, _CREATE, 0o644, dir_fd=self._descriptor)
             try:
-                rest = data[os.write(descriptor, data) :]
-                while rest:
-                    rest = rest[os.write(descriptor, rest) :]
+                write(descriptor, data)
                 if self._is_synced:
                     os.fsync(descriptor)
             except BaseException:
@@ -550,7 +541,7 @@ class Journal(_Descriptor):
         with explained(path):
             self._descriptor = os.open(path, _APPEND if goes_on else _CREATE | os.O_APPEND, 0o644)
             if goes_on:  # a last word that was cut off is not the next one's beginning
-                os.write(self._descriptor, b"\n")
+                write(self._descriptor, b"\n")
         take_lock(self._descriptor)
 
     def record(self, **event: object) -> None:
@@ -645,10 +636,8 @@ class EventLog(_Descriptor):
 
     def write(self, line: str) -> None:
         """Append a line."""
-        rest = memoryview(line.encode() + b"\n")
         with explained(self._path):
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            write(self._descriptor, line.encode() + b"\n")
 
 
 _DESCRIPTOR = regex(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
@@ -667,12 +656,8 @@ def _opened_by_its_reader(path: Path) -> int:
 
 
 def _append(descriptor: int, path: Path, text: str) -> None:
-    line = text.encode() + b"\n"
     with explained(path):
-        rest = line[os.write(descriptor, line) :]  # one call: lines of other processes do not mix with it
-        if rest:
-            os.write(descriptor, rest)  # which fails by what cut it short
-            raise OSError(errno.EIO, "short write")
+        write(descriptor, text.encode() + b"\n")  # one call: lines of other processes do not mix with it
 
 
 def _append_whole(descriptor: int, path: Path, text: str) -> None:

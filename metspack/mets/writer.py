@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -16,7 +15,7 @@ from markupsafe import Markup, escape
 from metspack import resources, safexml, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
-from metspack.files import reading, writing
+from metspack.files import pread, reading, writing
 from metspack.files.threads import ThreadedHashers
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun
 from metspack.values import dataclass, regex
@@ -218,13 +217,13 @@ class GrowingDocument:
         """Insert text at the end of an element, which is not empty."""
         stop = self._span(key).stop
         start = max(0, stop - _SPACE)
-        before = os.pread(self._descriptor, stop - start, start)
+        before = pread(self._descriptor, stop - start, start)
         self._insert(start + len(before.rstrip()), text)
 
     def insert_after(self, key: str, text: str) -> None:
         """Insert text after an element."""
         stop = self._span(key).stop
-        self._insert(stop + os.pread(self._descriptor, _TAG, stop).index(b">") + 1, text)
+        self._insert(stop + pread(self._descriptor, _TAG, stop).index(b">") + 1, text)
 
     def add_notes(self, key: str, after: str, history: Sequence[str], *, is_csip: bool = False) -> None:
         """Insert notes on the source of an archive: into the agent that has such, or a new one ``after``.
@@ -241,7 +240,7 @@ class GrowingDocument:
     def set_attribute(self, key: str, name: str, value: str) -> None:
         """Set an attribute of an element, whether it has it or not."""
         span = self._span(key)
-        tag = os.pread(self._descriptor, _TAG, span.start).partition(b">")[0]
+        tag = pread(self._descriptor, _TAG, span.start).partition(b">")[0]
         text = f' {name}="{finalized(value)}"'.encode()
         if (found := re.search(rf"""\s{name}\s*=\s*(?:"[^"]*"|'[^']*')""".encode(), tag)) is not None:
             self._edits.append((span.start + found.start(), span.start + found.end(), text))

@@ -17,7 +17,7 @@ from metspack.checking import Checked, Checking, weight
 from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
-from metspack.files import reading
+from metspack.files import pread, reading
 from metspack.files.reading import as_places
 from metspack.model import Finding
 from metspack.progress import LateStage, Progress, Silent, credit_of
@@ -177,7 +177,7 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
 
     try:
         with writing.explained(target), reading.opening(target) as descriptor:
-            start = b"".join(os.pread(descriptor, _LOOKED_AT, 0).split())
+            start = b"".join(pread(descriptor, _LOOKED_AT, 0).split())
     except SourceError as error:  # a pipe, a device
         raise TargetError(error.message, hint="Name a file; --json and --jsonl write to stdout.") from None
     if start and form.mark not in start:

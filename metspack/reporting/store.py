@@ -16,7 +16,7 @@ from metspack.checking import Explanation, explained, told_as
 from metspack.checking.ledger import FileStamp, VerifiedFile
 from metspack.checking.options import LedgerFigures, Looking
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
-from metspack.files import journal, reading, tempdb
+from metspack.files import journal, pread, reading, tempdb
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import rank
 from metspack.uris import shown
@@ -407,7 +407,7 @@ class Ledger(tempdb.Scratch):
                 else:
                     self._take(event, number)
                 size = stop
-            start = os.pread(self._journal.descriptor, len(_BEGINNING), 0) if is_first else b""
+            start = pread(self._journal.descriptor, len(_BEGINNING), 0) if is_first else b""
             if start and not _BEGINNING.startswith(start):
                 self._check_head(None)
         except (SourceError, OSError) as error:
@@ -419,7 +419,7 @@ class Ledger(tempdb.Scratch):
 
     def _check_head(self, event: dict[str, Any] | None) -> None:
         if event is None or event.get("event") != _HEAD:
-            start = os.pread(self._journal.descriptor, len(_BEGINNING), 0) if self._journal else b""
+            start = pread(self._journal.descriptor, len(_BEGINNING), 0) if self._journal else b""
             if start == _BEGINNING:
                 raise self._damaged(1)
             raise ConfigError(

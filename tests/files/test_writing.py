@@ -68,12 +68,13 @@ def test_bytes_are_patched_in_place(tmp_path: Path) -> None:
     assert (tmp_path / "new").read_bytes() == b"01ab456789X"
 
 
-def test_a_patch_cut_short_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_patch_cut_short_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = os.pwrite
     with NewFile(tmp_path / "new") as file:
         file.write(b"0123")
-        monkeypatch.setattr(os, "pwrite", lambda *_: 1)
-        with pytest.raises(TargetError, match="short write"):
-            file.patch(0, b"ab")
+        monkeypatch.setattr(os, "pwrite", lambda descriptor, data, at: whole(descriptor, data[:1], at))
+        file.patch(0, b"ab")
+    assert (tmp_path / "new").read_bytes() == b"ab23"
 
 
 def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
@@ -390,10 +391,22 @@ def test_the_journal_is_never_half_written_in_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = Journal(tmp_path / "journal")
-    monkeypatch.setattr(os, "write", lambda *_: 1)
-    with pytest.raises(TargetError, match="short write"):
+    whole = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda descriptor, data: whole(descriptor, data[:3]))
         journal.record(event="begin")
+    sizes = iter((4, 0))
+
+    def full(descriptor: int, data: memoryview) -> int:
+        if size := next(sizes):
+            return whole(descriptor, data[:size])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(TargetError, match="No space left"):
+        journal.record(event="end")
     journal.close()
+    assert unsealed((tmp_path / "journal").read_bytes().splitlines()[0]) == {"event": "begin"}
 
 
 def test_a_named_pipe_waits_for_its_reader_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
