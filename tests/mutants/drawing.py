@@ -34,11 +34,11 @@ class Mutant:
 
 
 def drawn(seed: str, number: int, kind: str | None = None) -> Mutant:
-    """Return a mutant; with a ``kind``, it is of that one."""
+    """Return a mutant; with a ``kind``, it is of those whose names begin so."""
     name = list(BASES)[number % len(BASES)]
     chance = random.Random(f"{seed} {number}")  # noqa: S311 -- a sample, not a secret
     before = base(name)
-    kinds = [each for each in KINDS if kind in {None, each.name}]
+    kinds = [each for each in KINDS if each.name.startswith(kind or "")]
     for _ in range(_TRIES):
         (chosen,) = chance.choices(kinds, [each.weight for each in kinds])
         after = before.copy()

@@ -29,7 +29,7 @@ class Verdict(Enum):
     SURVIVED = "survived"
     """Check has nothing, and all commands succeed."""
     REFUSED = "refused"
-    """Check has no error and no warning, but a command refuses the package or gives other bytes."""
+    """Check has no error, but a command refuses the package; or no warning, and one gives other bytes."""
     ALARM = "alarm"
     """Check has a finding on a change that has no meaning."""
     CRASHED = "crashed"
@@ -107,18 +107,18 @@ def _verdict(mutant: Mutant, *, thoroughly: bool) -> tuple[Verdict, list[str]]:
             return Verdict.KILLED, [error.message]
         new = checked.found - said
         words = _of(new, checked.told)
-        killed = any(severity is not Severity.INFO for _, severity in new)
+        killed = any(severity is Severity.ERROR for _, severity in new)
         if killed and mutant.has_meaning and not thoroughly:
             return Verdict.KILLED, words
         after = commands.run(root, archives(mutant.package))
-    if not mutant.has_meaning and new:
-        return Verdict.ALARM, words
-    if killed:
-        return Verdict.KILLED, words
+    if killed or (new and not mutant.has_meaning):
+        return Verdict.KILLED if mutant.has_meaning else Verdict.ALARM, words
+    warned = any(severity is Severity.WARNING for _, severity in new)
     broken = ["links: a link is broken"] if checked.is_broken else []
-    if refused := [*broken, *after.refused, *_others(outcome, after, mutant)]:
+    others = [] if warned else _others(outcome, after, mutant)
+    if refused := [*broken, *after.refused, *others]:
         return Verdict.REFUSED, refused
-    return (Verdict.NOTED if new else Verdict.SURVIVED), words
+    return (Verdict.KILLED if warned else Verdict.NOTED if new else Verdict.SURVIVED), words
 
 
 def _of(new: Found, told: list[str]) -> list[str]:
