@@ -27,7 +27,8 @@ _ANCESTOR = Code.ANCESTOR_SILENT.id
 _UNNAMED = {Code.NOT_NAMED_BY_PARENT.id, _ANCESTOR}
 _EDGES = """
 SELECT m.parent, m.id, e.href, e.line, e.state, e.code, m.called FROM mets m
-LEFT JOIN edge e ON e.id = (SELECT min(id) FROM edge WHERE parent = m.parent AND child = m.id)
+LEFT JOIN edge e ON e.id = (
+    SELECT min(id) FROM edge WHERE parent = m.parent AND child = m.id AND map IS NOT NULL)
 WHERE m.parent IS NOT NULL
 UNION ALL
 SELECT e.parent, e.child, e.href, e.line, e.state, e.code, NULL FROM edge e

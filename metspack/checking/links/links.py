@@ -55,7 +55,7 @@ SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, m.part IS NO
 ) FROM mptr m
 LEFT JOIN entry e ON e.id = (
     SELECT id FROM entry WHERE mets = m.mets AND xml_id = m.href ORDER BY id LIMIT 1)
-WHERE m.mets = ? AND NOT m.up AND m.id > ? ORDER BY m.id
+WHERE m.mets = ? AND NOT m.up AND (m.part IS NOT NULL) = ? AND m.id > ? ORDER BY m.id
 """
 _BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
@@ -63,7 +63,7 @@ SELECT e.xml_id, e.line, e.path, coalesce(g.is_child, 0) FROM mets p JOIN entry 
 LEFT JOIN grp g ON g.id = e.grp
 WHERE p.id = ?1 AND p.leads AND e.path IS NOT NULL
 AND (g.is_child OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
-AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
+AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id AND m.part IS NULL)
 AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path) ORDER BY e.id
 """
 # The outermost first: it may lead to those below it.
@@ -253,13 +253,16 @@ class LinkCheck:
 
     def _children(self, mets: _LinkingMets) -> Iterator[Finding]:
         self._lost.begin(mets.id, mets.path)
-        rows = self._catalogue.rows(_DOWN, mets.id, 0)
+        rows = self._catalogue.rows(_DOWN, mets.id, 0, 0)
         while (row := next(rows, None)) is not None:
             pointer, self._there = _Pointer(*row), (None, False)  # what is mounted is there from then on
             yield from self._child(mets, pointer)
             if last := (yield from self._lost.behind(pointer.id)):
-                rows = self._catalogue.rows(_DOWN, mets.id, last)
+                rows = self._catalogue.rows(_DOWN, mets.id, 0, last)
         yield from self._unlinked(mets)
+        for row in self._catalogue.rows(_DOWN, mets.id, 1, 0):  # no links to children, but to parts in them
+            self._there = None, False
+            yield from self._child(mets, _Pointer(*row))
         yield from swaps.styles(self._catalogue, mets.id, mets.name, self._looking.budgets.findings)
 
     def _child(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
@@ -506,6 +509,8 @@ class LinkCheck:
             )
             self._keep_edge(mets, pointer, number, fault)
             yield from self._claimed(mets, pointer, outcome)
+            if pointer.is_of_part:
+                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, pointer.line, href=shown(outcome.path))
 
     def _package(self, pointer: _Pointer, path: bytes, called: str | None) -> bytes | None:
         """Return the folder of the package that a METS is a representation's of, None for a child."""
