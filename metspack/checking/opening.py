@@ -246,8 +246,9 @@ def _delivered(each: mets_packages.DeliveredPackage, packs: OpenPacks, *, is_alo
     if each.top is None:
         return found
     folder = (each.mets or "").partition("/")[0]
-    tree = PackedTree(packs, Below(root=each.path, segments=(each.top,)), os.fsencode(folder))
-    return replace(found, top=Top(pack=os.fsencode(each.top), folder=os.fsencode(folder), tree=tree))
+    file, name = Below(root=each.path, segments=(each.top,)), os.fsencode(folder)
+    tree = PackedTree.of_mets(packs, file, name, CSIP_METS.encode())
+    return replace(found, top=Top(pack=os.fsencode(each.top), folder=name, tree=tree))
 
 
 def _once(packages: Sequence[PackageToCheck]) -> list[PackageToCheck]:

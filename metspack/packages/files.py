@@ -120,6 +120,12 @@ class PackedTree:
         self.file = file
         self._prefix = folder + b"/" if folder else b""
 
+    @classmethod
+    def of_mets(cls, packs: OpenPacks, file: Below, folder: bytes, mets: bytes) -> PackedTree:
+        """Return the part below a folder, or all of the file where its METS is not in that."""
+        tree = cls(packs, file, folder)
+        return tree if tree.is_there(mets) else cls(packs, file)
+
     @property
     def shown(self) -> str:
         """The file's path, and the folder in it."""
@@ -334,11 +340,10 @@ class PackageFiles(MountedTree):
                 if not self._is_pack(file):
                     continue
                 inner = path_of(names[length:])
-                for folder in (os.fsencode(name), b""):
-                    tree = PackedTree(self._packs, file, folder)
-                    if tree.is_there(inner):
-                        self.mount(path_of(names[:length]), tree)
-                        return tree, inner
+                tree = PackedTree.of_mets(self._packs, file, os.fsencode(name), inner)
+                if tree.is_there(inner):
+                    self.mount(path_of(names[:length]), tree)
+                    return tree, inner
                 raise _lacking(file, names[length - 1 :])
         return None
 
