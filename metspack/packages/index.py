@@ -17,7 +17,7 @@ from metspack import safexml
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
-from metspack.layouts.names import SEGMENT_GROUP, SIARD
+from metspack.layouts.names import SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, links, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.packages import ByObjid, DeliveredPackage, stem_of_pack
@@ -25,7 +25,6 @@ from metspack.model import Budgets, Digest
 from metspack.packages.files import PackageFiles, path_of
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
 from metspack.packages.metsfiles import (
-    LOB_ID,
     TO_DATA,
     Divided,
     Names,
@@ -35,6 +34,7 @@ from metspack.packages.metsfiles import (
     format_of,
     format_words,
     is_aside,
+    is_of_lob,
     is_representation,
     located,
     plain_files,
@@ -350,9 +350,7 @@ class MetsTables(reading.Closable):
         if fact.element != "file":
             return fact.element
         # In a child's group of a segment even an archive is a LOB like any other.
-        in_segment = document.number > 1 and (
-            LOB_ID.fullmatch(fact.id or "") is not None or any(map(SEGMENT_GROUP.fullmatch, fact.groups))
-        )
+        in_segment = document.number > 1 and is_of_lob(fact.id, fact.groups)
         if path is None or in_segment or (archive := archive_of(path)) is None:
             return "file"
         self._archives.setdefault(archive, path if path[-1] != "metadata.xml" else archive)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from metspack import digests, uris
-from metspack.layouts.names import ARCHIVE, SIARD
+from metspack.layouts.names import ARCHIVE, SEGMENT_GROUP, SIARD
 from metspack.mets import PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name, packages, reader
 from metspack.mets.fastreader import Run
-from metspack.mets.links import Mptr, is_of_children
+from metspack.mets.links import SPLIT_LOBS, Mptr, is_of_children
 from metspack.model import Digest, Format
 from metspack.siard import metadata
 from metspack.values import dataclass, regex
@@ -97,6 +97,13 @@ LOB_ID = regex(
     re.ASCII,
 )
 """The file/@ID of a LOB or of a part of one; in a package of several archives it may begin with a name."""
+
+
+def is_of_lob(identifier: str | None, groups: Iterable[str] = ()) -> bool:
+    """Return whether a file is a LOB, a part of one or the whole, by its ID or the group it is in."""
+    return LOB_ID.fullmatch(identifier or "") is not None or any(
+        each == SPLIT_LOBS or SEGMENT_GROUP.fullmatch(each) for each in groups
+    )
 
 
 def is_aside(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:

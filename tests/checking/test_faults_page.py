@@ -18,7 +18,7 @@ CASES = {case.id: case for case in cases()}
 # Forms that are told and are no fault, conventions like those that are listed, what a second engine and the
 # rules of the standards say (they have pages of their own), and what needs a medium that fails.
 NOT_LISTED = {
-    *("L011", "L022", "L029", "L030", "S010", "S021", "Z007", "Z023"),
+    *("L022", "L029", "L030", "S010", "S021", "Z007", "Z023"),
     *("P102", "P105", "P106", "P108", "P111", "P112", "P119"),
     *("S030", "S031", "S032"),  # of volumes (volumes.md)
     *("M027", "M028", "M030", "M031", "M032"),

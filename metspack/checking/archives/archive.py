@@ -31,6 +31,7 @@ from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
 from metspack.packages.files import path_of
+from metspack.packages.metsfiles import is_of_lob
 from metspack.siard import entries as siard_entries
 from metspack.siard import metadata as siard_metadata
 from metspack.siard import schemas, tables
@@ -285,7 +286,8 @@ def findings(
         together = grouping.FindingGroups()
         unnamed = grouping.without(catalogue, _NAMED_BELOW)
         for path, identifier in catalogue.rows(_UNNAMED):
-            finding = Code.LOB_IN_NO_CELL.at(shown(path), 0, identifier or "")
+            rule = Code.LOB_IN_NO_CELL
+            finding = (rule.error_at if is_of_lob(identifier) else rule.at)(shown(path), 0, identifier or "")
             yield from together.take(unnamed(path), finding)
         yield from together.release()
 

@@ -110,7 +110,8 @@ class Archives:
         "Z017", WARNING, "Orphan LOB",
         "no cell of the archive names this file",
         "SIARD 2.2, section 6.2",
-        "The LOB exists, but the database no longer refers to it; a row may have been lost.",
+        "The LOB exists, but the database no longer refers to it; a row may have been lost. It is an error "
+        "where METS says which row it is of, for roundtrip finds no cell there.",
         "Compare the table's rows with the source.",
     )  # fmt: skip
     LOB_IN_TWO_CELLS = rule(
@@ -237,7 +238,7 @@ class Archives:
         "Compare the rows with the source; then restore the archive or the METS.",
     )  # fmt: skip
     IDS_OF_TWO_ARCHIVES = rule(
-        "Z047", WARNING, "LOBs of two archives have the same IDs",
+        "Z047", ERROR, "LOBs of two archives have the same IDs",
         "LOBs with the IDs of LOBs of {found!r}: {count}, the first is {other}",
         "METS 1.12.1, file (ID)",
         "An ID does not say which of the two LOBs is meant, so neither is restored.",

@@ -71,7 +71,8 @@ class FixityCodes:
         "F007", WARNING, "Digest cannot be checked",
         "{reason}, expected one of {expected}",
         "METS 1.12.1, CHECKSUMTYPE",
-        "A digest is given, but metspack cannot compute this algorithm, so it proves nothing here.",
+        "A digest is given, but metspack cannot compute this algorithm, so it proves nothing here. Of a LOB "
+        "it is an error, for roundtrip cannot prove that the LOB is what it was.",
         "Rewrite the METS with one of the algorithms named.",
     )  # fmt: skip
     MALFORMED_DIGEST = rule(
@@ -113,7 +114,8 @@ class FixityCodes:
         "F013", WARNING, "File listed twice",
         "{expected!r} is also listed at {other}",
         FILE,
-        "Two entries point to the same file, so one of them may have lost its own.",
+        "Two entries point to the same file, so one of them may have lost its own. Of two LOBs that is an "
+        "error, for restore cannot tell whose the file is.",
         "Give each entry its own file, or remove the second entry.",
     )  # fmt: skip
     RENAMED = rule(
@@ -334,7 +336,7 @@ class Segments:
         RESTORE,
     )  # fmt: skip
     PART_DIGEST = rule(
-        "S018", WARNING, "Cell has the digest of the last part only",
+        "S018", ERROR, "Cell has the digest of the last part only",
         "the cell's {algorithm}, {expected}, is that of the last part; joined ({count}), they have {found}",
         "SIARD 2.2, T_6.2-1 and S_8.1.1-0",
         "DBPTK writes such cells. The cell proves nothing about the other parts; METS and manifests do.",
@@ -356,7 +358,7 @@ class Segments:
         "Find out which is right, the parent's map or the child's METS, and correct the other.",
     )  # fmt: skip
     LOB_NOT_MAPPED = rule(
-        "S025", WARNING, "Split LOB not in the parent's map",
+        "S025", ERROR, "Split LOB not in the parent's map",
         "no SPLITLOB structMap says where the parts of this LOB are; found by GROUPID: {count}",
         "metspack package form, split LOBs",
         "The order is that of SEQ alone, and only the size of the whole, or the name of the last part, shows "
@@ -372,7 +374,7 @@ class Segments:
         "Restore the parent's METS from another copy, or build the package again.",
     )  # fmt: skip
     PARTS_LISTED_APART = rule(
-        "S027", WARNING, "Parts listed as files of their own",
+        "S027", ERROR, "Parts listed as files of their own",
         "the cell's LOB is in parts, which METS lists without saying that they belong together: {count}",
         "METS 1.12.1, file (GROUPID, SEQ); metspack package form, split LOBs",
         "The files' names alone say that they are parts of one LOB, so restore does not join them.",

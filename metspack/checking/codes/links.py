@@ -41,10 +41,10 @@ class LinkCodes:
     )  # fmt: skip
     CHILD_WITHOUT_MPTR = rule(
         "L005", ERROR, "Child METS listed but not linked",
-        "the file entry {href!r} describes a child METS, but no mptr names it",
+        "the child METS {href!r} is listed, but no mptr in a structMap of children names it",
         TO_CHILD,
         "Readers follow mptr elements and never reach this child.",
-        "Add an mptr whose xlink:href is the ID of the file entry.",
+        "Add an mptr whose xlink:href is the ID of the file entry, or the child's OBJID.",
     )  # fmt: skip
     ORPHAN = rule(
         "L006", ERROR, "Orphan METS file",
@@ -85,8 +85,9 @@ class LinkCodes:
         "L011", INFO, "Child found elsewhere",
         "the child {href!r} was found by its OBJID: {found!r}",
         _BY_OBJID,
-        "It is checked as if it were where the parent says; software that follows locations will miss it.",
-        "Nothing to do; keep a record of which medium holds which child.",
+        "It is checked as if it were where the parent says; software that follows locations will miss it. In "
+        "the package itself that is an error, for restore looks for it where the parent says.",
+        "Put it there, or keep a record of which medium holds which child.",
     )  # fmt: skip
     CHILD_COPIES = rule(
         "L012", WARNING, "Child found more than once",
@@ -167,10 +168,10 @@ class LinkCodes:
         "Nothing to do; a structMap labelled 'parent AIP' in the child METS would name the parent.",
     )  # fmt: skip
     FOLDER_LINKED = rule(
-        "L031", WARNING, "Link to a folder",
+        "L031", ERROR, "Link to a folder",
         "{href!r} leads to a folder; the METS in it, {found!r}, was used instead",
         TO_CHILD,
-        "metspack understood it; other software looks for a file at that location and finds none.",
+        "The check understood it; restore and other software look for a file at that location and find none.",
         "Write the location of the METS file itself.",
     )  # fmt: skip
     CHILDREN_SWAPPED = rule(

@@ -129,7 +129,8 @@ class Paths:
         "P013", WARNING, "Absolute locations",
         "absolute locations that lead to the package's present folder: {count}, the first is {href!r}",
         "RFC 8089; metspack package form, files",
-        "They were followed because they lead into the package; once it is moved, they no longer do.",
+        "They were followed because they lead into the package; once it is moved, they no longer do. It is "
+        "an error where one is of a METS, an archive or a LOB, for restore does not follow it.",
         "Write locations relative to the METS.",
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 
 from metspack.model import Finding, Severity
 from metspack.stores.urls import shown
@@ -72,6 +72,10 @@ class Rule:
             message=message,
             facts=tuple(sorted(zip(facts, map(str, facts.values()), strict=True))),
         )
+
+    def error_at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
+        """Return a finding as an error, whatever the severity of others: of what no LOB is restored from."""
+        return replace(self.at(path, line, place, **facts), severity=ERROR)
 
 
 def rule(  # noqa: PLR0917 -- a declaration reads as a paragraph: always in this order

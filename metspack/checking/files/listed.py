@@ -25,6 +25,7 @@ from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT
 from metspack.mets import is_top_mets_name
 from metspack.model import Finding
+from metspack.packages.metsfiles import is_of_lob
 from metspack.sizes import counted
 from metspack.values import regex
 
@@ -417,7 +418,8 @@ def _listed_twice(  # noqa: PLR0917 -- a row
     mets: bytes, line: int, xml_id: str | None, path: bytes, other_line: int, other: bytes
 ) -> Finding:
     where = source_of(other, other_line)
-    return Code.LISTED_TWICE.at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
+    at = Code.LISTED_TWICE.error_at if is_of_lob(xml_id) else Code.LISTED_TWICE.at
+    return at(shown(mets), line, xml_id or "", expected=shown(path), other=where)
 
 
 def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:

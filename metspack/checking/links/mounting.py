@@ -227,21 +227,16 @@ class Mounting:
         yield from inventory.findings(self._catalogue, self._places, folder, whole=self._whole)
         if found.given:
             self._places.given[shown(folder)] = found.given
-        if self._is_packed_in_place(found, folder):
+        is_own, inside = found.root == self._own, folder_of(found.path).rstrip(b"/")
+        stem = unpacked_name(found.pack or b"")
+        name = (stem or inside).rpartition(b"/")[2]
+        if is_own and stem == folder and inside == name:
             return MountOutcome(path=path)
-        facts = {"href": wanted.called, "found": found.shown}
-        yield Code.CHILD_ELSEWHERE.at(shown(wanted.parent_path), wanted.line, **facts)
+        # Restore looks where the parent says, and in packs at the root and in the folder of the same name.
+        is_missed = (wanted.place is not None and stem != folder) or (stem and inside not in {name, b""})
+        finding = Code.CHILD_ELSEWHERE.error_at if is_own and is_missed else Code.CHILD_ELSEWHERE.at
+        yield finding(shown(wanted.parent_path), wanted.line, href=wanted.called, found=found.shown)
         return MountOutcome(path=path, found=found.shown)
-
-    def _is_packed_in_place(self, found: FoundPackage, folder: bytes) -> bool:
-        """Return whether a child's file, unpacked where it lies, gives the folder that the parent names."""
-        inside = folder_of(found.path).rstrip(b"/")
-        return (
-            found.root == self._own
-            and found.pack is not None
-            and unpacked_name(found.pack) == folder
-            and inside == folder.rpartition(b"/")[2]
-        )
 
     def found_at(self, mets: int, document: bytes) -> Callable[[str], bytes | None]:
         """Return a function that gives the path of the mounted child to which a location outside leads.

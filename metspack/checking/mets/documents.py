@@ -27,7 +27,15 @@ from metspack.mets.fastreader import Run, SinkBeside, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare, is_of_children
 from metspack.mets.packages import SOURCE, note
 from metspack.model import Digest, Finding
-from metspack.packages.metsfiles import ARCHIVES, has_archive, may_lead, plain_files, split_lob
+from metspack.packages.metsfiles import (
+    ARCHIVES,
+    has_archive,
+    is_aside,
+    is_of_lob,
+    may_lead,
+    plain_files,
+    split_lob,
+)
 from metspack.stores.client import ObjectChanged
 from metspack.uris import Repair
 from metspack.values import dataclass, regex
@@ -211,11 +219,11 @@ class _DocumentCounts:
     are_objects_new: bool = False
     repairs: dict[Repair, tuple[int, int, str]] = field(default_factory=dict)
 
-    here: tuple[int, int, str] = (0, 0, "")
+    here: tuple[int, int, str, bool] = (0, 0, "", False)
 
-    def count_found_here(self, line: int, href: str) -> None:
-        count, first, example = self.here if self.here[0] else (0, line, href)
-        self.here = count + 1, first, example
+    def count_found_here(self, line: int, href: str, *, needed: bool) -> None:
+        count, first, example, any_needed = self.here if self.here[0] else (0, line, href, False)
+        self.here = count + 1, first, example, any_needed or needed
 
     def count_repair(self, repair: Repair, line: int, href: str) -> None:
         count, first, example = self.repairs.get(repair, (0, line, href))
@@ -525,7 +533,7 @@ class DocumentReader:
         href = mptr.href or ""
         if by is By.LOCATION and not mptr.is_ancestor:
             # Another package may lie beside this one: that is seen when the link is followed.
-            _path, _pseudo, refused = self._located(href, mptr.line, "", may_leave=True)
+            _path, _pseudo, refused = self._located(href, mptr.line, "", may_leave=True, needed=True)
             if refused is not None:
                 yield refused
         elif href != href.strip():
@@ -540,7 +548,8 @@ class DocumentReader:
         path = None
         pseudo = False
         if fact.href is not None:
-            path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "")
+            needed = fact.element == "file" and not is_aside(fact.groups, None)
+            path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "", needed=needed)
             if refused is not None and refused.code == Code.LEAVES_ROOT.id and _is_of_mets(fact):
                 # A child package may lie beside this one: that is seen when all links are followed.
                 self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
@@ -614,16 +623,16 @@ class DocumentReader:
             self._batch.add(_PUT_SIARD, self._mets, path, named, filed)
 
     def _located(
-        self, href: str, line: int, place: str, *, may_leave: bool = False
+        self, href: str, line: int, place: str, *, may_leave: bool = False, needed: bool = False
     ) -> tuple[bytes | None, bool, Finding | None]:
         """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it.
 
-        Leading out of the package is no fault where it ``may_leave``.
+        Leading out of the package is no fault where it ``may_leave``; ``needed`` is what restore has to read.
         """
         try:
             reference = uris.located(href)
             if (path := self._places.here(reference)) is not None:
-                self._seen.count_found_here(line, href)
+                self._seen.count_found_here(line, href, needed=needed)
                 return path, False, None
             if reference.kind is uris.Kind.ABSOLUTE and Repair.PSEUDO_ABSOLUTE not in reference.repairs:
                 return None, False, None if may_leave else self._left(line, place, href)
@@ -664,7 +673,9 @@ class DocumentReader:
         if algorithm is None:
             found, known = fact.checksum_type or "", ", ".join(digests.OCTETS)
             reason = f"CHECKSUMTYPE is {found!r}" if found else "no CHECKSUMTYPE says what CHECKSUM is"
-            return None, Code.UNKNOWN_ALGORITHM.at(*where, found=found, reason=reason, expected=known)
+            rule = Code.UNKNOWN_ALGORITHM
+            at = rule.error_at if is_of_lob(fact.id, fact.groups) else rule.at
+            return None, at(*where, found=found, reason=reason, expected=known)
         digest = digests.parsed(fact.checksum, algorithm)
         if digest is None:
             return None, Code.MALFORMED_DIGEST.at(
@@ -673,9 +684,10 @@ class DocumentReader:
         return digest, None
 
     def _repaired(self) -> Iterator[Finding]:
-        count, line, href = self._seen.here
+        count, line, href, is_needed = self._seen.here
         if count:
-            yield Code.HERE_ALONE.at(self._name, line, count=count, href=href)
+            at = Code.HERE_ALONE.error_at if is_needed else Code.HERE_ALONE.at
+            yield at(self._name, line, count=count, href=href)
         for repair, (count, line, href) in self._seen.repairs.items():
             if repair is Repair.PSEUDO_ABSOLUTE:
                 yield Code.PSEUDO_ABSOLUTE.at(self._name, line, count=count, href=href)
