@@ -25,6 +25,10 @@ test:
     {{uv}} pytest --cov --cov-report=term
     {{uv}} coverage report --fail-under=100 --include="$(tr '\n' ',' < tests/pure_modules.txt)"
 
+# The tests that `just test` and the README leave out, as they take long.
+slow:
+    {{uv}} pytest -q -m slow
+
 # The tests with ten times as many generated examples.
 thorough:
     METSPACK_THOROUGH=1 {{uv}} pytest -q --timeout=3600
@@ -112,9 +116,9 @@ interop:
 mutate seed="0" count="500":
     {{uv}} python -m tests.mutants --seed {{seed}} --count {{count}}
 
-# Write anew what a check tells of links in the packages of tests/packages, after a change that is meant to.
-told:
-    {{uv}} python -m tests.packages.told
+# Write anew the findings of all packages of tests and the options of all commands, after a change that is meant to.
+record:
+    {{uv}} python -m tests.record
 
 # Build, restore and check by four workers of a cluster, two of them killed with -9 at random moments, so many times; the bytes are compared.
 cluster rounds="20" seed="0":

@@ -1,51 +1,20 @@
-"""Every code has a package as its case, and every such package gives exactly the codes in its name."""
+"""Every code has a package as its case; what is found in each is compared with the record."""
 
 from pathlib import Path
 
 import pytest
 
-from metspack import safexml
-from metspack.checking import ALL_CODES, Code, Level, check, segmentreader, segments
+from metspack.checking import ALL_CODES, Code, Level, check
 from metspack.checking.archives.lobsearch import Finder
-from metspack.checking.files import metadatafiles
-from metspack.model import Severity
-from metspack.reporting import model as reporting
 from tests.findings import ordered
 from tests.laws import spread
 from tests.packages.cases import HERE, KINDS, Case, cases
-from tests.packages.told import findings, has_links, lines, told
 
 # 64 MB of METS are no test data, archives in other forms no recipes, nor what an option alone tells: they
 # have tests of their own.
 ELSEWHERE = {"Z023", "Z024", "M014", "M015", "M017", "M028", "F046", "S030", "S031", "S032"}
 AT_LEAST = {"bad": 120, "warn": 20, "good": 20}
 MOST_BYTES = 2_000_000
-_GRAVITY = [Severity.INFO, Severity.WARNING, Severity.ERROR]
-
-
-WHOLE = {each.id for each in spread(cases(), 3)}
-"""Cases in which what is alike is looked at all at once first, however little there is of it."""
-
-
-@pytest.mark.parametrize("case", cases(), ids=[each.id for each in cases()])
-def test_a_case_gives_exactly_the_codes_in_its_name(
-    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if case.id in WHOLE:
-        monkeypatch.setattr(segments, "FEW", 0)
-        monkeypatch.setattr(segmentreader, "LARGE", 0)
-        monkeypatch.setattr(safexml, "FIRST", 1)
-        monkeypatch.setattr(metadatafiles, "_FIRST", 1)
-        monkeypatch.setattr(safexml, "FEWEST", 0)
-    found, beside = findings(case, tmp_path)
-    shown = "\n".join(reporting.line(each) for each in found)
-    assert {each.code for each in found} == case.codes, shown
-    gravest = max((each.severity for each in found), key=_GRAVITY.index, default=Severity.INFO)
-    assert gravest is KINDS[case.kind], shown
-    for each in found:
-        assert each.path, shown
-    # If it was meant to change, run `just told` and read what did.
-    assert lines(found, beside) == (told()[case.id] if has_links(case) else [])
 
 
 OF_CELLS = [each for each in cases() if any(code[0] in "SZ" for code in each.codes)]

@@ -1,0 +1,1 @@
+"""The record of what metspack finds and takes, against which every change is held."""

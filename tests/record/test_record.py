@@ -1,0 +1,58 @@
+"""Findings and options are as they are recorded; a finding that is lost is never a change of wording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metspack.checking import Level
+from metspack.model import Severity
+from tests.packages.cases import KINDS, Case, cases
+from tests.record import findings, options
+
+HINT = "if it was meant to, run `just record` and read what changed"
+_GRAVITY = [Severity.INFO, Severity.WARNING, Severity.ERROR]
+
+
+def compare(found: list[findings.Row], recorded: list[findings.Row]) -> None:
+    """Compare first what no wording changes, then line, place, text and facts."""
+    assert findings.keys(found) == findings.keys(recorded), f"other findings; {HINT}"
+    assert findings.lines(found) == findings.lines(recorded), f"other words or lines; {HINT}"
+
+
+ALL = pytest.mark.parametrize("case", cases(), ids=[each.id for each in cases()])
+
+
+@ALL
+def test_a_case_has_the_recorded_findings_and_the_codes_in_its_name(case: Case, tmp_path: Path) -> None:
+    level = Level(case.level)
+    found = findings.alone(case, tmp_path, level)
+    compare(found, findings.recorded(findings.ALONE, case.id, level))
+    assert {each["code"] for each in found} == case.codes
+    gravest = max((Severity(each["severity"]) for each in found), key=_GRAVITY.index, default=Severity.INFO)
+    assert gravest is KINDS[case.kind]
+    assert all(each["path"] for each in found)
+
+
+@pytest.mark.slow
+@ALL
+def test_a_case_has_the_recorded_findings_at_each_level(case: Case, tmp_path: Path) -> None:
+    compare(findings.alone(case, tmp_path, *Level), findings.recorded(findings.ALONE, case.id, *Level))
+
+
+@pytest.mark.parametrize("name", findings.golden())
+def test_a_golden_package_has_the_recorded_findings(name: str) -> None:
+    found = [row for level in Level for row in findings.golden_alone(name, level)]
+    compare(found, findings.recorded(findings.ALONE, f"golden/{name}", *Level))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", Level)
+def test_all_packages_as_one_delivery_have_the_recorded_findings(level: Level, tmp_path: Path) -> None:
+    found = findings.rows("delivery", findings.delivery(tmp_path), level, tmp_path)
+    compare(found, findings.recorded(findings.DELIVERY, "delivery", level))
+
+
+def test_options_are_as_they_are_recorded() -> None:
+    assert options.options() == options.OPTIONS.read_text(encoding="utf-8").split("\n")[:-1], HINT
