@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,6 @@ from tests.packages import csip, steps
 from tests.packages.forge import forge
 from tests.packages.placed import packaged
 from tests.packages.samples import PIECES, sample
-from tests.packages.tree import csip_tree, tree
 
 HERE = Path(__file__).parent
 KINDS: Mapping[str, Severity] = {"bad": Severity.ERROR, "warn": Severity.WARNING, "good": Severity.INFO}
@@ -79,10 +79,8 @@ class Case:
             csip.divided(root)
         elif self.recipe.get("form") in {"csip siblings", "csip objid"}:
             return csip.divide(root, self._damage, by_objid=self.recipe["form"] == "csip objid")
-        elif self.recipe.get("form") == "tree":
-            tree(root)
-        elif self.recipe.get("form") == "csip tree":
-            csip_tree(root)
+        elif self.recipe.get("form") in {"tree", "csip tree"}:
+            shutil.copytree(HERE / "forms" / self.recipe["form"].replace(" ", "_"), root)
         else:
             forge(root)
         self._damage(root)
