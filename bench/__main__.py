@@ -17,6 +17,7 @@ from typing import Any
 
 from bench import results
 from bench.measuring import FailedError, Run, Syncs, alternated, calls, counting, forget, measured, syncs
+from bench.page import baseline
 from bench.rows import Figure, Row, Sample, chosen
 from bench.store import PAGE, Store, knows
 
@@ -143,7 +144,7 @@ class Bench:
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--rows", help="names of rows, divided by commas; all unless told")
-    parser.add_argument("--list", action="store_true", help="print the rows and their targets, and end")
+    parser.add_argument("--list", action="store_true", help="print the rows, and end")
     parser.add_argument("--scale", type=float, default=1.0, help="part of the full size, such as 0.01")
     parser.add_argument("--repetitions", type=int, default=3, metavar="N", help="runs that are timed (3)")
     parser.add_argument("--no-calls", dest="calls", action="store_false", help="count no system calls")
@@ -170,8 +171,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(str(error))
     if options.list:
         for row in rows:
-            target = "" if row.target is None else f": {row.bound} {row.target:g}"
-            print(f"{row.name:<16} {row.title} / {row.beside}{target}")
+            print(f"{row.name:<16} {row.title} / {row.beside}")
         return
     report: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),
@@ -194,7 +194,8 @@ def main(arguments: list[str] | None = None) -> None:
                 report["rows"].append(bench.row(row))
                 if options.json:
                     options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-        print(f"{place}\n\n{results.table(each for each in report['rows'] if each['place'] == place)}")
+        measured_here = (each for each in report["rows"] if each["place"] == place)
+        print(f"{place}\n\n{results.table(measured_here, results.ratios(baseline(), place))}")
     if options.scale < 1:
         print(f"Scale {options.scale:g}: start-up outweighs the work; only the full size is to be compared.")
 

@@ -1,8 +1,9 @@
 # ruff: noqa: E501 -- the page is written as it is read
 """Writes docs/performance.md and the README's ratio from figures: ``python -m bench.page [FILE...]``.
 
-The files, as ``python -m bench --json`` writes them, are kept as bench/figures.json. Where several have the same row, as
-after some were measured again with more repetitions, the last one counts.
+The files, as ``python -m bench --json`` writes them, are kept as bench/figures.json, beside the baseline that later ones are
+compared with (``--baseline``: these are the baseline). Where several have the same row, as after some were measured again
+with more repetitions, the last one counts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.results import table
+from bench.results import ratios, table
 from bench.rows import SMALL
 from bench.store import CHECKOUT
 
@@ -36,6 +37,7 @@ _WORDS = """
   compares METS (validated by the same schema that metspack uses), both manifests and every byte.
 - **By hand** is `cp -r` or Python's `zipfile.extractall`, then `md5sum` and `sha256sum`, each by two processes: copies
   and sums, but no METS, no limits on folders, and nothing proven.
+- **Now / then** is the ratio divided by that of the baseline, which `bench/figures.json` keeps.
 - **Wall**, **processor** time and **memory** are those of contender / reference, processor time and memory of all their
   processes together: the largest sum of their resident memory, in which what they share counts each time.
 - **System calls per LOB** are counted with {few:,} and {many:,} LOBs, and the difference is divided by {more:,}, so that the
@@ -79,7 +81,7 @@ def page(figures: dict[str, Any]) -> str:
     for place, title in places.items():
         rows = [row for row in figures["rows"] if row["place"] == place]
         if rows:
-            parts.append(f"\n## {title}\n\n{table(rows)}")
+            parts.append(f"\n## {title}\n\n{table(rows, ratios(figures['baseline'], place))}")
     memory = f"{machine['memory'] / (1 << 30):.0f} GiB" if machine["memory"] else "memory not known"
     lobs = int(SMALL.lobs * figures["scale"])
     load = (
@@ -125,10 +127,18 @@ def readme(text: str, figures: dict[str, Any]) -> str:
     return _RATIO.sub(rf"takes {ratios[0]:.1f}\1", text) if ratios else text
 
 
+def baseline() -> dict[str, Any]:
+    """Return the figures that later ones are compared with."""
+    kept: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8"))["baseline"]
+    return kept
+
+
 def main() -> None:
     """Write the page, the README and the figures kept."""
-    files: list[str | Path] = [*sys.argv[1:]] or [FIGURES]
-    figures = joined([json.loads(Path(file).read_text(encoding="utf-8")) for file in files])
+    files = [Path(each) for each in sys.argv[1:] if each != "--baseline"] or [FIGURES]
+    figures = joined([json.loads(file.read_text(encoding="utf-8")) for file in files])
+    figures.pop("baseline", None)
+    figures["baseline"] = {**figures} if "--baseline" in sys.argv else baseline()
     PAGE.write_text(page(figures), encoding="utf-8")
     README.write_text(readme(README.read_text(encoding="utf-8"), figures), encoding="utf-8")
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

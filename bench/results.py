@@ -7,7 +7,7 @@ import platform
 import re
 import ssl
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from bench.rows import Figure, Row, Sample
 from metspack.resources import __version__
 
 _HEADER = (
-    "| row | measured | beside | ratio, least to most | target | wall, s | processor, s | memory, MB "
+    "| row | measured | beside | ratio, least to most | now / then | wall, s | processor, s | memory, MB "
     "| largest process, MB | system calls per LOB | calls that sync, s in them |\n"
     "|---|---|---|---|---|---:|---:|---:|---:|---:|---:|\n"
 )
@@ -59,8 +59,6 @@ def told(row: Row, place: str, sides: Sequence[Side]) -> dict[str, Any]:
         "ratio": ratio,
         "least": min(ratios),
         "most": max(ratios),
-        "met": row.met(ratio),
-        "memory_met": None if row.most is None else max(run.largest for run in sides[0].runs) <= row.most,
         "contender": sides[0].told(),
         "reference": sides[1].told(),
     }
@@ -78,9 +76,6 @@ def _named(row: Row, place: str) -> dict[str, Any]:
         "title": row.title,
         "beside": row.beside,
         "figure": row.figure.value,
-        "target": row.target,
-        "bound": row.bound,
-        "memory_target": row.most,
     }
 
 
@@ -103,15 +98,20 @@ def _read(path: str) -> str:
     return Path(path).read_text(encoding="utf-8") if Path(path).exists() else ""
 
 
-def table(rows: Iterable[dict[str, Any]]) -> str:
-    """Return the rows of one place as a Markdown table."""
-    return _HEADER + "".join(f"| {' | '.join(_cells(row))} |\n" for row in rows)
+def table(rows: Iterable[dict[str, Any]], then: Mapping[str, float]) -> str:
+    """Return the rows of one place as a Markdown table, with what their ratio was ``then`` beside it."""
+    return _HEADER + "".join(f"| {' | '.join(_cells(row, then.get(row['row'])))} |\n" for row in rows)
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def ratios(figures: Mapping[str, Any], place: str) -> dict[str, float]:
+    """Return the ratio of each row of a place that was measured."""
+    return {row["row"]: row["ratio"] for row in figures["rows"] if row["place"] == place and "ratio" in row}
+
+
+def _cells(row: dict[str, Any], then: float | None) -> list[str]:
     begun = [f"`{row['row']}`", row["title"], row["beside"]]
     if "left_out" in row:
-        return [*begun, f"left out: {row['left_out']}", _target(row), *[""] * 6]
+        return [*begun, f"left out: {row['left_out']}", *[""] * 7]
     sides = row["contender"], row["reference"]
     runs = [side["runs"] for side in sides]
     ratio = f"{row['ratio']:.2f} ({row['least']:.2f} to {row['most']:.2f})"
@@ -121,7 +121,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
     return [
         *begun,
         ratio,
-        _target(row),
+        "-" if then is None else f"{row['ratio'] / then:.2f}",
         " / ".join(f"{statistics.median(run['wall'] for run in each):.2f}" for each in runs),
         " / ".join(f"{statistics.median(run['processor'] for run in each):.2f}" for each in runs),
         " / ".join(f"{max(run['memory'] for run in each) / 1e6:.0f}" for each in runs),
@@ -135,13 +135,3 @@ def _sync_words(syncs: dict[str, Any] | None) -> str:
     if syncs is None:
         return "-"
     return f"{syncs['calls']:,}: {syncs['seconds']:.2f} of {syncs['wall']:.2f}"
-
-
-def _target(row: dict[str, Any]) -> str:
-    words = {True: ": met", False: ": **not met**", None: ""}
-    parts = []
-    if row["target"] is not None:
-        parts.append(f"{row['bound']} {row['target']:g}{words[row.get('met')]}")
-    if row["memory_target"] is not None:
-        parts.append(f"a process at most {row['memory_target'] / 1e6:.0f} MB{words[row.get('memory_met')]}")
-    return "; ".join(parts) or "none"

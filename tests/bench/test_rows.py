@@ -34,13 +34,6 @@ def test_rows_are_chosen_by_name_in_their_own_order() -> None:
         chosen("nothing,check")
 
 
-def test_a_target_is_a_most_or_a_least() -> None:
-    most, least, without = (chosen(name)[0] for name in ("build-folder", "bagit-create", "by-hand"))
-    assert (most.met(1.5), most.met(1.51)) == (True, False)
-    assert (least.met(2.5), least.met(2.49)) == (True, False)
-    assert without.met(1.0) is None
-
-
 def test_a_smaller_sample_has_fewer_small_lobs_or_smaller_large_ones() -> None:
     assert Sample(100_000, 10_000).scaled(0.01) == Sample(1_000, 10_000)
     assert Sample(4, 1 << 30).scaled(0.5) == Sample(4, 1 << 29)
