@@ -19,7 +19,6 @@ from tests.syntax import Trees
 PACKAGE = CHECKOUT / "metspack"
 SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
 TREES = Trees(SOURCES)
-LONGEST = 700
 
 XML = {
     "parse",
@@ -369,12 +368,6 @@ def test_some_names_have_one_place(name: str, places: tuple[str, ...], rule: str
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_every_module_says_what_it_is(name: str) -> None:
     assert ast.get_docstring(TREES[name]), f"metspack/{name} begins with no docstring"
-
-
-@pytest.mark.parametrize("name", sorted(SOURCES))
-def test_no_module_grows_beyond_a_room(name: str) -> None:
-    lines = SOURCES[name].read_bytes().count(b"\n")
-    assert lines <= LONGEST, f"metspack/{name} has {lines} lines; split it by meaning"
 
 
 def test_the_metadata_ask_for_an_lxml_that_loads_nothing_by_itself() -> None:
