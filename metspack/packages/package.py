@@ -478,11 +478,11 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
         found = packages.parent(path, budgets)
         if found is not None and packages.is_beside(path, found):
             return (path, *_of_ip(found, found.folder))
+        if found is not None:
+            raise SourceError(f"{path} is no package, but holds one", hint=f"Name that: {found.path}.")
         raise SourceError(
             f"{path} holds no mets.xml, so it is not a package",
-            hint=f"Name the package in it: {found.path}."
-            if found
-            else "Name the folder that metspack build made.",
+            hint="Name the folder that metspack build made.",
         )
     if is_archive(path.name) and path.is_file():
         beside = f", {path.parent}" if (path.parent / METS_NAMES[0]).is_file() else ""
