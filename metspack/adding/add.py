@@ -201,7 +201,7 @@ def add_archive(
                 work = _AddWork(archive, sharing, settings, progress, found)
                 built = replace(work.make(staging), target=folder)
                 archive.check_unchanged()
-                check.known |= archive.faults
+                check.known |= archive.miscounted.keys()
                 staging.publish(
                     moves=staging.new(work.replaced),
                     replaces=work.replaced,
@@ -308,8 +308,8 @@ class _Check:
         )
 
     def _errors(self, found: CheckOutcome) -> list[Finding]:
-        self.known |= {each.place for each in found.errors if each.code in OF_SOURCE}
-        return [each for each in found.errors if each.code not in OF_SOURCE]
+        self.known |= {each.place for each in found.errors if each.code == OF_SOURCE}
+        return [each for each in found.errors if each.code != OF_SOURCE]
 
     def _raise(self, wrong: list[Finding], what: str) -> None:
         if wrong:

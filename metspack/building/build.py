@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from metspack import processes
-from metspack.building import attempts, check_made, manifests, parents, segments, targets
+from metspack.building import attempts, check_made, manifests, parents, relocation, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
 from metspack.building.parents import ParentTree, PlacedSegments, SegmentSpots
@@ -28,7 +28,7 @@ from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal, writing
 from metspack.files.reading import as_path
 from metspack.files.staging import Partial, check_space, check_vacant, stage
-from metspack.layouts import Layout, readers
+from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import filetable, ids
@@ -403,7 +403,7 @@ class BuildWork:
             staging.package,
             self.progress,
             whole=self.options.verify and not self.sending.is_remote,
-            known=() if self.archive is None else self.archive.faults,
+            known=() if self.archive is None else self.archive.miscounted,
             jobs=self.options.jobs,
             note=lambda paths: self._earlier.record_faults(
                 paths, ((spot.number, self._path_of(spot)) for spot in placed.spots())
@@ -612,7 +612,7 @@ class BuildWork:
 
         Other work goes on ``meanwhile``, a function that is called now and then; else progress is shown.
         """
-        relocation = Relocation(
+        moved = Relocation(
             archive,
             course,
             self.layout,
@@ -629,7 +629,7 @@ class BuildWork:
         scratch = staging.work / ("archive-again" if meanwhile is None else "archive")
         for folder in (target.parent, scratch):
             writing.make_directories(folder)
-        written = relocation.write(
+        written = moved.write(
             target,
             departures,
             filetable.algorithms(self.options.algorithm),
@@ -637,7 +637,7 @@ class BuildWork:
             work=scratch,
             meanwhile=meanwhile or (lambda: None),
         )
-        left_out = list(relocation.left_out())
+        left_out = list(moved.left_out())
         self._earlier.record_archive(written, left_out, is_corrected=bool(corrected))
         return written, left_out
 
@@ -689,12 +689,13 @@ class BuildWork:
         content, files = self.tree.write_further(staging.package, staging.work, placed)
         described: SiardFile | None = None
         history: tuple[str, ...] = ()
-        if siard is not None:
+        if siard is not None and self.archive is not None:
             path = self.tree.archive_path
             with ZipContainer.opened(self._archive_target(staging), self.options.budgets) as written:
                 zip64 = written.zip64
                 names = ids.name_history(self.source.stem, self.options.name, self.name)
-                history = building_options.history(self.archive, self.made_of, written, names)
+                style = self.style if len(placed.children()) else FolderStyle.DILCIS
+                history = relocation.history(self.archive, self.made_of, written, names, style)
             checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
         return replace(content, siard=described, history=history), files

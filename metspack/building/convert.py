@@ -53,6 +53,8 @@ def convert_package(
     check_target(target, path)
     progress.stage("Reading METS", None)
     with _opened(path, options) as source:
+        if isinstance(source, Archive):
+            source.check_complete(options.accepted)
         if isinstance(source, Archive) and not isinstance(source, packages_source.PackagedArchive):
             return build.build_from(source, target, options, progress, command="convert")
         named = replace(

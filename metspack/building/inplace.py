@@ -97,7 +97,7 @@ class _LateCheck:
         options = self._options
         found = check_outcome(self._root, self._progress, whole=options.verify, budgets=options.budgets)
         self.warnings = tuple(found.warnings())
-        if wrong := [each for each in found.errors if each.code not in OF_SOURCE]:
+        if wrong := [each for each in found.errors if each.code != OF_SOURCE]:
             raise SourceError(
                 f"{wrong[0].path}: {wrong[0].code} {wrong[0].message} ({counted(len(wrong), 'finding')})",
                 hint=f"metspack explain {wrong[0].code} explains it.",
@@ -333,6 +333,8 @@ class _InPlaceWork:
                 parts=lambda: lobs.split_parts(objids),
                 pieces=pieces.files,
                 others=lambda: iter(others),
+                history=archive.missing_notes,
+                archive=archive.name,
             )
             files |= self.dialect.write_parent(self.staging.package, content)
         return files
@@ -380,7 +382,7 @@ class _InPlaceWork:
             self.progress,
             whole=options.verify,
             budgets=options.budgets,
-            known=archive.faults,
+            known=archive.miscounted,
         )
         self.warnings += found.warnings()
         if wrong := found.errors:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from metspack import layouts
-from metspack.containers.zipreader import ZipContainer
-from metspack.digests import Hashers, ReplacedDigest, Seal, Sealed
+from metspack.digests import Hashers, Seal, Sealed
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
@@ -26,11 +25,11 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     Software,
 )
-from metspack.model import Budgets, Digest, Limits, LinkMode
+from metspack.model import Budgets, Limits, LinkMode
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
 from metspack.resources import __version__
-from metspack.siard import metadata, offsets, upgrade
+from metspack.siard import offsets, upgrade
 from metspack.sizes import HandedOver
 from metspack.sources import opening, pronom
 from metspack.sources.archive import Archive, Grants
@@ -206,23 +205,6 @@ def source_facts(options: PackageOptions, source: Source, progress: Progress) ->
     if options.require_message_digest:
         facts.check(source.path)
     return facts
-
-
-def history(
-    archive: Archive | None, made_of: SourceFacts, written: ZipContainer, names: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the notes on what an archive was made of, ``written`` being what it has become.
-
-    Notes that came with it stay, and name the messageDigest that it has now. ``names`` are new notes on its
-    name.
-    """
-    before = () if archive is None else archive.history
-    digests: tuple[Digest, ...] = ()
-    if (before or made_of.digests) and (extent := written.extent(metadata.NAME)) is not None:
-        digests = metadata.read(b"".join(written.contents(extent))).digests
-    parsed = ((words, ReplacedDigest.parsed(words)) for words in before)
-    known = (words if each is None else each.renewed(digests).words() for words, each in parsed)
-    return (*known, *names, *(each.words() for each in made_of.replaced(digests)))
 
 
 def written_version(archive: Archive | None, asked: str | None) -> str | None:

@@ -1,13 +1,14 @@
-"""New cells of a rewritten archive: places of moved LOBs, digests for those without; and its upgrade."""
+"""New cells of a rewritten archive: places of moved LOBs, digests; its upgrade, and notes on its source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from metspack import uris
 from metspack.building import segments
-from metspack.digests import Hashers
+from metspack.containers.zipreader import ZipContainer
+from metspack.digests import Hashers, ReplacedDigest
 from metspack.files import reading
 from metspack.layouts import Layout
 from metspack.layouts.interface import FolderStyle, folder_use
@@ -21,6 +22,7 @@ from metspack.siard.metadata import Table
 from metspack.siard.upgrade import TARGET, Upgrade
 from metspack.sources import rewriting
 from metspack.sources.archive import Archive, by_extension, extension_of
+from metspack.sources.opening import SourceFacts
 from metspack.sources.repacking import HEADER, Departures, left_out
 
 _STRUCTURE = ("content/", HEADER)
@@ -253,3 +255,22 @@ def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress
         blocks = reading.told(archive.tree.contents(archive.document(table)), progress.advance)
         with_files[table.path] = upgradedtables.columns_with_files(blocks, table, archive.name)
     return Upgrade(with_files=with_files)
+
+
+def history(
+    archive: Archive, made_of: SourceFacts, written: ZipContainer, names: Sequence[str], style: FolderStyle
+) -> tuple[str, ...]:
+    """Return the notes on what an archive was made of, ``written`` being what it has become.
+
+    Notes that came with it stay, and name the messageDigest that it has now. ``names`` are new notes on its
+    name; ``style`` is that of its LOBs outside.
+    """
+    before = [words for words in archive.history if words not in {each.note for each in FolderStyle}]
+    digests: tuple[Digest, ...] = ()
+    if (before or made_of.digests) and (extent := written.extent(metadata.NAME)) is not None:
+        digests = metadata.read(b"".join(written.contents(extent))).digests
+    parsed = ((words, ReplacedDigest.parsed(words)) for words in before)
+    known = (words if each is None else each.renewed(digests).words() for words, each in parsed)
+    replaced = (each.words() for each in made_of.replaced(digests))
+    styled = () if style is FolderStyle.DILCIS else (style.note,)
+    return tuple(dict.fromkeys((*known, *names, *replaced, *archive.missing_notes, *styled)))

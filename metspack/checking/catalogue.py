@@ -140,6 +140,7 @@ CREATE TABLE grp (
 );
 CREATE TABLE pointed_group (grp INTEGER PRIMARY KEY);
 CREATE TABLE lob_group (mets INTEGER, grp INTEGER, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
+CREATE TABLE noted (archive TEXT, words TEXT);
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE route (
     archive BLOB, version TEXT, apart INTEGER, lobs INTEGER, joined INTEGER, cell INTEGER, innermost INTEGER,

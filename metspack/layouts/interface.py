@@ -136,6 +136,11 @@ class FolderStyle(Enum):
     SFA = "sfa"
     DBPTK = "dbptk"
 
+    @property
+    def note(self) -> str:
+        """The note in METS on an archive whose LOBs are located in another style than the statement's."""
+        return f"LOBs located in the style {self.value}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderUse:

@@ -106,6 +106,11 @@ class Table:
         return f"{self.folder_path}/{self.folder}.xml"
 
     @property
+    def missing_note(self) -> str:
+        """The note in METS on a table that was missing in the source and accepted so."""
+        return f"table missing in the source: {self.path}"
+
+    @property
     def label(self) -> str:
         """The table's name with its schema: ``dbo.Categories``."""
         return f"{self.schema_name}.{self.name}"

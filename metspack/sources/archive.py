@@ -296,9 +296,9 @@ class Archive(Closable):
         return sum(self.document(table).size for table in self.tables)
 
     @property
-    def faults(self) -> frozenset[str]:
-        """The paths of tables that are missing, or whose rows are not as many as metadata.xml says."""
-        return frozenset((*self.lacking, *self.miscounted))
+    def missing_notes(self) -> tuple[str, ...]:
+        """The notes for METS on the tables that are missing."""
+        return tuple(each.missing_note for each in self.metadata.tables if each.path in self.lacking)
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -306,8 +306,10 @@ class Archive(Closable):
         return tuple(each for each in self.metadata.tables if each.path not in self.lacking)
 
     def check_complete(self, accepted: Collection[str]) -> None:
-        """Raise ``SourceError`` when a table is missing, unless ``MISSING_TABLE`` is accepted."""
-        missing = [each for each in self.metadata.tables if each.path in self.lacking]
+        """Raise ``SourceError`` when a table is missing, unless ``MISSING_TABLE`` is, or was, accepted."""
+        noted = self.history
+        lacking = (each for each in self.metadata.tables if each.path in self.lacking)
+        missing = [each for each in lacking if each.missing_note not in noted]
         if not missing or MISSING_TABLE in accepted:
             return
         more = f", nor have {len(missing) - 1:,} more tables" if len(missing) > 1 else ""

@@ -121,6 +121,7 @@ SELECT c.archive, c.place, c.path, c.algorithm, c.digest, e.digest, m.path, e.li
 FROM cell c JOIN entry e ON e.path = c.path AND e.algorithm = c.algorithm JOIN mets m ON m.id = e.mets
 WHERE NOT c.inside AND e.digest <> c.digest AND c.path NOT IN sampled ORDER BY c.id
 """
+_NOTES = "SELECT words FROM noted WHERE archive = ?"
 _ANY_TWICE = "SELECT EXISTS (SELECT 1 FROM cell GROUP BY path HAVING count(*) > 1)"
 _TWICE = """
 SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
@@ -404,6 +405,8 @@ class _ArchiveCheck:
         self._mapping = lobsearch.Mapping()
         self._wrapping = ""
         self._reported: set[str] = set()
+        name = self._name.rpartition("/")[2]
+        self._notes = {words for (words,) in catalogue.rows(_NOTES, name)}
         self._odd: list[SchemaFault] = []
         self._routes = Routes(form.path)
         self._lobs = self._inline = 0
@@ -557,14 +560,18 @@ class _ArchiveCheck:
     def _table(self, container: Entries, metadata: Metadata, table: Table) -> Iterator[Finding]:
         extent = container.extent(table.path)
         if extent is None:
-            self.complete = False
-            yield Code.NO_TABLE.at(self._name, 0, table.path, expected=table.path, table=table.name)
+            is_noted = table.missing_note in self._notes
+            self.complete = self.complete and is_noted
+            code = Code.NO_TABLE_ACCEPTED if is_noted else Code.NO_TABLE
+            yield code.at(self._name, 0, table.path, expected=table.path, table=table.name)
             return
         damage: list[SourceError] = []
         tally = tables.Tally()
         runs = tables.cell_runs(_watch(container.contents(extent), damage), table, self._budgets, tally)
         finder = Finder(self._files, container, self._path, self._mapping, self._proof(container))
-        reader = Cells(self._catalogue, finder, self._form, metadata, table, routes=self._routes)
+        reader = Cells(
+            self._catalogue, finder, self._form, metadata, table, routes=self._routes, notes=self._notes
+        )
         try:
             for run in runs:
                 self._lobs += len(run)

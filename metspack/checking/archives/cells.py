@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import field
 from itertools import islice
 from typing import TypeVar
@@ -18,7 +18,9 @@ from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
 from metspack.files.tempdb import BulkInsert
+from metspack.layouts import FolderStyle
 from metspack.layouts.names import LobRoute
+from metspack.locations import Convention
 from metspack.locations.statement import Levels
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import CellRun, Finding, LobCell
@@ -113,6 +115,12 @@ def _package_of(path: bytes) -> bytes | None:
     return folder.encode() if found else None
 
 
+def _of_style(style: FolderStyle, version: str) -> Rule | None:
+    """Return the code for LOBs that are located in a style, which METS notes once for all."""
+    by_cell = style is FolderStyle.DBPTK and version != "2.2"
+    return Code.of_convention(Convention.A if by_cell else Convention.H)
+
+
 class Cells:
     """The cells of one table, put into the catalogue, each with the path of its LOB."""
 
@@ -125,6 +133,7 @@ class Cells:
         table: Table,
         *,
         routes: Routes,
+        notes: Collection[str] = (),
     ) -> None:
         self._catalogue = catalogue
         self._batch = Batch(catalogue)
@@ -139,6 +148,7 @@ class Cells:
         self._columns: dict[str, ColumnSearch] = {}
         # Said once for a column.
         self._conventions: dict[tuple[str, Rule], _CellCount] = {}
+        self._as_noted = {_of_style(each, metadata.version) for each in FolderStyle if each.note in notes}
         self._tolerated: dict[str, _CellCount] = {}
         self._undigested: dict[str, tuple[int, str]] = {}
         self._unmeasured: dict[str, tuple[int, str]] = {}
@@ -235,7 +245,8 @@ class Cells:
         self._batch.flush()
         yield from self._lost_together.release()
         for (label, code), seen in self._conventions.items():
-            yield code.at(self._name, 0, label, **_facts(seen))
+            if code not in self._as_noted:
+                yield code.at(self._name, 0, label, **_facts(seen))
         for label, seen in self._tolerated.items():
             yield Code.LOCATION_REPAIRED.at(self._name, 0, label, reason=", ".join(seen.what), **_facts(seen))
         for label, (count, first) in self._undigested.items():

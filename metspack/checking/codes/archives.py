@@ -302,6 +302,14 @@ class Archives:
         "The file is optional and this one says nothing; its lines may have been lost.",
         "Nothing to do if all segment folders are in the package; otherwise restore the file.",
     )  # fmt: skip
+    NO_TABLE_ACCEPTED = rule(
+        "Z052", INFO, "Table missing in the source",
+        "the archive has no {expected}, which holds the rows of table {table}; METS notes that it was "
+        "missing in the source, and accepted",
+        "SIARD 2.2, P_4.2-3",
+        "Its rows were not there when the archive was packaged with --accept missing-table.",
+        "Ask the producer of the archive for a complete copy, and package that.",
+    )  # fmt: skip
     ARCHIVE_DIGEST_REPLACED = rule(
         "Z051", INFO, "Archive's messageDigest replaced at packaging",
         "{archive}: {reason}",

@@ -228,6 +228,15 @@ class Paths:
         Convention.SIARD_FOLDER, WARNING, "Nothing in the archive says so; the folder was found by trying.",
         f"{_AS_STATED}.",
     )  # fmt: skip
+    LOBS_IN_STYLE = rule(
+        "P121", INFO, "LOBs located for other readers",
+        "{found}: the LOBs are located in the style {other}, as METS notes, and not by the DILCIS Board's "
+        "statement",
+        STATEMENT,
+        "This was asked for when the archive was packaged (--for, --lob-folder-style), so that programs find "
+        "the LOBs that do not follow the statement.",
+        "Leave it, or write the package in another style: metspack convert.",
+    )  # fmt: skip
     LOCATION_REPAIRED = rule(
         "P120", WARNING, "Malformed LOB locations",
         "cells of this column found through locations with {reason}: {count} (the first, {other}, names "

@@ -21,6 +21,7 @@ from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
 from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
+from metspack.layouts import FolderStyle
 from metspack.layouts.names import SEGMENT_GROUP
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, SinkBeside, check_links, condensed
@@ -396,11 +397,17 @@ class DocumentReader:
             yield from self._history(fact)
 
     def _history(self, agent: reader.Agent) -> Iterator[Finding]:
-        """Yield what the METS notes on messageDigests that archives had in their sources."""
+        """Keep what the METS notes on archives and their sources; yield it of messageDigests and styles."""
+        styles: dict[str, str] = {}
         for archive, words in map(note, agent.notes):
+            self._catalogue.put("INSERT INTO noted VALUES (?, ?)", archive, words)
+            styles.update((archive, each.value) for each in FolderStyle if each.note == words)
             if digests.ReplacedDigest.parsed(words) is not None:
                 facts = {"archive": archive, "reason": words}
                 yield Code.ARCHIVE_DIGEST_REPLACED.at(self._name, agent.line, **facts)
+        if styles:
+            facts = {"found": ", ".join(styles), "other": " and ".join(dict.fromkeys(styles.values()))}
+            yield Code.LOBS_IN_STYLE.at(self._name, agent.line, **facts)
 
     def _keep_identified(self, fact: reader.Identified) -> None:
         self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)

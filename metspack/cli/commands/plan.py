@@ -154,9 +154,9 @@ def _show(name: str, draft: Draft, written: str) -> None:
         *([f"{counted(draft.kept, 'LOB')} kept inside"] if draft.kept else ()),
     ]
     console.out(f"{', '.join(words)}. {written}")
-    console.out(f"{draft.handed_over.sentence()}.")
     if draft.readers is not None:
         console.out(draft.readers.sentence())
+    console.out(f"{draft.handed_over.sentence()}.")
 
 
 def _words(files: int | None, size: int | None) -> str:

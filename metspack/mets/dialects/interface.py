@@ -182,7 +182,8 @@ class ParentContent:
     ``split`` gives the split LOBs, ``parts`` their parts in the same order, each LOB's from the first on.
     ``pieces`` are the files of an archive that is not one file (``siard`` is None then), ``others`` what
     else lies outside the segments; their ids are those of METS. Every function begins anew at every call.
-    ``history`` are the notes on what the archive was made of.
+    ``history`` are the notes on what the archive was made of; ``archive`` is its name in them, where that is
+    not the package's.
     """
 
     objid: str
@@ -195,11 +196,12 @@ class ParentContent:
     pieces: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
     others: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
     history: tuple[str, ...] = ()
+    archive: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes on what the archive was made of, with its name, as METS has them."""
-        return tuple(noted(f"{self.name}{SIARD}", each) for each in self.history)
+        return tuple(noted(self.archive or f"{self.name}{SIARD}", each) for each in self.history)
 
 
 class DialectOptions:

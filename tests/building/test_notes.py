@@ -1,0 +1,169 @@
+"""What a build was asked to do, METS notes, so that every later check of the package knows of it."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import metspack
+from metspack import checking
+from metspack.adding.add import add_archive
+from metspack.building.build import BuildOptions, build
+from metspack.building.convert import convert_package
+from metspack.building.inplace import describe_in_place
+from metspack.errors import SourceError
+from metspack.layouts import FolderStyle
+from metspack.layouts.readers import FOR
+from metspack.mets import dialects
+from metspack.model import Limits, Severity
+from metspack.sources.lobstream import ACCEPTABLE, MISSING_TABLE, PART_DIGEST
+from tests import segmented_folders, siards
+
+OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=12))
+FORMS = [(dialect, pack) for dialect in dialects.DIALECTS for pack in (None, "zip", "tar")]
+CONTENTS = [b"one", b"two", b"three"]
+ACCEPTED = frozenset({MISSING_TABLE})
+
+
+def lacking(whole: Path, target: Path, table: str = "table4") -> Path:
+    """Write an archive anew without a table, and without messageDigest."""
+    target.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(whole) as before, zipfile.ZipFile(target, "w") as after:
+        for name in before.namelist():
+            if f"/{table}/" not in name:
+                data = before.read(name)
+                after.writestr(name, re.sub(rb"(?s)<messageDigest>.*?</messageDigest>", b"", data))
+    return target
+
+
+def codes(package: Path, worst: Severity) -> Counter[str]:
+    """Return the codes of findings that are of some severity or worse."""
+    return Counter(each.code for each in checking.check(package) if each.severity >= worst)
+
+
+def in_parts(folder: Path) -> Path:
+    return segmented_folders.dbptk_22(folder, [b"x" * 20_000, b"y" * 9], whole_digests=False)
+
+
+SOURCES: dict[str, Callable[[Path, Path], Path]] = {
+    MISSING_TABLE: lambda northwind, folder: lacking(northwind, folder / "Lacking.siard"),
+    PART_DIGEST: lambda _northwind, folder: in_parts(folder),
+}
+
+
+@pytest.mark.parametrize("what", ACCEPTABLE)
+@pytest.mark.parametrize(("dialect", "pack"), FORMS)
+def test_what_was_accepted_is_no_error_of_the_package(
+    what: str, dialect: str, pack: str | None, northwind_full: Path, tmp_path: Path
+) -> None:
+    source = SOURCES[what](northwind_full, tmp_path / "source")
+    archive = source if source.is_file() else next(source.glob("*.siard"))
+    options = replace(OPTIONS, dialect=dialect, pack=pack)
+    with pytest.raises(SourceError) as error:
+        build(archive, tmp_path / "out", options)
+    assert f"--accept {what}" in (error.value.hint or "")
+    build(archive, tmp_path / "out", replace(options, accepted=frozenset({what})))
+    assert codes(tmp_path / "out", Severity.ERROR) == {}
+
+
+@pytest.mark.parametrize("dialect", dialects.DIALECTS)
+def test_a_table_that_is_lost_after_packaging_is_an_error(
+    dialect: str, northwind_full: Path, tmp_path: Path
+) -> None:
+    source = lacking(northwind_full, tmp_path / "source" / "Lacking.siard")
+    build(source, tmp_path / "out", replace(OPTIONS, dialect=dialect, accepted=ACCEPTED))
+    build(northwind_full, tmp_path / "whole", replace(OPTIONS, dialect=dialect))
+    for package, table in (("out", "table2"), ("whole", "table4")):
+        (archive,) = (tmp_path / package).rglob("*.siard")
+        lacking(archive, tmp_path / "lost.siard", table).replace(archive)
+        found = [each for each in checking.check(tmp_path / package) if each.code == "Z005"]
+        assert [table in each.message for each in found] == [True]
+        assert found[0].severity is Severity.ERROR
+
+
+def test_what_was_accepted_stays_so(northwind_full: Path, northwind: Path, tmp_path: Path) -> None:
+    source = lacking(northwind_full, tmp_path / "source" / "Lacking.siard")
+    accepting = replace(OPTIONS, accepted=ACCEPTED)
+    for dialect in dialects.DIALECTS:
+        first, second, grown = (tmp_path / f"{name}-{dialect}" for name in ("first", "second", "grown"))
+        build(source, first, replace(accepting, dialect=dialect))
+        convert_package(first, second, replace(OPTIONS, dialect=dialect, limits=Limits(files=5)))
+        build(northwind, grown, replace(OPTIONS, dialect=dialect))
+        add_archive(grown, source, replace(accepting, dialect=dialect))
+        for package in (first, second, grown):
+            assert codes(package, Severity.ERROR) == {}
+            assert codes(package, Severity.INFO)["Z052"] == 1
+    metspack.merge(tmp_path / "first-csip", tmp_path / "merged")
+    assert codes(tmp_path / "merged", Severity.ERROR) == {}
+
+
+def test_a_folder_without_mets_is_held_against_it_as_well(northwind_full: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    lacking(northwind_full, folder / "Lacking.siard")
+    with pytest.raises(SourceError, match="has no document"):
+        convert_package(folder, tmp_path / "out", OPTIONS)
+    convert_package(folder, tmp_path / "out", replace(OPTIONS, accepted=ACCEPTED))
+    assert codes(tmp_path / "out", Severity.ERROR) == {}
+
+
+@pytest.mark.parametrize("name", [None, "Another"])
+@pytest.mark.parametrize("is_unpacked", [False, True])
+def test_a_folder_is_described_with_what_it_lacks(
+    name: str | None, northwind_full: Path, tmp_path: Path, *, is_unpacked: bool
+) -> None:
+    folder = tmp_path / "folder"
+    archive = lacking(northwind_full, folder / "Lacking.siard")
+    if is_unpacked:
+        archive = archive.rename(tmp_path / "packed.zip")
+        with zipfile.ZipFile(archive) as packed:
+            packed.extractall(folder / "Lacking")
+    with pytest.raises(SourceError, match="has no document"):
+        describe_in_place(folder, replace(OPTIONS, name=name))
+    describe_in_place(folder, replace(OPTIONS, name=name, accepted=ACCEPTED))
+    assert codes(folder, Severity.ERROR) == {}
+    assert codes(folder, Severity.INFO)["Z052"] == 1
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
+@pytest.mark.parametrize("reader", FOR)
+def test_lobs_located_for_a_reader_are_one_note_at_most(version: str, reader: str, tmp_path: Path) -> None:
+    source = siards.packed(tmp_path / "A.siard", siards.parts(siards.lobs(*CONTENTS), version=version))
+    given = FOR[reader]
+    terms = dict(given.required(is_packed=False))
+    if given.dialect:
+        terms["submitter"] = ("Archive",)
+    dialect = given.dialect or "recommendation"
+    options = replace(
+        OPTIONS, reader=reader, dialect=dialect, dialect_options=dialects.named(dialect).options(terms)
+    )
+    build(source, tmp_path / "out", options)
+    found = [each for each in checking.check(tmp_path / "out") if each.code.startswith("P1")]
+    expected = [] if given.style is FolderStyle.DILCIS else [("P121", Severity.INFO)]
+    assert [(each.code, each.severity) for each in found] == expected
+
+
+def test_a_style_is_noted_as_it_is_now(northwind: Path, tmp_path: Path) -> None:
+    build(northwind, tmp_path / "one", replace(OPTIONS, lob_folder_style=FolderStyle.SFA))
+    convert_package(tmp_path / "one", tmp_path / "two", replace(OPTIONS, lob_folder_style=FolderStyle.DBPTK))
+    convert_package(tmp_path / "two", tmp_path / "three", OPTIONS)
+    (found,) = (each for each in checking.check(tmp_path / "two") if each.code == "P121")
+    assert "style dbptk," in found.message
+    assert codes(tmp_path / "three", Severity.INFO)["P121"] == 0
+
+
+def test_without_a_note_locations_of_others_are_warned_of(northwind: Path, tmp_path: Path) -> None:
+    """Who takes the note out, or changes the locations afterwards, is warned of as ever."""
+    build(northwind, tmp_path / "out", replace(OPTIONS, lob_folder_style=FolderStyle.SFA))
+    mets = tmp_path / "out" / "mets.xml"
+    text = mets.read_text()
+    assert FolderStyle.SFA.note in text
+    mets.write_text(text.replace(FolderStyle.SFA.note, "something else"))
+    assert codes(tmp_path / "out", Severity.WARNING)["P108"] == 1
+    mets.write_text(text.replace("N" + "orthwind.siard: LOBs", "Other.siard: LOBs"))
+    assert codes(tmp_path / "out", Severity.WARNING)["P108"] == 1
