@@ -336,7 +336,7 @@ class Segments:
         RESTORE,
     )  # fmt: skip
     PART_DIGEST = rule(
-        "S018", ERROR, "Cell has the digest of the last part only",
+        "S018", WARNING, "Cell has the digest of the last part only",
         "the cell's {algorithm}, {expected}, is that of the last part; joined ({count}), they have {found}",
         "SIARD 2.2, T_6.2-1 and S_8.1.1-0",
         "DBPTK writes such cells. The cell proves nothing about the other parts; METS and manifests do.",
