@@ -259,7 +259,8 @@ def forget_all() -> None:
             if _base not in _left:
                 _remove(_base)
         _left.discard(_base)
-        os.close(_locks.pop())
+        with suppress(OSError):  # it is closed, whatever the system says
+            os.close(_locks.pop())
         os.environ.pop(_AT, None)
     _base = ""
     note_mirrors("")

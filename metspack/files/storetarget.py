@@ -123,8 +123,12 @@ class StoreTarget:
 
         def put(task: tuple[str, os.stat_result]) -> tuple[str, os.stat_result]:
             path, found = task
-            with reading.opening(package, path.split("/")) as descriptor:
-                self._store.put(f"{self._prefix}/{path}", reading.chunks(descriptor), found.st_size)
+            try:
+                with reading.opening(package, path.split("/")) as descriptor:
+                    self._store.put(f"{self._prefix}/{path}", reading.chunks(descriptor), found.st_size)
+            except OSError as error:
+                error.filename = os.fspath(package / path)  # it may name one of the folders above alone
+                raise
             return task
 
         done: list[tuple[str, os.stat_result]] = []
@@ -225,10 +229,11 @@ class StoreTarget:
         writing.remove(self._folder)
 
     def give_up(self) -> None:
-        """Remove what this run has put, the mark last, and the folder on disk."""
-        if self._is_begun:
-            self._remove_others({UNFINISHED})
-            self._store.remove(f"{self._prefix}/{UNFINISHED}")
+        """Remove what this run has put, the mark last, and the folder on disk; what is finished stays."""
+        with suppress(FileNotFoundError):
+            if self._is_begun and self._store.head(key := f"{self._prefix}/{UNFINISHED}"):
+                self._remove_others({UNFINISHED})
+                self._store.remove(key)
         self.close()
 
 

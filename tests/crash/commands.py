@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from metspack.files.journal import unsealed
 from tests import segmented_folders, siards
+from tests.crash import foldered
 from tests.siard.forging import Table, siard
 
 _LOBS = (b"a" * 40, b"c" * 130)
@@ -198,7 +199,8 @@ class Command:
     made. ``discards`` is said of one that leaves nothing when it is interrupted, ``mends`` of one that
     changes file by file, and tells by exit code 1 that some are as before, ``has_several`` of one with
     several targets, each of which is absent or complete. ``constant`` is one of metspack's, and ``value``
-    what it is set to, for few files to be treated as many are.
+    what it is set to, for few files to be treated as many are. ``is_stored``: the target is in a store, which
+    loses nothing with the power of this machine; what the run goes on from is then among the temporary files.
     """
 
     name: str
@@ -215,6 +217,7 @@ class Command:
     has_several: bool = False
     constant: str = ""
     value: object = 0
+    is_stored: bool = False
 
 
 def _build(*options: str) -> Callable[[Place], Sequence[str | Path]]:
@@ -263,6 +266,18 @@ COMMANDS = (
     ),
     Command("build --pack zip", _give_archive, _build(*_CSIP, "--pack", "zip")),
     Command("build, stopped before", _stopped(_give_archive, _build(), 0.5), _build()),
+    Command(
+        "build into a store",
+        _give_archive,
+        lambda place: [
+            *("build", place.given / "First.siard", "-o", "s3://archive/out"),
+            *(*_LIMITS, "--io-jobs", "1"),
+        ],
+        every=2,
+        constant="metspack.stores.client.store",
+        value=foldered.store,
+        is_stored=True,
+    ),
     Command("build --discard-on-interrupt", _give_archive, _build("--discard-on-interrupt"), discards=True),
     Command(
         "build -j 2",

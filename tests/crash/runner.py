@@ -24,6 +24,8 @@ from functools import cached_property
 from pathlib import Path
 
 import metspack.cli
+from metspack.files import mirrors
+from metspack.stores import ranges
 from tests.crash.commands import Command, Place
 from tests.crash.control import FAIL_FROM_NOW, KILLED, SIGNAL, UNDISTURBED, Control, Fault
 from tests.crash.power import Drop, Recording
@@ -40,6 +42,7 @@ _OF_COMMAND = re.compile(r" of the command .*")  # which names what was given, n
 _PATH = re.compile(r"/|\w\.(?:xml|siard|txt|json|html|bin)\b")
 _OURS = re.compile(r'File "[^"]*/metspack/[a-z_/]*\.py"')
 _OF_WORKERS = "Exception ignored in: <Finalize object, dead>\n"  # multiprocessing's own clean-up at the end
+_KEPT = ("metspack-build-", "metspack-stores-kept-")  # what a build into a store goes on from
 _LEFT = re.compile(r".*\.partial")
 
 Tree = Mapping[str, str]
@@ -141,6 +144,8 @@ class Bench:
             sys.argv = ["metspack", *words, *(["-j", "1"] if "-j" in words else [])]
             with suppress(SystemExit):
                 metspack.cli.main()
+            mirrors.forget_all()
+            ranges._threads.cache_clear()  # a fork has none of its threads
 
     @cached_property
     def golden(self) -> tuple[Tree, str]:
@@ -383,7 +388,12 @@ def _of_files(bench: Bench, fault: Fault, after: Tree, ended: Ended) -> Iterator
     if stamps(bench.place.given) != bench.stamps:
         yield "what is only read was changed"
     cannot_clean_up = fault.is_kill or fault.kind == FAIL_FROM_NOW
-    if not cannot_clean_up and (left := os.listdir(bench.place.temporary)):
+    left = [
+        name
+        for name in os.listdir(bench.place.temporary)
+        if not (bench.command.is_stored and ended.code != _FINE and name.startswith(_KEPT))
+    ]
+    if not cannot_clean_up and left:
         yield f"left in the temporary folder: {left}"
     if bench.command.discards and fault.kind == SIGNAL and any(map(_LEFT.fullmatch, after)):
         yield f"left beside the target: {min(after)}"

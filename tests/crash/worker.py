@@ -73,10 +73,8 @@ def _changed(command: Command) -> Iterator[None]:
     owner = importlib.import_module(module)
     before = getattr(owner, name)
     setattr(owner, name, command.value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
+    yield  # a fork leaves by an exception, and keeps it
+    setattr(owner, name, before)
 
 
 def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int, shares: int) -> None:
@@ -97,7 +95,7 @@ def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int
     ]
     for at, fault in points[share::shares]:
         _tell_of(tried(bench, fault, at))
-    if chosen.fault or command.only_reads:
+    if chosen.fault or command.only_reads or command.is_stored:
         return
     recording, log = Recording(bench.place.root), folder / "log"
     bench.reset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ from metspack import BuildOptions, Limits, processes
 from metspack.building import build
 from metspack.errors import (
     ConfigError,
+    Interrupted,
     MetspackError,
     SourceUnfinishedError,
     StoreError,
     TargetExistsError,
 )
-from metspack.files import mirrors, storetarget
+from metspack.files import mirrors, staging, storetarget
 from metspack.files.mirrors import UNFINISHED
 from metspack.model import LinkMode
 from metspack.planning.assignment import Course
@@ -306,6 +308,30 @@ def test_a_build_that_is_killed_while_it_empties_a_file_goes_on(
     assert s3.objects("package") == expected
 
 
+def test_a_file_that_cannot_be_read_is_named_by_its_place_on_disk(
+    s3: S3, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def refusing(path: Any, *given: Any, **named: Any) -> int:
+        if str(path).startswith("record") and "dir_fd" in named and sending:
+            raise OSError(errno.EIO, "Input/output error", path)
+        return real(path, *given, **named)
+
+    sending: list[bool] = []
+    send = storetarget.StoreTarget.send
+
+    def sent(*given: Any, **named: Any) -> None:
+        sending.append(True)
+        send(*given, **named)
+
+    monkeypatch.setattr(storetarget.StoreTarget, "send", sent)
+    monkeypatch.setattr(os, "open", refusing)
+    with pytest.raises(OSError, match="Input/output error") as told:
+        metspack.build(northwind_full, f"{s3.url}/package", options())
+    assert "package.partial/package/Northwind-full_lobseg_0/content/" in str(told.value.filename)
+
+
 def test_an_object_of_many_parts(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(client, "PART", 5 << 20)
     monkeypatch.setattr(storetarget, "PART", 5 << 20)
@@ -351,4 +377,20 @@ def test_a_note_that_was_not_written_to_its_end_hides_no_later_ones(
         log = next((tmp_path / "tmp").glob("metspack-build-*")) / "sent.jsonl"
         log.write_bytes(log.read_bytes() + b'{"event": "sent", "sent": [["cut o')
     metspack.build(northwind_full, f"{s3.url}/package", options())
+    assert s3.objects("package") == expected
+
+
+def test_a_build_that_is_interrupted_once_its_package_is_shown_leaves_it(
+    s3: S3, northwind_full: Path, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = staging.Staging._end
+
+    def interrupted(made: staging.Staging) -> None:
+        real(made)
+        raise Interrupted
+
+    with monkeypatch.context() as patch:
+        patch.setattr(staging.Staging, "_end", interrupted)
+        with pytest.raises(Interrupted):
+            metspack.build(northwind_full, f"{s3.url}/package", options())
     assert s3.objects("package") == expected
