@@ -98,6 +98,7 @@ def described(course: Course, package: Path) -> int:
             size=_SIZE,
             files=1,
             bytes_=_SIZE,
+            total=_SIZE,
             digests={"MD5": _DIGEST, "SHA-256": 2 * _DIGEST},
         )
         placed.take(

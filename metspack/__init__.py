@@ -3,9 +3,9 @@
 ``build`` makes the package of an archive, ``check`` says whether it is whole (an iterator of ``Finding``,
 each with its ``remedy``), ``report`` files what it found, ``Package`` walks through segments and LOBs, and
 ``open_lob`` and ``restore`` give LOBs back. The other functions are called as the commands of ``metspack``:
-``plan``, ``add``, ``convert``, ``describe``, ``merge``, ``links``, ``diff``, ``inspect``, ``explain``,
-``list_lobs``, ``cat``, ``shards``, ``restore_siard``, ``roundtrip``, ``repair``,
-``status``, ``plan_volumes``, ``write_volumes`` and ``check_volumes``.
+``plan``, ``convert``, ``describe``, ``merge``, ``links``, ``inspect``, ``explain``,
+``list_lobs``, ``cat``, ``shards``, ``restore_siard``, ``roundtrip`` and
+``status``.
 
 Functions print nothing. Paths are ``str`` or ``Path``. What cannot be done is a ``MetspackError``, with an
 ``id`` for programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
@@ -20,14 +20,11 @@ if TYPE_CHECKING:
         Package,
         Reportable,
         Segment,
-        add,
         build,
         cat,
         check,
-        check_volumes,
         convert,
         describe,
-        diff,
         explain,
         inspect,
         links,
@@ -35,21 +32,17 @@ if TYPE_CHECKING:
         merge,
         open_lob,
         plan,
-        plan_volumes,
-        repair,
         report,
         restore,
         restore_siard,
         roundtrip,
         shards,
         status,
-        write_volumes,
     )
     from metspack.building.draft import Draft
     from metspack.building.inplace import Described
     from metspack.building.options import BuildOptions, Built, PackageOptions
     from metspack.checking import Checking, CheckSummary, Level, PackageResult, Profile
-    from metspack.checking.diff import Difference, DiffReport
     from metspack.checking.links.graph import Graph
     from metspack.checking.options import CheckOptions
     from metspack.errors import (
@@ -90,14 +83,10 @@ if TYPE_CHECKING:
     from metspack.reporting.linkgraph import LinkReport
     from metspack.resources import __version__
     from metspack.restoring.files import Restored, RestoreOptions
-    from metspack.restoring.repair import RemainingFile, Repaired, RepairedFile
     from metspack.restoring.roundtrip import RoundtripReport
     from metspack.restoring.shards.writing import Shard, ShardFile
     from metspack.restoring.siard import Into
     from metspack.sources.archive import Grants
-    from metspack.volumes.check import CheckedVolumes, VolumesSummary
-    from metspack.volumes.volumelist import VolumeList
-    from metspack.volumes.write import WrittenVolume, WrittenVolumes
 
 __all__ = [
     "Agents",
@@ -108,13 +97,10 @@ __all__ = [
     "CheckOptions",
     "CheckReport",
     "CheckSummary",
-    "CheckedVolumes",
     "Checking",
     "ConfigError",
     "CsipOptions",
     "Described",
-    "DiffReport",
-    "Difference",
     "Digest",
     "Disagreement",
     "Draft",
@@ -142,9 +128,6 @@ __all__ = [
     "PlannedSegment",
     "Profile",
     "Progress",
-    "RemainingFile",
-    "Repaired",
-    "RepairedFile",
     "Reportable",
     "RestoreOptions",
     "Restored",
@@ -162,19 +145,12 @@ __all__ = [
     "TargetError",
     "TargetExistsError",
     "TargetUnfinishedError",
-    "VolumeList",
-    "VolumesSummary",
-    "WrittenVolume",
-    "WrittenVolumes",
     "__version__",
-    "add",
     "build",
     "cat",
     "check",
-    "check_volumes",
     "convert",
     "describe",
-    "diff",
     "explain",
     "inspect",
     "links",
@@ -182,15 +158,12 @@ __all__ = [
     "merge",
     "open_lob",
     "plan",
-    "plan_volumes",
-    "repair",
     "report",
     "restore",
     "restore_siard",
     "roundtrip",
     "shards",
     "status",
-    "write_volumes",
 ]
 
 # Names are loaded when they are first used, so that the command line and worker processes load no more than
@@ -201,14 +174,11 @@ _HOMES = {
         "Package",
         "Reportable",
         "Segment",
-        "add",
         "build",
         "cat",
         "check",
-        "check_volumes",
         "convert",
         "describe",
-        "diff",
         "explain",
         "inspect",
         "links",
@@ -216,21 +186,17 @@ _HOMES = {
         "merge",
         "open_lob",
         "plan",
-        "plan_volumes",
-        "repair",
         "report",
         "restore",
         "restore_siard",
         "roundtrip",
         "shards",
         "status",
-        "write_volumes",
     ),
     "building.draft": ("Draft",),
     "building.inplace": ("Described",),
     "building.options": ("BuildOptions", "Built", "PackageOptions"),
     "checking": ("CheckSummary", "Checking", "Finding", "Level", "PackageResult", "Profile"),
-    "checking.diff": ("DiffReport", "Difference"),
     "checking.links.graph": ("Graph",),
     "checking.options": ("CheckOptions",),
     "errors": (
@@ -270,14 +236,10 @@ _HOMES = {
     "reporting.linkgraph": ("LinkReport",),
     "resources": ("__version__",),
     "restoring.files": ("RestoreOptions", "Restored"),
-    "restoring.repair": ("RemainingFile", "Repaired", "RepairedFile"),
     "restoring.roundtrip": ("RoundtripReport",),
     "restoring.shards.writing": ("Shard", "ShardFile"),
     "restoring.siard": ("Into",),
     "sources.archive": ("Grants",),
-    "volumes.check": ("CheckedVolumes", "VolumesSummary"),
-    "volumes.volumelist": ("VolumeList",),
-    "volumes.write": ("WrittenVolume", "WrittenVolumes"),
 }
 
 

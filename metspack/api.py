@@ -13,7 +13,6 @@ from io import BufferedReader
 from typing import Any, Protocol, Self, TypeVar
 
 from metspack import clock
-from metspack.adding.add import add_archive
 from metspack.building import build as building_build
 from metspack.building import convert as building_convert
 from metspack.building import draft, inplace
@@ -21,8 +20,7 @@ from metspack.building.draft import Draft
 from metspack.building.inplace import Described
 from metspack.building.options import BuildOptions, Built, PackageOptions
 from metspack.checking import explained
-from metspack.checking.diff import Comparison, DiffReport
-from metspack.checking.options import CheckOptions, Level, sealed
+from metspack.checking.options import CheckOptions, Level
 from metspack.containers.ipwriter import FORMS
 from metspack.errors import ConfigError, SourceError
 from metspack.files import writing
@@ -37,7 +35,7 @@ from metspack.layouts.interface import FolderStyle
 from metspack.layouts.names import stem_of
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
-from metspack.model import Budgets, Explanation, LinkMode
+from metspack.model import Budgets, Explanation
 from metspack.packages import cells
 from metspack.packages.listing import LobEntry, LobListing, segment_weight
 from metspack.packages.lobs import HeldSegment
@@ -49,21 +47,16 @@ from metspack.reporting.inspection import InspectionReport
 from metspack.reporting.linkgraph import LinkReport
 from metspack.restoring import joining
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
-from metspack.restoring.repair import Repaired, repair_package
 from metspack.restoring.roundtrip import Roundtrip, RoundtripReport
 from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards
 from metspack.restoring.siard import Into, restore_archive
 from metspack.siard.upgrade import TARGET
-from metspack.sizes import parsed_range, size
+from metspack.sizes import parsed_range
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import ACCEPTABLE
 from metspack.values import dataclass
-from metspack.volumes import write as volumes_write
-from metspack.volumes.check import CheckedVolumes, VolumesCheck
-from metspack.volumes.volumelist import VolumeList
-from metspack.volumes.write import WrittenVolumes
 
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 
@@ -95,26 +88,6 @@ def build(
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     options = replace(_stated(options or BuildOptions()), terms=terms)
     return building_build.build(as_place(source), as_place(target), options, progress)
-
-
-def add(
-    path: StrPath,
-    source: StrPath,
-    options: BuildOptions | None = None,
-    *,
-    representation: str | None = None,
-    progress: Progress | None = None,
-) -> Built:
-    """Add a further archive to the package in the folder ``path``; see ``metspack add -h``.
-
-    ``representation`` is the name of the new representation in dialects that have them; None takes the next
-    number. Dialect, OBJID, digests, agents and terms are those of the package, whatever the options say.
-    Raises as ``build`` does. After an error or an interruption the package is as it was; after a kill the
-    same call finishes the addition.
-    """
-    return add_archive(
-        as_path(path), as_path(source), _stated(options or BuildOptions()), representation, progress
-    )
 
 
 def convert(
@@ -243,29 +216,6 @@ def links(
     return LinkReport(graphs=tuple(run.graphs), errors=run.summary.errors)
 
 
-def diff(
-    first: StrPath,
-    second: StrPath,
-    *,
-    by_bytes: bool = False,
-    roots: StrPath | Sequence[StrPath] = (),
-    budgets: Budgets | None = None,
-    progress: Progress | None = None,
-) -> DiffReport:
-    """Return the differences between two packages: files and links added, gone, moved or changed.
-
-    ``by_bytes`` reads every file instead of relying on METS. Raises ``SourceError`` and ``ConfigError``.
-    """
-    progress = progress or Silent()
-    progress.stage("Comparing", None)
-    paths = as_path(first), as_path(second)
-    with Comparison(
-        *paths, by_bytes=by_bytes, roots=as_paths(roots), progress=progress.advance, budgets=budgets
-    ) as comparison:
-        differences = tuple(comparison.differences())
-    return DiffReport(first=paths[0], second=paths[1], by_bytes=by_bytes, differences=differences)
-
-
 def inspect(
     source: StrPath,
     *,
@@ -346,83 +296,6 @@ def restore_siard(
     options = RestoreOptions(archive=archive, lob_folder_style=lob_folder_style, budgets=budgets or Budgets())
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     return restore_archive(as_place(path), as_path(target), into, options, progress, terms=terms)
-
-
-def plan_volumes(
-    path: StrPath,
-    volume_size: int | str,
-    *,
-    budgets: Budgets | None = None,
-    progress: Progress | None = None,
-) -> VolumeList:
-    """Return what of the package in the folder ``path`` would lie on which volume of a size (``"12TB"``).
-
-    Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
-    """
-    return volumes_write.plan_volumes(
-        as_path(path), _volume_size(volume_size), budgets=budgets, progress=progress
-    )
-
-
-def write_volumes(
-    path: StrPath,
-    out: StrPath,
-    volume_size: int | str,
-    *,
-    volume: int | None = None,
-    link_mode: LinkMode = LinkMode.COPY,
-    budgets: Budgets | None = None,
-    restart: bool = False,
-    discard_on_interrupt: bool = False,
-    progress: Progress | None = None,
-) -> WrittenVolumes:
-    """Write the package in the folder ``path`` onto volumes, a folder for each in ``out``; or one ``volume``.
-
-    Volumes that are there already stay. Goes on and raises as ``build`` does; then each volume in ``out`` is
-    complete or absent.
-    """
-    return volumes_write.write_volumes(
-        as_path(path),
-        as_path(out),
-        _volume_size(volume_size),
-        volume=volume,
-        hard_links=link_mode is LinkMode.HARDLINK,
-        budgets=budgets,
-        progress=progress,
-        terms=StagingTerms(restart=restart, discards=discard_on_interrupt),
-    )
-
-
-def check_volumes(
-    path: StrPath | Sequence[StrPath],
-    *,
-    seal: StrPath | None = None,
-    ledger: StrPath | None = None,
-    jobs: int | None = 1,
-    budgets: Budgets | None = None,
-    progress: Progress | None = None,
-) -> CheckedVolumes:
-    """Return what is found on volumes of a package, any of them; the ``ledger`` remembers those before.
-
-    Raises ``SourceError``, ``ConfigError`` and ``TargetError``.
-    """
-    check = VolumesCheck(
-        as_paths(path),
-        seal=None if seal is None else sealed(os.fspath(seal)),
-        ledger=None if ledger is None else as_path(ledger),
-        jobs=jobs,
-        budgets=budgets,
-        progress=progress,
-    )
-    findings = tuple(check)
-    return CheckedVolumes(findings=findings, summary=check.summary)
-
-
-def _volume_size(given: int | str) -> int:
-    found = size(str(given), "volume_size")
-    if found is None:
-        raise ConfigError("volume_size has no limit", hint='Give the size of a medium: "12TB".')
-    return found
 
 
 def status(path: StrPath) -> Status:
@@ -508,34 +381,6 @@ def roundtrip(
     proof = Roundtrip(package, progress, budgets, jobs)
     weakref.finalize(proof, package.close)
     return RoundtripReport(as_place(path), proof)
-
-
-def repair(
-    package: StrPath,
-    copies: StrPath | Sequence[StrPath],
-    *,
-    dry_run: bool = False,
-    seal: StrPath | None = None,
-    budgets: Budgets | None = None,
-    jobs: int | None = 1,
-    progress: Progress | None = None,
-) -> Repaired:
-    """Replace missing and damaged files of a package by those of copies that METS and manifests prove.
-
-    ``copies`` are packages, packed or not, folders of restored LOBs, or the source; ``seal`` is the value of
-    the package's seal, or a file with it. With ``dry_run`` nothing is changed. ``ok`` of the result is False
-    when something remains missing or damaged. Raises ``SourceError``, ``ConfigError`` and ``TargetError``;
-    then the package is as it was.
-    """
-    return repair_package(
-        as_path(package),
-        as_paths(copies),
-        dry_run=dry_run,
-        seal=None if seal is None else sealed(os.fspath(seal)),
-        budgets=budgets,
-        jobs=jobs,
-        progress=progress,
-    )
 
 
 class Package:

@@ -86,7 +86,6 @@ _WRITING = {"Placing", "Copying", "Restoring", "Writing the archive"}
 _STAGES = {
     "build": _BUILDING,
     "in place": ("Finding LOBs", _DIGEST, "Reading", _CHECKING),
-    "add": (_CHECKING, *_BUILDING),
     "convert": ("Reading METS", "Comparing the archive with METS", *_BUILDING),
     "merge": ("Reading METS", "Copying", _CHECKING),
     "plan": ("Looking at sizes", "Planning"),

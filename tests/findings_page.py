@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metspack.checking.codes import ALL_CODES
+from metspack.checking.codes import ALL_CODES, RETIRED
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
 _BEFORE = """# Findings
@@ -44,6 +44,9 @@ def page() -> str:
             f"**{each.id} {each.title}** ({each.severity.value}; {each.clause})  \n{each.why} {each.remedy}\n"
             for each in codes
         ]
+    parts.append(
+        f"## Retired codes\n\nEarlier versions reported these, and no version will again: {', '.join(RETIRED)}.\n"
+    )
     return "\n".join(parts)
 
 

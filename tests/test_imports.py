@@ -68,7 +68,6 @@ EFFECTS = {
     "time",
 }
 BUILDERS = {
-    "adding",
     "building.options",
     "building.relocation",
     "planning.assignment",

@@ -75,11 +75,6 @@ def test_without_a_total_only_the_rate_is_told() -> None:
     [
         ("build", ["Planning", "Placing", "Checking the new package"], ["1 of 5", "3 of 5", "5 of 5"]),
         ("build", ["Looking at sizes", "Planning", "Placing"], ["1 of 6", "2 of 6", "4 of 6"]),
-        (
-            "add",
-            ["Checking the new package", "Planning", "Placing", "Checking the new package"],
-            ["1 of 6", "2 of 6", "4 of 6", "6 of 6"],
-        ),
         ("check", ["Reading METS", "Checking"], ["1 of 2", "2 of 2"]),
         ("", ["Planning"], [""]),
         ("plan", ["Something else"], [""]),

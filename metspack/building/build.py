@@ -110,11 +110,6 @@ def build_from(
 class BuildWork:
     """One build of one source: its options, resolved against the source."""
 
-    prefix = ""
-    """The prefix of LOB ids in METS."""
-    own_children: int | None = None
-    """How many children the parent at the top names itself, None for as many as any other."""
-
     def __init__(self, source: Source, sharing: Sharing, options: BuildOptions, progress: Progress) -> None:
         self.source = source
         self.archive = source if isinstance(source, Archive) else None
@@ -188,9 +183,7 @@ class BuildWork:
             objid=self.objid,
             name=self.name,
             limit=self._parent_limit,
-            own=self.own_children,
             packing=self.packing,
-            is_added=bool(self.prefix),
         )
 
     @property
@@ -366,9 +359,8 @@ class BuildWork:
 
     def _readers(self, course: Course) -> Readership | None:
         apart = "/" in self.dialect.archive_path(self.objid, self.name)
-        lobs, is_added = self._traits(course), bool(self.prefix)
         return building_options.readers_of(
-            self.style, self.version, self.layout, lobs, is_merged=apart, is_added=is_added
+            self.style, self.version, self.layout, self._traits(course), is_merged=apart
         )
 
     def _traits(self, course: Course) -> LobTraits:
@@ -447,9 +439,6 @@ class BuildWork:
         head = planfile.header(self.name, size, document, self.division)
         return self.plan.agreement(head)
 
-    def check_places(self, course: Course) -> None:
-        """Raise nothing: nothing lies where segments are to be."""
-
     def _write_all(
         self, staging: Partial, course: Course, departures: Departures
     ) -> tuple[Hashers | None, PlacedSegments]:
@@ -459,7 +448,6 @@ class BuildWork:
         where it fails, it is done afterwards: an error that is told is of a LOB if there is any. Raises
         ``SourceError`` and ``TargetError``.
         """
-        self.check_places(course)
         written = self._recalled_archive(staging)
         begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
         if (placing := self._placing) is None:
@@ -565,7 +553,6 @@ class BuildWork:
             else None,
             accepted=self.options.accepted,
             identify=self.options.identify,
-            prefix=self.prefix,
             links=self._is_linking,
             trusts=bool(self.options.trust_checksums),
             stretch=stretch,
@@ -595,7 +582,6 @@ class BuildWork:
             keys=course.keys,
             name=self.name,
             parent=self.objid,
-            is_added=bool(self.prefix),
         )
 
     def _write_archive(

@@ -15,12 +15,11 @@ from typing import Any
 from metspack.building import OF_SOURCE, check_outcome, manifests, placing, segments
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
-from metspack.building.segmentedfolder import SegmentedFolder, SegmentedLobs, SegmentFolder, believed
+from metspack.building.segmentedfolder import SegmentedFolder, SegmentedLobs, SegmentFolder, is_package
 from metspack.building.segments import SegmentTask
 from metspack.digests import Hashers, Seal, Sealed
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import tempdb, writing
-from metspack.files.journal import IN_PLACE
 from metspack.files.staging import check_space
 from metspack.files.transaction import Transaction, recover
 from metspack.layouts import lobseg
@@ -76,10 +75,10 @@ def describe_in_place(folder: Path, options: PackageOptions, progress: Progress 
         )
     root, progress = folder.resolve(), progress or Silent()
     check = _LateCheck(root, options, progress)
-    made = recover(root, IN_PLACE, check=check.run, judge=lambda found: believed(root, found))
+    made = recover(root, check=check.run, is_whole=lambda found: is_package(root, found))
     if made is not None:
         return _restored(made, root, check.warnings)
-    with tempdb.unexplained(root), Transaction(root, IN_PLACE) as staging, SegmentedFolder(root) as found:
+    with tempdb.unexplained(root), Transaction(root) as staging, SegmentedFolder(root) as found:
         return _InPlaceWork(found, staging, options, progress).make()
 
 
@@ -197,7 +196,7 @@ class _InPlaceWork:
             handed_over=HandedOver.of(((each.path, each.total) for each in children), "", own),
             sealed=sealed,
         )
-        self.staging.publish(puts=self.puts, made=_made(described), check=lambda: self._check(archive))
+        self.staging.publish(self.puts, made=_made(described), check=lambda: self._check(archive))
         return replace(described, warnings=tuple(self.warnings))
 
     def _name_package(self, archive: Archive) -> None:

@@ -58,7 +58,7 @@ def write(
     """
     with closing(_Entries(segments, files)) as entries:
         written = [
-            _write_manifest(package / manifest, _content(entries, work, algorithm, _in_blocks))
+            _write_manifest(package / manifest, _content(entries, work, algorithm))
             for algorithm, manifest in NAMES.items()
         ]
     return _seal(package, written, files, top)
@@ -82,29 +82,6 @@ def _seal(package: Path, written: list[tuple[str, str]], files: Mapping[str, Has
     return Seal.of([*written, (top, hashers.digest("SHA-256").value)])
 
 
-def write_grown(
-    package: Path,
-    work: Path,
-    segments: Iterable[tuple[str, int]],
-    files: Mapping[str, Hashers],
-    top: str,
-    *,
-    root: Path,
-) -> Seal:
-    """Write the manifests of the package in ``root`` anew as ``write`` does, with what is added to it.
-
-    A file of ``files`` may be in them already. Raises ``TargetError``, and OSError when one is not there.
-    """
-    written = []
-    with closing(_Entries(segments, files)) as entries:
-        for algorithm, manifest in NAMES.items():
-            with reading.buffered(root, (manifest,)) as before:
-                old = (line for line in before if _path(line).decode() not in files)
-                lines = heapq.merge(old, _content(entries, work, algorithm, iter), key=_path)
-                written.append(_write_manifest(package / manifest, lines))
-    return _seal(package, written, files, top)
-
-
 class _Entries(tempdb.Scratch):
     """Segments and files in the order of their paths, which they are yielded in as often as asked."""
 
@@ -124,27 +101,14 @@ class _Entries(tempdb.Scratch):
         return heapq.merge(self._files, rows, key=itemgetter(0))
 
 
-def _content(
-    entries: Iterable[tuple[bytes, Hashers | int]],
-    work: Path,
-    algorithm: str,
-    read: Callable[[BinaryIO], Iterable[bytes]],
-) -> Iterator[bytes]:
-    """Yield a manifest, that of each segment as ``read`` yields its file."""
+def _content(entries: Iterable[tuple[bytes, Hashers | int]], work: Path, algorithm: str) -> Iterator[bytes]:
+    """Yield a manifest in blocks."""
     for path, hashers in entries:
         if not isinstance(hashers, int):
             yield placing.manifest_line(hashers.digest(algorithm).value, path.decode())
             continue
         with reading.buffered(placing.fragment(work, hashers, algorithm)) as fragment:
-            yield from read(fragment)
-
-
-def _in_blocks(file: BinaryIO) -> Iterator[bytes]:
-    return iter(partial(file.read, reading.CHUNK), b"")
-
-
-def _path(line: bytes) -> bytes:
-    return line.partition(b"  ")[2].rstrip(b"\n")
+            yield from iter(partial(fragment.read, reading.CHUNK), b"")
 
 
 MANIFEST = "manifest.txt"

@@ -299,13 +299,13 @@ def readers_missing(
 
 
 def readers_of(
-    style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits, **how: bool
+    style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits, *, is_merged: bool = False
 ) -> Readership | None:
     """Return which programs find the LOBs of a package, None where no LOB is outside an archive."""
     if version is None or not traits.lobs:
         return None
     written = readers.Writing(version=version, layout=layout.name, style=style)
-    return readers.readership(written, traits, **how)
+    return readers.readership(written, traits, is_merged=is_merged)
 
 
 _NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify"}

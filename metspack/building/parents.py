@@ -33,17 +33,13 @@ PARENT_LIMIT = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentSpots:
-    """Where the segments of a plan come to lie, each by its number; ``parent`` is the parent's OBJID.
-
-    ``is_added``: they are of an archive that comes into a package of another one.
-    """
+    """Where the segments of a plan come to lie, each by its number; ``parent`` is the parent's OBJID."""
 
     dialect: Dialect
     layout: Layout
     keys: SegmentKeys
     name: str
     parent: str
-    is_added: bool = False
 
     def of(self, number: int) -> SegmentSpot:
         """Return the folder of a segment in the package, and its OBJID."""
@@ -55,7 +51,6 @@ class SegmentSpots:
             name=self.name,
             word=self.layout.segment_id(self.name, container, index),
             folder=self.layout.segment_folder(self.name, container, index),
-            is_added=self.is_added,
         )
         return self.dialect.spot(words)
 
@@ -179,23 +174,19 @@ class PlacedChildren(Sequence[ChildMets]):
 class ParentTree:
     """The parents of a package: one with this OBJID and name, and one for each further ``limit`` children.
 
-    The one at the top names the first ``own`` children itself, None for as many as any other. ``packing`` is
-    how each IP is packed; ``is_added``: the children are of an archive that comes into a package of another
-    one. Segments that share split LOBs have one parent: that of the first of them.
+    ``packing`` is how each IP is packed. Segments that share split LOBs have one parent: that of the first of
+    them.
     """
 
     dialect: Dialect
     objid: str
     name: str
     limit: int
-    own: int | None = None
     packing: Packing | None = None
-    is_added: bool = False
 
     def number(self, first: int) -> int:
         """Return the number of the parent of segments, 0 for the one at the top; ``first`` is their first."""
-        own = self.limit if self.own is None else self.own
-        return 0 if first < own else (first - own) // self.limit + 1
+        return max(0, first // self.limit)
 
     def objid_of(self, first: int) -> str:
         """Return the OBJID of the parent of segments; ``first`` is the number of their first."""
@@ -216,7 +207,6 @@ class ParentTree:
             name=self.name,
             word=folder,
             folder=folder,
-            is_added=self.is_added,
         )
         return self.dialect.spot(words)
 

@@ -95,7 +95,6 @@ class Placing:
     """Copies LOBs and parts of LOBs to their places, one after the other, hashing each byte once.
 
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
-    ``prefix`` stands before the ids of LOBs, which are then unique in a package of several archives.
     ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
     files get those of the manifests as well. ``identifying`` identifies formats, None
     for none. ``moved`` is called with numbers of bytes copied, ``ended`` with each LOB when its last byte was
@@ -116,7 +115,6 @@ class Placing:
         moved: Callable[[int], None],
         ended: Callable[[Passage], None],
         joined: Callable[[Passage], None],
-        prefix: str = "",
         links: bool = False,
         goes_on: bool = False,
     ) -> None:
@@ -124,7 +122,6 @@ class Placing:
         self._holdings = holdings
         self._links = links
         self._layout = layout
-        self._prefix = prefix
         self._checksum = checksum
         self._asked = algorithms
         self._of_whole = (checksum, *algorithms)
@@ -169,7 +166,7 @@ class Placing:
         media_type = shared.media_type if shared.recorded is None else shared.recorded
         place = LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=0)
         paths = self._layout.lob_paths(place, run.rows, shared.extension)
-        before = f"{self._prefix}{place.id.removesuffix('0')}"
+        before = place.id.removesuffix("0")
         ids = [f"{before}{row}" for row in run.rows]
         stated = ((shared.digest, run.digests), (shared.proof, run.proofs))
         names = list(dict.fromkeys((*self._of_file, *(name for name, _ in stated if name is not None))))
@@ -242,7 +239,7 @@ class Placing:
     def _place_one(
         self, lob: LobRef, part: Part | None, segment: Destination, known: KnownDigests, number: int = 0
     ) -> PlacedFile:
-        lob_id = self._prefix + lob.place.id
+        lob_id = lob.place.id
         path = self._layout.lob_path(lob.place, lob.extension)
         if part is None:
             is_compared = number in known.compared

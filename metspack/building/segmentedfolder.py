@@ -19,10 +19,9 @@ from metspack.building.segments import PART_DIGESTS, UTF16_LENGTHS
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers, is_manifest
 from metspack.errors import SourceError
 from metspack.files import tempdb, walking
-from metspack.files.journal import DONE, Recovery
+from metspack.files.journal import Recovery, partial_of, strange
 from metspack.files.staging import Partial
 from metspack.files.threads import ThreadedHashers
-from metspack.files.transaction import Believed
 from metspack.files.walking import Entry
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.locations import splitparts
@@ -542,29 +541,26 @@ def _named(cell: LobCell) -> str:
 # --- What a run left that was to describe such a folder ---
 
 
-def believed(root: Path, found: Recovery) -> Believed:
-    """Return how far the journal of an interrupted description is believed.
+def is_package(root: Path, found: Recovery) -> bool:
+    """Return whether a folder is a package, in which an interrupted description had put all its files.
 
     The parent's METS is put last. Where it is there the folder is a package, of which nothing is taken; where
-    it is not, METS and manifests alone are, as far as the folder has no others.
+    it is not, METS and manifests alone are, as far as the folder has no others. Raises
+    ``TargetUnfinishedError`` for a journal of other files.
     """
-    if found.event == DONE:  # it says so by itself
-        return Believed(finish=False, take_back=False)
-    changes = found.changes
-    paths = [path for path, _ in changes.puts]
+    paths = [path for path, _ in found.puts]
     own = {*(MANIFESTS[each] for each in MANIFEST_ALGORITHMS), PLAIN_METS}
     others = [each for each in paths if each not in own and each.rpartition("/")[2] != PLAIN_METS]
     why = ""
-    if changes.moves or changes.replaces or others or len(set(paths)) < len(paths):
+    if others or len(set(paths)) < len(paths):
         why = "its journal names other things than one METS for each segment, and the package's own"
     elif not paths or paths[-1] != PLAIN_METS or not own.issubset(paths):
         why = "its journal does not name the parent's METS and the manifests"
     elif foreign := next((each for each in _descriptions(root) if each not in paths), None):
         why = f"the folder has {foreign!r}, which its journal does not name"
     if why:
-        return Believed(finish=False, take_back=False, why=why)
-    is_package = os.path.lexists(root / PLAIN_METS)
-    return Believed(finish=is_package, take_back=not is_package)
+        raise strange(partial_of(root), why)
+    return os.path.lexists(root / PLAIN_METS)
 
 
 def _descriptions(root: Path) -> Iterator[str]:

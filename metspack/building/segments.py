@@ -51,7 +51,7 @@ class SegmentTask:
 
     ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
     the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
-    of its cell; ``identify``: formats are told by the bytes; ``prefix`` what stands before LOB ids in METS;
+    of its cell; ``identify``: formats are told by the bytes;
     ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that are known.
     ``stretch`` is what is placed of the slice; ``is_described``: all of it is, and the segments are
     described. Otherwise that is done afterwards, by a task that has the results in ``placed``.
@@ -72,7 +72,6 @@ class SegmentTask:
     add_digests: str | None = None
     accepted: frozenset[str] = frozenset()
     identify: bool = False
-    prefix: str = ""
     links: bool = False
     trusts: bool = False
     stretch: SliceStretch = slices.WHOLE
@@ -276,7 +275,7 @@ class _ProvenLobs:
         lob = passage.lob
         checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
         identified = passage.format and asdict(passage.format)
-        lob_id = self._task.prefix + lob.place.id
+        lob_id = lob.place.id
         self.wholes.write(_line(lob_id, lob.size, passage.media_type, checksum, identified))
 
     def note_part(self, file: PlacedFile, objid: str) -> None:
@@ -331,7 +330,6 @@ def place_rest(
                 moved=moved,
                 ended=proven.note_lob,
                 joined=proven.note_whole,
-                prefix=task.prefix,
                 links=task.links,
                 goes_on=bool(task.finished),
             )

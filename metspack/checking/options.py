@@ -467,11 +467,10 @@ class Looking:
     the project's own; ``strict`` asks a second engine too; ``profile`` is which of the E-ARK standards they
     are held against. ``jobs`` processes hash files, None for as many as are of use; with more than one the
     files of a large package are listed in a process of its own while its METS are read. What is found is the
-    same. ``is_for_listing`` leaves the files alone, once all of them are known. ``expected`` are the packages
-    that are announced, ``seal`` is that of the only package. ``ledger`` is where it is kept when each file
-    was verified; those verified less than ``older_than`` seconds ago are not read. ``cluster`` is one whose
-    workers read segments and files in place of processes. Raises ``ConfigError`` for
-    a sample or a ledger at a level that hashes no files, and for both together.
+    same. ``expected`` are the packages that are announced, ``seal`` is that of the only package. ``ledger``
+    is where it is kept when each file was verified; those verified less than ``older_than`` seconds ago are
+    not read. ``cluster`` is one whose workers read segments and files in place of processes. Raises
+    ``ConfigError`` for a sample or a ledger at a level that hashes no files, and for both together.
     """
 
     level: Level = Level.FULL
@@ -481,7 +480,6 @@ class Looking:
     strict: bool = False
     jobs: int | None = 1
     profile: Profile = Profile.AUTO
-    is_for_listing: bool = False
     expected: ExpectedPackages | None = None
     seal: Seal | None = None
     ledger: Path | None = None
@@ -496,7 +494,7 @@ class Looking:
     @property
     def is_of_every_file(self) -> bool:
         """Whether all files are looked at, and METS documents judged by the project's own schemas alone."""
-        is_part = not self.leaves_none_out or self.is_for_listing or self.level is Level.LINKS
+        is_part = not self.leaves_none_out or self.level is Level.LINKS
         return not (is_part or self.strict or self.grammar is not None)
 
     def __post_init__(self) -> None:

@@ -462,9 +462,7 @@ class Checking(Iterator[Finding]):
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
         if not each.tree.is_packed and (stopped := journal.interrupted(each.root)) is not None:
-            yield _of_interrupted(each.mets or PLAIN_METS, *stopped)
-            if stopped[0].command in {journal.ADD, journal.REPAIR}:
-                return  # METS and manifests are old or new: either says of some files what is not so
+            yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=stopped)
         yield from _against_seal(places, each, looking)
         yield from inventory.findings(catalogue, places, whole=whole, jobs=looking.jobs)
         if (top := each.top) is not None:
@@ -502,8 +500,7 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=False)
             yield from listed.sizes(catalogue)
             return
-        if not looking.is_for_listing:
-            yield from self._files(catalogue, places, each.root, fixity, verified)
+        yield from self._files(catalogue, places, each.root, fixity, verified)
         yield from standards.findings()
         yield from listed.sizes(catalogue)
 
@@ -621,14 +618,6 @@ def _of_copy(each: PackageToCheck, roots: Roots, first: dict[str, str]) -> Itera
         if other != each.shown:
             path = f"{each.shown}/{each.mets}"
             yield Code.PACKAGES_ALIKE.at(path, found=found.objid, other=other)
-
-
-def _of_interrupted(mets: str, between: journal.Recovery, found: str) -> Finding:
-    """Return the finding on a package that a transaction is changing, or was when it was interrupted."""
-    if between.command == journal.ADD:
-        return Code.ADDING.at(mets, found=found, source=between.source)
-    code = Code.REPAIRING if between.command == journal.REPAIR else Code.IN_BETWEEN
-    return code.at(mets, found=found)
 
 
 def _against_seal(places: CheckedTree, each: PackageToCheck, looking: Looking) -> Iterator[Finding]:

@@ -22,13 +22,13 @@ from metspack.errors import ConfigError
 from metspack.resources import __version__
 
 _COMMANDS = (
-    *("inspect", "plan", "build", "add", "check", "explain", "links", "diff", "convert", "merge"),
-    *("restore", "cat", "list", "shards", "roundtrip", "repair", "volumes", "status", "sample", "config"),
+    *("inspect", "plan", "build", "check", "explain", "links", "convert", "merge"),
+    *("restore", "cat", "list", "shards", "roundtrip", "status", "sample", "config"),
     "help",
 )
 """The commands in the order of the help, each a module of its own but for the help itself."""
 
-_FOLLOWED = {"build", "add", "convert", "merge", "restore", "check", "roundtrip", "repair", "inspect"}
+_FOLLOWED = {"build", "convert", "merge", "restore", "check", "roundtrip", "inspect"}
 """Commands that work long enough for somebody to follow their events."""
 
 _BARE, _SHORT = {"explain"}, {"sample", "status"}

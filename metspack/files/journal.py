@@ -1,4 +1,4 @@
-"""Journals, read only: of a transaction on a folder its command, changes and last step; of runs their events.
+"""Journals, read only: of a transaction on a folder its files and last step; of runs their events.
 
 ``<folder>.partial/journal.jsonl`` is written by ``files.transaction`` and ``files.staging``; here it is only
 read. Each line is an object of JSON with a checksum of its own.
@@ -31,18 +31,17 @@ from metspack.values import dataclass
 
 Kind = TypeVar("Kind")
 
-ADD = "metspack add"
-REPAIR = "metspack repair"
 IN_PLACE = "metspack build --keep-segments --in-place"
+"""The command that changes a folder which is there."""
 
 BEGUN = "begun"
 """The first event, with the command: the new files are being made beside the folder."""
 
 PUTTING = "putting"
-"""From here on the folder may have changed; the event lists all changes."""
+"""From here on the folder may have changed; the event lists all files that are put there."""
 
 ALL_PUT = "all put"
-"""All changes are made: the folder is complete again."""
+"""All files are there: the folder is a package."""
 
 TAKING_BACK = "taking back"
 """From here on the changes may be undone."""
@@ -135,36 +134,15 @@ def sealed_events(descriptor: int, longest: int = _LINE) -> Iterator[tuple[int, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FolderChanges:
-    """The changes to a folder, as paths below it, in the order in which they are made.
-
-    ``moves`` are new files and folders that are renamed into it, ``puts`` new files with their SHA-256,
-    ``replaces`` files of its own that are replaced.
-    """
-
-    moves: tuple[str, ...] = ()
-    puts: tuple[tuple[str, str], ...] = ()
-    replaces: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """The state of a transaction: its last event, its command, its job and its source.
+    """The state of a transaction: its last event, and the files that it puts, in order, with their SHA-256.
 
     ``made`` is the command's result, for the report once all is done.
     """
 
     event: str
-    command: str
-    job: str
-    source: str
-    changes: FolderChanges = field(default_factory=FolderChanges)
+    puts: tuple[tuple[str, str], ...] = ()
     made: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def named(self) -> str:
-        """The command with its source, for messages."""
-        return f"{self.command} of {self.source}" if self.source else self.command
 
 
 def partial_of(folder: Path) -> Path:
@@ -219,17 +197,12 @@ def recovery(descriptor: int) -> Recovery | None:
         for line in _events(descriptor):
             name = line.get("event")
             if found is None:
-                if name != BEGUN:
+                if name != BEGUN or line["command"] != IN_PLACE:
                     return None
-                command, job, source = (str(line[word]) for word in ("command", "job", "source"))
-                found = Recovery(event=BEGUN, command=command, job=job, source=source)
+                found = Recovery(event=BEGUN)
             elif name == PUTTING:
-                changes = FolderChanges(
-                    moves=tuple(map(str, line["moves"])),
-                    puts=tuple((str(path), str(digest)) for path, digest in line["puts"]),
-                    replaces=tuple(map(str, line["replaces"])),
-                )
-                found = replace(found, event=name, changes=changes, made=dict(line["made"]))
+                puts = tuple((str(path), str(digest)) for path, digest in line["puts"])
+                found = replace(found, event=name, puts=puts, made=dict(line["made"]))
             elif name in {ALL_PUT, TAKING_BACK, DONE}:
                 found = replace(found, event=name)
     except (KeyError, TypeError, ValueError):
@@ -266,24 +239,16 @@ def is_locked(descriptor: int) -> bool:
     return False
 
 
-def interrupted(folder: Path) -> tuple[Recovery, str] | None:
-    """Return the transaction that is changing a folder or was interrupted, and the name of its ``.partial``.
+def interrupted(folder: Path) -> str | None:
+    """Return the name of the ``.partial`` of the transaction that is changing a folder or was interrupted.
 
-    The folder, a package or one of its IPs, is then neither as it was nor as it is to become.
-    None when there is no such transaction. Never raises.
+    The folder is then neither as it was nor as it is to become. None when there is no such transaction.
+    Never raises.
     """
-    resolved = folder.resolve()
-    for package, within in ((resolved, ""), (resolved.parent, resolved.name)):
-        partial = partial_of(package)
-        # Beside a folder that holds the package nothing is opened that is not there.
-        found = _read(partial) if os.path.lexists(partial) else None
-        if found is not None and found.event in {PUTTING, TAKING_BACK}:
-            changes = found.changes
-            if not within or within in {
-                path.partition("/")[0] for path in (*changes.moves, *changes.replaces)
-            }:
-                return found, partial.name
-    return None
+    partial = partial_of(folder.resolve())
+    # Beside a folder that holds the package nothing is opened that is not there.
+    found = _read(partial) if os.path.lexists(partial) else None
+    return partial.name if found is not None and found.event in {PUTTING, TAKING_BACK} else None
 
 
 def _read(partial: Path) -> Recovery | None:
@@ -547,9 +512,9 @@ def status(path: Path) -> Status:
             path=path,
             partial=partial,
             state="running" if is_running else "stopped",
-            command=changing.command.removeprefix("metspack "),
+            command=IN_PLACE.removeprefix("metspack "),
             stage=changing.event,
-            resume="" if is_running else f"run the same command again: {changing.named}",
+            resume="" if is_running else f"run the same command again: {IN_PLACE}",
         )
     if found.damaged is not None:
         raise damaged(partial, found.damaged)
@@ -585,13 +550,8 @@ def _status_of(path: Path, partial: Path, found: RunEvents, newest: float, *, is
         rate=sum(each["bytes"] for each in latest) / seconds if is_telling else None,
         pid=events[last]["pid"],
         started=events[last]["started"],
-        resume=said or f"call metspack.{_function(begun['command'])} again with the same arguments",
+        resume=said or f"call metspack.{begun['command']} again with the same arguments",
     )
-
-
-def _function(command: str) -> str:
-    """Return what the function for Python of a command is called: ``write_volumes`` of "volumes write"."""
-    return "_".join(reversed(command.split()))
 
 
 def not_found(path: Path, hint: str, words: str = "was not found") -> SourceNotFoundError:

@@ -219,9 +219,9 @@ class Staging(Partial):
 
     def _begin(self, run: RunFacts) -> None:
         found = journal.run_events(self.journal.descriptor)
-        if (changing := journal.recovery(self.journal.descriptor)) is not None:
+        if journal.recovery(self.journal.descriptor) is not None:
             raise TargetUnfinishedError(
-                f"{self.root} exists already: {changing.named} was interrupted",
+                f"{self.root} exists already: {journal.IN_PLACE} was interrupted",
                 hint="Leave it where it is, and run that command again first, with the same options.",
             )
         if os.path.lexists(self.work) and not writing.wait_for_others(self.work):

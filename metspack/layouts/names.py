@@ -36,9 +36,6 @@ SEG = regex(rf"(se[gq]_?)({DIGITS})")
 SEGMENT = regex(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
 """The folder of a child IP that is a segment, by the names of both standards."""
 
-FURTHER_PARENT = regex(rf".*_parent_{DIGITS}", re.DOTALL)
-"""The folder of a METS that names the children which the parent's does not (decision 35)."""
-
 FURTHER_PARENTS = "further parents"
 """The USE of the fileGrp with METS of parents that are IPs of their own, and name children themselves."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any
 
 from metspack.errors import ConfigError
 from metspack.layouts.interface import FolderStyle, safe_extension
@@ -322,12 +321,6 @@ class Readership:
     advice: str = ""
     is_merged: bool = False
 
-    @classmethod
-    def restored(cls, told: Mapping[str, Any]) -> Readership:
-        """Return what ``dataclasses.asdict`` made of one."""
-        verdicts = (ReaderVerdict(**{**each, "misses": tuple(each["misses"])}) for each in told["verdicts"])
-        return cls(**{**told, "verdicts": tuple(verdicts)})
-
     def sentence(self, archive: str = "") -> str:
         """Return all in one line, with the archive where it is given.
 
@@ -386,22 +379,20 @@ def _verdicts(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
 
 
 def _ways(
-    version: str, layout: str, traits: LobTraits, *, prefix: str = "", is_added: bool = False
+    version: str, layout: str, traits: LobTraits, *, prefix: str = ""
 ) -> dict[str, dict[str, ReaderVerdict]]:
     """Return options by which LOBs are written for one reader, and what each reader finds then, by name.
 
-    The way that leaves least out comes first, and of those that are the same the one for DBPTK. An archive
-    that is added to a package has the package's layout, and its style is chosen by name.
+    The way that leaves least out comes first, and of those that are the same the one for DBPTK.
     """
     written = version if version in _OUTSIDE else "2.2"
     upgrade = "" if written == version else f"--siard-version {written} "
     ways = {}
     for key in ("dbptk", "siard-suite"):
         style = style_for(key, None, written)
-        own = (None if is_added else layout_for(key, written)) or layout
-        option = f"--lob-folder-style {style.value}" if is_added else f"--for {key}"
+        own = layout_for(key, written) or layout
         verdicts = _verdicts(Writing(version=written, layout=own, style=style), traits)
-        ways[f"{prefix}{upgrade}{option}"] = {each.reader: each for each in verdicts}
+        ways[f"{prefix}{upgrade}--for {key}"] = {each.reader: each for each in verdicts}
     return dict(sorted(ways.items(), key=lambda way: sum(len(each.misses) for each in way[1].values())))
 
 
@@ -443,11 +434,9 @@ def _advised(
     )
 
 
-def readership(
-    writing: Writing, traits: LobTraits, *, is_merged: bool = False, is_added: bool = False
-) -> Readership:
-    """Return for each reader whether it finds the LOBs of a package, or addition, that is written so."""
-    ways = _ways(writing.version, writing.layout, traits, is_added=is_added)
+def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) -> Readership:
+    """Return for each reader whether it finds the LOBs of a package that is written so."""
+    ways = _ways(writing.version, writing.layout, traits)
     return _advised(_verdicts(writing, traits), ways, traits.lobs, is_merged=is_merged)
 
 

@@ -97,11 +97,6 @@ class Agent:
         """All of its notes, one after the other."""
         return "".join(self.notes)
 
-    @property
-    def is_organisation(self) -> bool:
-        """Whether its TYPE says so."""
-        return self.type == "ORGANIZATION"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructMap:

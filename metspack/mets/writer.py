@@ -1,8 +1,7 @@
-"""Write METS and PREMIS documents from templates, or existing ones anew with insertions."""
+"""Write METS and PREMIS documents from templates."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
@@ -12,13 +11,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from metspack import resources, safexml, uris
+from metspack import resources, uris
 from metspack.digests import Hashers
-from metspack.errors import ConfigError, SourceError
-from metspack.files import pread, reading, writing
+from metspack.errors import ConfigError
+from metspack.files import writing
 from metspack.files.threads import ThreadedHashers
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun
-from metspack.values import dataclass, regex
+from metspack.values import regex
 
 _REFUSED = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BUFFER = 1 << 16
@@ -63,11 +62,6 @@ def fragment(folder: Path, template: str, macro: str, *values: object, **facts: 
     """Return the text that a macro of a template gives for some values; raises ``ConfigError``."""
     made: str = getattr(_module(folder, template), macro)(*values, **facts)
     return made
-
-
-def rendered(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
-    """Return the text that a short template gives for some facts; raises ``ConfigError``."""
-    return _environment(folder).get_template(template).render(facts)
 
 
 def plain(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
@@ -165,109 +159,3 @@ class RowFormat:
         if is_safe and self._href(values[0]) == self._before + values[0]:
             return map(self._before.__add__, values) if self._before else values
         return (finalized(self._href(each)) for each in values)
-
-
-Watch = Callable[[str, dict[str, str], Sequence[str]], str]
-"""Returns a key for an element, "" for none: of its name, its attributes and the keys of those around it."""
-
-_TAG = 1 << 16  # bytes that a start tag may take
-_SPACE = 1 << 10
-
-
-@dataclass(frozen=True, slots=True)
-class _ElementSpan:
-    """Offsets of an element and of its end tag, in bytes."""
-
-    start: int
-    stop: int
-
-
-class GrowingDocument:
-    """An XML document to be written anew with insertions; of elements with one key the last counts.
-
-    ``descriptor`` stays open until it is written. Raises ``XmlError`` when it is not well-formed.
-    """
-
-    def __init__(self, descriptor: int, watch: Watch) -> None:
-        self._descriptor = descriptor
-        self._watch = watch
-        self._spans: dict[str, _ElementSpan] = {}
-        self._above: list[str] = []
-        self._starts: list[int] = []
-        self._edits: list[tuple[int, int, bytes]] = []
-        self._parser = safexml.expat_parser()
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        safexml.feed(self._parser, reading.chunks(descriptor, size=reading.BLOCK))
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._above.append(self._watch(name, attributes, self._above))
-        self._starts.append(self._parser.CurrentByteIndex)
-
-    def _end(self, _name: str) -> None:
-        key, start = self._above.pop(), self._starts.pop()
-        if key:
-            self._spans[key] = _ElementSpan(start, self._parser.CurrentByteIndex)
-
-    def has(self, key: str) -> bool:
-        """Return whether there is an element with a key."""
-        return key in self._spans
-
-    def append(self, key: str, text: str) -> None:
-        """Insert text at the end of an element, which is not empty."""
-        stop = self._span(key).stop
-        start = max(0, stop - _SPACE)
-        before = pread(self._descriptor, stop - start, start)
-        self._insert(start + len(before.rstrip()), text)
-
-    def insert_after(self, key: str, text: str) -> None:
-        """Insert text after an element."""
-        stop = self._span(key).stop
-        self._insert(stop + pread(self._descriptor, _TAG, stop).index(b">") + 1, text)
-
-    def add_notes(self, key: str, after: str, history: Sequence[str], *, is_csip: bool = False) -> None:
-        """Insert notes on the source of an archive: into the agent that has such, or a new one ``after``.
-
-        ``is_csip``: they are typed, as CSIP's schema of METS has them.
-        """
-        macro = "notes" if self.has(key) else "agent"
-        text = fragment(resources.template_folder() / "shared", "_source.xml.j2", macro, history, is_csip)
-        if self.has(key):
-            self.append(key, text)
-        else:
-            self.insert_after(after, text)
-
-    def set_attribute(self, key: str, name: str, value: str) -> None:
-        """Set an attribute of an element, whether it has it or not."""
-        span = self._span(key)
-        tag = pread(self._descriptor, _TAG, span.start).partition(b">")[0]
-        text = f' {name}="{finalized(value)}"'.encode()
-        if (found := re.search(rf"""\s{name}\s*=\s*(?:"[^"]*"|'[^']*')""".encode(), tag)) is not None:
-            self._edits.append((span.start + found.start(), span.start + found.end(), text))
-        else:
-            end = span.start + len(tag.rstrip(b"/"))
-            self._edits.append((end, end, text))
-
-    def _span(self, key: str) -> _ElementSpan:
-        span = self._spans.get(key)
-        if span is None:
-            raise SourceError(
-                f"the document has no {key}, into which more would be inserted",
-                hint="It is not as metspack writes such documents: make a new package with metspack build.",
-            )
-        return span
-
-    def _insert(self, at: int, text: str) -> None:
-        self._edits.append((at, at, text.encode()))
-
-    def write(self, target: Path, algorithms: Iterable[str]) -> Hashers:
-        """Write the document with its insertions; returns its digests and size. Raises ``TargetError``."""
-        return _write(target, self._blocks(), Hashers(algorithms))
-
-    def _blocks(self) -> Iterator[bytes]:
-        at = 0
-        for start, stop, text in sorted(self._edits, key=lambda each: each[0]):  # stable: as they were made
-            yield from reading.chunks(self._descriptor, at, start)
-            yield text
-            at = stop
-        yield from reading.chunks(self._descriptor, at)

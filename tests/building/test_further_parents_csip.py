@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -171,19 +170,6 @@ def test_formats_of_lobs_in_parts_are_known_to_further_parents(tmp_path: Path, s
         merged.append(contents(tmp_path / f"{limit}.merged"))
     assert merged[0] == merged[1]
     assert any(b"fmt/" in data for data in merged[0].values())
-
-
-def test_a_further_parent_that_is_lost_is_repaired(tmp_path: Path, source: Path) -> None:
-    out = built(tmp_path, source, OPTIONS)
-    expected = contents(out)
-    shutil.copytree(out, tmp_path / "copy")
-    (out / "TREE_segments_1/METS.xml").unlink()
-    (out / "TREE_segments_2/representations/segments/data/segments.txt").write_bytes(b"")
-    shutil.rmtree(out / "TREE_s0_t0_c2_seg_3")  # below the further parent that is lost
-    for _ in range(2):  # what a METS that was lost names is seen once it is there again
-        metspack.repair(out, [tmp_path / "copy"])
-    assert contents(out) == expected
-    assert wrong(out) == []
 
 
 def test_an_ip_of_a_further_parent_that_is_not_given_is_told(tmp_path: Path, source: Path) -> None:

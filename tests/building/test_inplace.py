@@ -25,7 +25,6 @@ from metspack.building.options import PackageOptions
 from metspack.building.segmentedfolder import SegmentedFolder, segment_folder
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.files import journal, writing
-from metspack.files.journal import IN_PLACE
 from metspack.files.staging import Partial
 from metspack.files.transaction import Transaction, _Steps
 from metspack.mets.dialects.interface import ParentContent, Software
@@ -763,7 +762,7 @@ def test_nothing_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, li
 
 
 def test_two_runs_at_once_are_refused(folder: Path) -> None:
-    staging = Transaction(folder, IN_PLACE)
+    staging = Transaction(folder)
     with pytest.raises(TargetError, match="another run is working"):
         described(folder)
     assert not journal.interrupted(folder)

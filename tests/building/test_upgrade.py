@@ -17,7 +17,6 @@ import pytest
 from lxml import etree
 
 from metspack import api
-from metspack.adding.add import add_archive
 from metspack.building.build import BuildOptions, build
 from metspack.building.convert import convert_package
 from metspack.building.draft import drafted
@@ -237,15 +236,6 @@ def test_packages_are_upgraded_as_the_archive_would_be(tmp_path: Path) -> None:
     check_valid(tmp_path / "out" / "old.siard")
     assert database(tmp_path / "out" / "old.siard") == database(given)
     checked(tmp_path / "out")
-
-
-def test_an_upgraded_archive_is_added_to_a_package(tmp_path: Path) -> None:
-    siards.siard(tmp_path / "first.siard", b"one")
-    given = old(tmp_path / "old.siard")
-    build(tmp_path / "first.siard", tmp_path / "out", AS_IT_IS)
-    add_archive(tmp_path / "out", given, OPTIONS)
-    check_valid(tmp_path / "out" / "old.siard")
-    assert database(tmp_path / "out" / "old.siard") == database(given)
 
 
 def test_the_dialect_describes_the_version_that_is_written(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ import pytest
 
 from metspack.checking import ALL_CODES, Code, Level, check
 from metspack.checking.archives.lobsearch import Finder
+from metspack.checking.codes import RETIRED
 from tests.findings import ordered
 from tests.laws import spread
 from tests.packages.cases import HERE, KINDS, Case, cases
 
 # 64 MB of METS are no test data, archives in other forms no recipes, nor what an option alone tells: they
 # have tests of their own.
-ELSEWHERE = {"Z023", "Z024", "M014", "M015", "M017", "M028", "F046", "S030", "S031", "S032"}
+ELSEWHERE = {"Z023", "Z024", "M014", "M015", "M017", "M028", "F046"}
 AT_LEAST = {"bad": 120, "warn": 20, "good": 20}
 MOST_BYTES = 2_000_000
 
@@ -35,6 +36,10 @@ def test_no_code_is_declared_twice() -> None:
     assert len({code.id for code in ALL_CODES}) == len(ALL_CODES)
     assert len({code.name for code in ALL_CODES}) == len(ALL_CODES)
     assert all(getattr(Code, code.name) is Code.named(code.id) is code for code in ALL_CODES)
+
+
+def test_no_code_is_used_again() -> None:
+    assert not {code.id for code in ALL_CODES} & {*RETIRED}
 
 
 def test_every_code_has_a_case() -> None:

@@ -20,7 +20,6 @@ CASES = {case.id: case for case in cases()}
 NOT_LISTED = {
     *("L022", "L029", "L030", "S010", "S021", "Z007", "Z023"),
     *("P102", "P105", "P106", "P108", "P111", "P112", "P119"),
-    *("S030", "S031", "S032"),  # of volumes (volumes.md)
     *("M027", "M028", "M030", "M031", "M032"),
 }
 

@@ -11,7 +11,7 @@ import pytest
 from metspack.errors import SourceError
 from metspack.packages import listing
 from metspack.packages.package import Package
-from metspack.restoring import repair, roundtrip
+from metspack.restoring import roundtrip
 from metspack.restoring.shards import reading
 from tests.checking.test_hostile_products import (
     FOUR,
@@ -144,29 +144,6 @@ def test_four_times_as_many_cells_are_proven_in_about_four_times_as_many_steps(
             assert list(roundtrip.Roundtrip(package, jobs=1))
 
     check_steps(tmp_path, make, prove, steps)
-
-
-def parts_of_one_lob(folder: Path, size: int) -> None:
-    mets(folder, (listed(f"s0.t0.c2.r1.p{n}", f"q{n}", size=3) for n in range(size)))
-
-
-def test_four_times_as_many_missing_parts_are_looked_for_in_about_four_times_as_many_steps(
-    tmp_path: Path, steps: list[int]
-) -> None:
-    def mend(folder: Path) -> None:
-        copy = folder.with_name(f"{folder.name}-copy")
-        copy.mkdir()
-        found = repair.repair_package(folder, [copy], dry_run=True)
-        assert len(found.remaining) == int(folder.name)
-
-    check_steps(tmp_path, parts_of_one_lob, mend, steps)
-
-
-def test_the_number_of_a_part_is_not_counted_up_to(tmp_path: Path) -> None:
-    mets(tmp_path / "p", (listed("s0.t0.c2.r1.p999999999", "q", size=3),))
-    (tmp_path / "copy").mkdir()
-    found = repair.repair_package(tmp_path / "p", [tmp_path / "copy"], dry_run=True)
-    assert [each.path for each in found.remaining] == ["q"]
 
 
 def test_an_unfinished_shard_is_not_read_again_with_each_line(

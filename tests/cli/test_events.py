@@ -96,7 +96,6 @@ def test_stdout_holds_events_instead_of_the_result(metspack: Commands, northwind
         ("roundtrip", "out"),
         ("restore", "out", "-o", "lobs"),
         ("convert", "out", "-o", "new"),
-        ("add", "out", northwind, "--name", "More"),
         ("inspect", northwind, "--verify"),
     ):
         found = told(metspack(*words, "--events", "-").out)

@@ -1,4 +1,4 @@
-"""What ``check``, ``links`` and ``diff`` exit with, each code by each command."""
+"""What ``check`` and ``links`` exit with, each code by each command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cli.conftest import Commands, Program
 from tests.packages import forge
 from tests.packages.forge import CHILD, FIRST
 
-COMMANDS = [["check"], ["links"], ["diff"]]
+COMMANDS = [["check"], ["links"]]
 IDS = [each[0] for each in COMMANDS]
 commands = pytest.mark.parametrize("command", COMMANDS, ids=IDS)
 
@@ -30,12 +30,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def words(command: list[str], package: Path) -> list[str]:
-    """Return the command about a package; ``diff`` compares it with a good copy of it."""
-    if command != ["diff"]:
-        return [*command, str(package)]
-    if not Path("copy").exists():
-        forge.forge(Path("copy").absolute())
-    return [*command, "copy", str(package)]
+    """Return the command about a package."""
+    return [*command, str(package)]
 
 
 @commands
@@ -143,4 +139,3 @@ def test_links_goes_by_links_and_not_by_files(metspack: Commands, package: Path)
     (package / FIRST).write_bytes(b"changed")
     assert metspack("check", package).code == 1
     metspack.fine("links", package)
-    metspack.fine("diff", package, package)

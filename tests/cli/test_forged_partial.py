@@ -38,16 +38,16 @@ def forged(folder: Path, *events: Event) -> Path:
     """Put a journal of these events beside a folder."""
     partial = journal.partial_of(folder)
     (partial / "package").mkdir(parents=True)
-    (partial / "work" / "replaced").mkdir(parents=True)
+    (partial / "work").mkdir()
     lines = (journal.sealed(each) + "\n" for each in events)
     (partial / "journal.jsonl").write_text("".join(lines))
     return partial
 
 
-def putting(command: str, **changes: object) -> tuple[Event, Event]:
-    """Return the events of a transaction that was stopped while it made changes."""
-    begun = {"event": journal.BEGUN, "command": command, "job": "", "source": ""}
-    return begun, {"event": journal.PUTTING, "moves": [], "puts": [], "replaces": [], "made": {}} | changes
+def putting(*puts: tuple[str, str]) -> tuple[Event, Event]:
+    """Return the events of a transaction that was stopped while it put files into the folder."""
+    begun = {"event": journal.BEGUN, "command": journal.IN_PLACE}
+    return begun, {"event": journal.PUTTING, "puts": puts, "made": {}}
 
 
 OUTWARD = (
@@ -57,68 +57,49 @@ OUTWARD = (
 
 
 @pytest.mark.parametrize("path", OUTWARD)
-@pytest.mark.parametrize("kind", ["moves", "puts", "replaces"])
 @pytest.mark.parametrize("end", ["done", "taken back"])
 def test_a_forged_transaction_changes_nothing_outside_the_package(
-    tmp_path: Path, path: str, kind: str, end: str
+    tmp_path: Path, path: str, end: str
 ) -> None:
     home = tmp_path / "home"
     package = forge.forge(home / "delivery" / "package")
     (package / "to").symlink_to(home)
     path = path.replace("{home}", str(home))
-    entry: object = [path, "0" * 64] if kind == "puts" else path
-    partial = forged(package, *putting(journal.REPAIR, **{kind: [entry]}))
-    for below in ("package", "work/replaced"):
-        (partial / below / "to").mkdir()
-        for place in (
-            below,
-            f"{below}/..",
-            f"{below}/../..",
-            f"{below}/../../..",
-            f"{below}/a",
-            f"{below}/to",
-        ):
-            (partial / place).mkdir(exist_ok=True)
-            (partial / place / "victim").write_bytes(EVIL)
+    partial = forged(package, *putting((path, hashlib.sha256(VICTIM).hexdigest())))
+    (partial / "package" / "to").mkdir()
+    for place in ("package", "package/..", "package/../..", "package/../../..", "package/a", "package/to"):
+        (partial / place).mkdir(exist_ok=True)
+        (partial / place / "victim").write_bytes(EVIL)
     (home / "victim").write_bytes(VICTIM)
     (home / "delivery" / "victim").write_bytes(VICTIM)
     before = tree(home)
     with pytest.raises(TargetUnfinishedError) as caught:
-        recover(package, journal.REPAIR, check=(lambda: None) if end == "done" else None)
+        recover(package, check=lambda: None, is_whole=lambda _: end == "done")
     assert caught.value.hint
     assert tree(home) == before
 
 
-@pytest.mark.parametrize("link", ["package", "work", "work/replaced", "journal.jsonl", ""])
+@pytest.mark.parametrize("link", ["package", "work", "journal.jsonl", ""])
 def test_a_transaction_behind_a_link_is_nobodys(tmp_path: Path, link: str) -> None:
     package = forge.forge(tmp_path / "package")
-    partial = forged(package, *putting(journal.REPAIR, replaces=["mets.xml"]))
-    for below in ("package", "work/replaced"):
-        (partial / below / "mets.xml").write_bytes(EVIL)
+    partial = forged(package, *putting(("mets.xml", hashlib.sha256(EVIL).hexdigest())))
+    (partial / "package" / "mets.xml").write_bytes(EVIL)
     away = tmp_path / "away"
     (partial / link).rename(away)
     (partial / link).symlink_to(away)
     before = tree(tmp_path)
     with pytest.raises(TargetUnfinishedError):
-        recover(package, journal.REPAIR, check=lambda: None)
+        recover(package, check=lambda: None, is_whole=lambda _: True)
     assert tree(tmp_path) == before
 
 
-@pytest.mark.parametrize("command", ["repair", "add", "in place"])
-def test_the_commands_refuse_it(metspack: Commands, tmp_path: Path, command: str) -> None:
+def test_the_command_refuses_it(metspack: Commands, tmp_path: Path) -> None:
     package = forge.forge(tmp_path / "home" / "package")
-    source = siards.siard(tmp_path / "Small.siard", b"one")
-    words: dict[str, tuple[str, list[str | Path]]] = {
-        "repair": (journal.REPAIR, ["repair", package, "--from", source]),
-        "add": (journal.ADD, ["add", package, source]),
-        "in place": (journal.IN_PLACE, ["build", package, "--keep-segments", "--in-place"]),
-    }
-    name, call = words[command]
-    partial = forged(package, *putting(name, replaces=["../../victim"]))
+    partial = forged(package, *putting(("../../victim", hashlib.sha256(VICTIM).hexdigest())))
     (partial / "victim").write_bytes(EVIL)
     (tmp_path / "victim").write_bytes(VICTIM)
     before = tree(tmp_path)
-    outcome = metspack(*call)
+    outcome = metspack("build", package, "--keep-segments", "--in-place")
     assert outcome.code in {4, 6}, outcome
     assert "package.partial" in outcome.err
     assert tree(tmp_path) == before
@@ -141,18 +122,13 @@ def _listed(package: Path, which: str) -> list[str]:
     return [*found, *(found if which == "twice" else ())]
 
 
-def _forged_whole(
-    package: Path, command: str, event: str, changes: Mapping[str, object], data: bytes
-) -> None:
+def _forged_whole(package: Path, event: str, puts: list[tuple[str, str]], data: bytes) -> None:
     """Put a journal beside a package, and for each of its files others to take their places."""
-    events = putting(command, **changes)
-    more = [] if event == journal.PUTTING else [{"event": event}]
-    partial = forged(package, *events, *more)
-    for below in ("package", "work/replaced"):
-        for path in _listed(package, "all"):
-            (partial / below / path).parent.mkdir(parents=True, exist_ok=True)
-            if data:
-                (partial / below / path).write_bytes(data)
+    partial = forged(package, *putting(*puts), *([] if event == journal.PUTTING else [{"event": event}]))
+    for path in _listed(package, "all"):
+        (partial / "package" / path).parent.mkdir(parents=True, exist_ok=True)
+        if data:
+            (partial / "package" / path).write_bytes(data)
 
 
 def _built(metspack: Commands, source: Path, package: Path) -> Path:
@@ -162,28 +138,21 @@ def _built(metspack: Commands, source: Path, package: Path) -> Path:
     return copied("forged partial", package, build)
 
 
-CASES = spread(
-    product(("repair", "in place"), LISTED, ("moves", "puts", "replaces"), EVENTS, (b"", EVIL)), 19
-)
+CASES = spread(product(LISTED, EVENTS, (b"", EVIL)), 19)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_forged_transaction_takes_nothing_from_the_package(
-    metspack: Commands, source: Path, tmp_path: Path, case: tuple[str, str, str, str, bytes]
+    metspack: Commands, source: Path, tmp_path: Path, case: tuple[str, str, bytes]
 ) -> None:
-    command, which, kind, event, data = case
+    which, event, data = case
     package = _built(metspack, source, tmp_path / "package")
-    copy = shutil.copytree(package, tmp_path / "copy")
-    listed = _listed(package, which)
-    digests = {each: hashlib.sha256((package / each).read_bytes()).hexdigest() for each in listed}
-    entries = [[each, digests[each]] for each in listed] if kind == "puts" else [*listed, "nowhere"]
-    name = journal.REPAIR if command == "repair" else journal.IN_PLACE
-    _forged_whole(package, name, event, {kind: entries}, data)
+    puts = [
+        (each, hashlib.sha256((package / each).read_bytes()).hexdigest()) for each in _listed(package, which)
+    ]
+    _forged_whole(package, event, puts, data)
     before = tree(package)
-    if command == "repair":
-        assert metspack("repair", package, "--from", copy, "-j", "1").code == 0
-    else:
-        assert metspack("build", package, "--keep-segments", "--in-place").code in {3, 4, 5, 6}
+    assert metspack("build", package, "--keep-segments", "--in-place").code in {3, 4, 5, 6}
     assert tree(package) == before
 
 
@@ -193,10 +162,10 @@ def test_another_dialects_package_is_not_taken_for_a_folder_that_was_being_descr
     package = tmp_path / "package"
     assert metspack("build", source, "-o", package, "--dialect", "csip").code == 0
     puts = [
-        [each, hashlib.sha256((package / each).read_bytes()).hexdigest()]
+        (each, hashlib.sha256((package / each).read_bytes()).hexdigest())
         for each in _listed(package, "manifests")
     ]
-    forged(package, *putting(journal.IN_PLACE, puts=[*puts, ["mets.xml", ""]]))
+    forged(package, *putting(*puts, ("mets.xml", "")))
     before = tree(tmp_path)
     outcome = metspack("build", package, "--keep-segments", "--in-place")
     assert outcome.code == 6
@@ -210,8 +179,8 @@ def test_a_forged_description_that_is_complete_is_kept(
     """All that a description puts is there, as after a kill during the check: then it is a package."""
     package = _built(metspack, source, tmp_path / "package")
     paths = [*_listed(package, "children"), *_listed(package, "manifests"), "mets.xml"]
-    puts = [[each, hashlib.sha256((package / each).read_bytes()).hexdigest()] for each in paths]
-    forged(package, *putting(journal.IN_PLACE, puts=puts))
+    puts = [(each, hashlib.sha256((package / each).read_bytes()).hexdigest()) for each in paths]
+    forged(package, *putting(*puts))
     before = tree(package)
     (package / "stranger").write_bytes(b"in no manifest")
     call = ("build", package, "--keep-segments", "--in-place")
@@ -369,7 +338,6 @@ def test_a_line_without_end_is_not_read_to_its_end(metspack: Commands, source: P
     calls: tuple[tuple[str | Path, ...], ...] = (
         ("check", package, "-j", "1"),
         ("status", package),
-        ("repair", package, "--from", source),
         ("build", source, "-o", out),
         ("build", source, "-o", tmp_path / "other", "--plan", file),
         ("check", package, "-j", "1", "--ledger", file),

@@ -74,7 +74,7 @@ def test_help_is_there_for_every_command(metspack: Commands, command: str) -> No
 
 
 def test_help_shows_no_type_where_no_value_is_taken(metspack: Commands) -> None:
-    ours = ("check", "build", "cat", "shards", "inspect", "restore", "diff", "explain", "config show")
+    ours = ("check", "build", "cat", "shards", "inspect", "restore", "explain", "config show")
     for command in ("", *ours, "config", "config path"):
         typed = [line for line in metspack.fine(*command.split(), "--help").splitlines() if "<bool>" in line]
         assert all("-completion" in line for line in typed), "those are typer's own"

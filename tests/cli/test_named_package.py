@@ -303,21 +303,3 @@ def test_a_compressed_tar_file_is_not_taken_for_the_folder_beside_it(
         assert given.code in {1, 3}, (command, given)
         assert "HX.tar.gz, which is compressed as a whole" in given.out + given.err
     assert not list((tmp_path / "restored").rglob("*.bin"))
-
-
-def test_nothing_is_added_to_one_of_two_sets(metspack: Commands, shelf: Shelf, tmp_path: Path) -> None:
-    siards.siard(tmp_path / "More.siard", b"more")
-    shelf.group("HX").group("HY")
-    before = sorted(path for path in shelf.folder.rglob("*"))
-    given = metspack("add", shelf.folder, tmp_path / "More.siard")
-    assert given.code == 3
-    assert all(each.format(shelf.folder) in given.err for each in (HX, HY))
-    assert sorted(path for path in shelf.folder.rglob("*")) == before
-
-
-def test_one_of_two_sets_is_not_repaired(metspack: Commands, shelf: Shelf, tmp_path: Path) -> None:
-    shelf.group("HX").group("HY")
-    shutil.copytree(shelf.folder, tmp_path / "copy")
-    given = metspack("repair", shelf.folder, "--from", tmp_path / "copy")
-    assert given.code == 3
-    assert all(each.format(shelf.folder) in given.err for each in (HX, HY))

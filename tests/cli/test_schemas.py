@@ -107,7 +107,6 @@ def test_commands_that_make_packages(
     valid(metspack, "build", "build", northwind, "-o", tmp_path / "t", "--trust-checksums", "siard")
     valid(metspack, "convert", "convert", built, "-o", tmp_path / "new")
     valid(metspack, "merge", "merge", tmp_path / "1", "-o", tmp_path / "merged")
-    valid(metspack, "add", "add", built, northwind_full)
     folder = tmp_path / "folder"
     shutil.copytree(tmp_path / "0", folder)
     for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
@@ -119,21 +118,13 @@ def test_commands_that_read_packages(metspack: Commands, built: Path, tmp_path: 
     valid(metspack, "restore", "restore", built, "-o", tmp_path / "lobs")
     valid(metspack, "restore", "restore", built, "-o", tmp_path / "x.siard", "--siard")
     valid(metspack, "roundtrip", "roundtrip", built)
-    valid(metspack, "repair", "repair", built, "--from", tmp_path / "lobs")
     valid(metspack, "links", "links", built)
-    valid(metspack, "diff", "diff", built, built)
     copy = shutil.copytree(built, tmp_path / "copy")
     lob = next(copy.glob("Northwind_lobseg_0/content/*/*/*/*"))
     lob.unlink()
     (copy / "Northwind_lobseg_1/mets.xml").write_text("<mets/>")
     (copy / "Northwind_lobseg_2/mets.xml").unlink()
-    for words in ((), ("--bytes",)):
-        assert valid(metspack, "diff", "diff", built, copy, *words, code=1)["differences"]
     valid(metspack, "links", "links", copy, code=1)
-    for words in (("--dry-run",), ()):
-        found = valid(metspack, "repair", "repair", copy, "--from", tmp_path / "lobs", *words, code=1)
-        assert found["repaired"]
-        assert found["remaining"]
     for name in ("list", "shards"):
         for package in (built, copy):
             for line in metspack(name, package, "--json").out.splitlines():
@@ -165,14 +156,13 @@ def test_other_commands(metspack: Commands, northwind_full: Path, built: Path, t
 @pytest.mark.parametrize(
     "words",
     [
-        *(("build", "none", "-o", "x"), ("add", "none", "none"), ("convert", "none", "-o", "x")),
+        *(("build", "none", "-o", "x"), ("convert", "none", "-o", "x")),
         *(("merge", "none", "-o", "x"), ("restore", "none", "-o", "x"), ("inspect", "none")),
         *(
             ("plan", "none"),
             ("list", "none"),
             ("roundtrip", "none"),
             ("links", "none"),
-            ("diff", "none", "x"),
         ),
         *(("shards", "none"), ("explain", "none"), ("config", "show", "none"), ("sample", "none", ".")),
         *(("check", "none"), ("build", "--none"), ("build",), ("restore", "x", "-o", ".")),

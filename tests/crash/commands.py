@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,7 @@ from tests.crash import foldered
 from tests.siard.forging import Table, siard
 
 _LOBS = (b"a" * 40, b"c" * 130)
-_OTHERS = (b"A" * 50, b"")
 _LIMITS = ("--max-files", "3", "--max-bytes", "100")
-_VOLUME = "12kB"
 _IN_PARTS = "s0.t0.c2.r2"
 _CSIP = ("--dialect", "csip")
 
@@ -92,22 +89,6 @@ def _give_package(*options: str) -> Callable[[Place, Run], None]:
     return give
 
 
-def _give_package_to_add_to(place: Place, run: Run) -> None:
-    _give_package()(place, run)
-    shutil.move(place.given / "package", place.target)
-    _archive(place.given, "Second", _OTHERS)
-
-
-def _give_damaged(place: Place, run: Run) -> None:
-    _give_package()(place, run)
-    shutil.copytree(place.given / "package", place.target)
-    shutil.move(place.given / "package", place.given / "copy")
-    lobs = sorted(place.target.rglob("*.bin"))
-    lobs[0].write_bytes(b"damaged")
-    lobs[-1].unlink()
-    next(place.target.glob("*_lobseg_1/mets.xml")).unlink()
-
-
 def _give_folder(place: Place, _run: Run) -> None:
     folder = place.given / "A" / "content" / "schema0" / "table0" / "lob2"
     folder.mkdir(parents=True)
@@ -132,34 +113,6 @@ def _ledger(place: Place) -> Path:
 
 def _check_with_ledger(place: Place) -> list[str | Path]:
     return ["check", place.given / "package", "--ledger", _ledger(place)]
-
-
-def _write_volumes(place: Place) -> list[str | Path]:
-    return ["volumes", "write", place.given / "package", place.made, "--volume-size", _VOLUME]
-
-
-def _give_volumes(place: Place, run: Run) -> None:
-    _give_package()(place, run)
-    run(_write_volumes(place))
-    shutil.rmtree(place.given / "package")
-    for each in list(place.made.iterdir()):
-        shutil.move(each, place.given)
-
-
-def _check_volumes(place: Place) -> list[str | Path]:
-    volumes = sorted(place.given.glob("*_volume_*"))
-    return ["volumes", "check", *volumes, "--ledger", _ledger(place), "-j", "1"]
-
-
-def _last_words(ledger: bytes) -> bytes:
-    """Return what a ledger of volumes comes to: what it says of each segment at last."""
-    last = {each.get("segment"): json.dumps(each, sort_keys=True) for each in _lines(ledger)}
-    return "\n".join(sorted(last.values())).encode()
-
-
-def _verifies_no_more(ledger: bytes, golden: bytes) -> bool:
-    known = _lines(golden)
-    return all(each in known for each in _lines(ledger) if each["event"] != "faulty")
 
 
 def _lines(ledger: bytes) -> list[dict[str, Any]]:
@@ -196,8 +149,7 @@ class Command:
     makes three times as many calls in the same places, each of which takes twice as long. ``is_right``
     is given where files appear one by one or grow: whether one may stay as it is, beside the golden one;
     with ``may_say_less`` also after success. ``essence`` is what of a file is the same each time that it is
-    made. ``discards`` is said of one that leaves nothing when it is interrupted, ``mends`` of one that
-    changes file by file, and tells by exit code 1 that some are as before, ``has_several`` of one with
+    made. ``discards`` is said of one that leaves nothing when it is interrupted, ``has_several`` of one with
     several targets, each of which is absent or complete. ``constant`` is one of metspack's, and ``value``
     what it is set to, for few files to be treated as many are. ``is_stored``: the target is in a store, which
     loses nothing with the power of this machine; what the run goes on from is then among the temporary files.
@@ -213,7 +165,6 @@ class Command:
     may_say_less: bool = False
     essence: Callable[[bytes], bytes] = bytes
     discards: bool = False
-    mends: bool = False
     has_several: bool = False
     constant: str = ""
     value: object = 0
@@ -234,18 +185,6 @@ def _stopped(
         run(arguments(place), until=until)
 
     return stop
-
-
-def _add(place: Place) -> Sequence[str | Path]:
-    return ["add", place.target, place.given / "Second.siard", *_LIMITS]
-
-
-def _add_below_parents(place: Place) -> Sequence[str | Path]:
-    return [*_add(place), "--parent-limit", "1"]
-
-
-def _repair(place: Place) -> Sequence[str | Path]:
-    return ["repair", place.target, "--from", place.given / "copy"]
 
 
 def _of_package(*words: str) -> Callable[[Place], Sequence[str | Path]]:
@@ -324,13 +263,6 @@ COMMANDS = (
     ),
     Command("restore --siard", _give_package(), _of_package("restore", "--siard")),
     Command("convert", _give_package(), _of_package("convert", "--max-files", "2", "--max-bytes", "90")),
-    Command("add", _give_package_to_add_to, _add, changes=True),
-    Command("add, stopped before", _stopped(_give_package_to_add_to, _add, 0.7), _add, changes=True),
-    Command("add --parent-limit", _give_package_to_add_to, _add_below_parents, changes=True),
-    Command("repair", _give_damaged, _repair, changes=True, mends=True),
-    Command(
-        "repair, stopped before", _stopped(_give_damaged, _repair, 0.7), _repair, changes=True, mends=True
-    ),
     Command("merge", _give_package(*_CSIP), _of_package("merge")),
     Command("check", _give_package(), lambda place: ["check", place.given / "package"], only_reads=True),
     Command(
@@ -358,13 +290,6 @@ COMMANDS = (
         lambda place: ["roundtrip", place.given / "package"],
         only_reads=True,
         every=4,
-    ),
-    Command(
-        "diff --bytes",
-        _give_package(),
-        lambda place: ["diff", "--bytes", *[place.given / "package"] * 2],
-        only_reads=True,
-        every=2,
     ),
     Command(
         "sample",
@@ -396,14 +321,5 @@ COMMANDS = (
         is_right=_says_no_more,
         may_say_less=True,
         essence=_without_times,
-    ),
-    Command("volumes write", _give_package(), _write_volumes, has_several=True),
-    Command(
-        "volumes check --ledger",
-        _give_volumes,
-        _check_volumes,
-        is_right=_verifies_no_more,
-        may_say_less=True,
-        essence=_last_words,
     ),
 )

@@ -397,14 +397,7 @@ def _of_files(bench: Bench, fault: Fault, after: Tree, ended: Ended) -> Iterator
         yield f"left in the temporary folder: {left}"
     if bench.command.discards and fault.kind == SIGNAL and any(map(_LEFT.fullmatch, after)):
         yield f"left beside the target: {min(after)}"
-    if bench.command.mends and ended.code == _FINDINGS and _is_mixed(after, bench.begun, bench.golden[0]):
-        return  # what is left to be done was told
     yield from _of_target(bench, after, may_be_in_between=cannot_clean_up)
-
-
-def _is_mixed(found: Tree, before: Tree, golden: Tree) -> bool:
-    """Return whether each file is as it was or as it is to be."""
-    return all(found.get(name) in {before.get(name), golden.get(name)} for name in {*found, *before, *golden})
 
 
 def _of_target(bench: Bench, after: Tree, *, may_be_in_between: bool) -> Iterator[str]:

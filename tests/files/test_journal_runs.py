@@ -24,7 +24,7 @@ from metspack.errors import (
     TargetUnfinishedError,
 )
 from metspack.files import journal
-from metspack.files.journal import FolderChanges, Recovery, RunEvents, RunFacts, Status
+from metspack.files.journal import Recovery, RunEvents, RunFacts, Status
 from metspack.resources import __version__
 
 STARTED = "2026-05-01T12:00:00+00:00"
@@ -39,14 +39,8 @@ BEGIN = {
     "words": "metspack build x",
 }
 PLANNED = {"event": "planned", "segments": 3, "bytes": 3_000}
-CHANGES = {
-    "event": journal.PUTTING,
-    "moves": ["ip/new", 7],
-    "puts": [["third/mets.xml", "0" * 64]],
-    "replaces": ["fourth/mets.xml"],
-    "made": {"ips": 2},
-}
-TRANSACTION = {"event": journal.BEGUN, "command": journal.ADD, "job": "j", "source": "O.siard"}
+CHANGES = {"event": journal.PUTTING, "puts": [["third/mets.xml", "0" * 64]], "made": {"ips": 2}}
+TRANSACTION = {"event": journal.BEGUN, "command": journal.IN_PLACE}
 
 
 def segment(number: int, size: int = 100, event: str = "segment") -> dict[str, Any]:
@@ -152,17 +146,11 @@ def plain(*events: object) -> bytes:
 
 
 def test_the_state_of_a_transaction_is_that_of_its_last_event(tmp_path: Path) -> None:
-    begun = Recovery(event="begun", command="metspack add", job="j", source="O.siard")
-    changes = FolderChanges(
-        moves=("ip/new", "7"), puts=(("third/mets.xml", "0" * 64),), replaces=("fourth/mets.xml",)
-    )
+    begun = Recovery(event="begun")
     assert state(tmp_path, plain(TRANSACTION)) == begun
-    assert begun.changes == FolderChanges()
     for last in (journal.PUTTING, journal.ALL_PUT, journal.TAKING_BACK, journal.DONE):
         events = [TRANSACTION, CHANGES, *([] if last == journal.PUTTING else [{"event": last}])]
-        expected = Recovery(
-            event=last, command="metspack add", job="j", source="O.siard", changes=changes, made={"ips": 2}
-        )
+        expected = Recovery(event=last, puts=(("third/mets.xml", "0" * 64),), made={"ips": 2})
         torn = json.dumps({"event": journal.DONE}).encode()
         for rest in (b"", torn, b"[1]\n", b"no word\n", b'{"event": "another"}\n'):
             assert state(tmp_path, plain(*events) + rest) == expected
@@ -171,21 +159,16 @@ def test_the_state_of_a_transaction_is_that_of_its_last_event(tmp_path: Path) ->
         assert state(tmp_path, odd + plain(TRANSACTION)) is None  # no journal of ours begins like that
 
 
-@pytest.mark.parametrize("missing", ["moves", "puts", "replaces", "made"])
+@pytest.mark.parametrize("missing", ["puts", "made"])
 def test_changes_that_lack_a_word_are_of_no_transaction(tmp_path: Path, missing: str) -> None:
     lacking = {name: value for name, value in CHANGES.items() if name != missing}
     assert state(tmp_path, plain(TRANSACTION, lacking)) is None
 
 
-@pytest.mark.parametrize("missing", ["command", "job", "source", "event"])
+@pytest.mark.parametrize("missing", ["command", "event"])
 def test_a_beginning_that_lacks_a_word_is_of_no_transaction(tmp_path: Path, missing: str) -> None:
     lacking = {name: value for name, value in TRANSACTION.items() if name != missing}
     assert state(tmp_path, plain(lacking, CHANGES)) is None
-
-
-def test_a_transaction_is_named_with_its_source_if_it_has_one() -> None:
-    assert Recovery(event="", command="c", job="", source="s").named == "c of s"
-    assert Recovery(event="", command="c", job="", source="").named == "c"
 
 
 def test_a_lock_of_another_is_seen_and_none_is_left(tmp_path: Path) -> None:
@@ -212,15 +195,13 @@ def test_where_a_partial_folder_and_its_journal_lie() -> None:
 
 
 @pytest.mark.parametrize("event", [journal.PUTTING, journal.TAKING_BACK])
-def test_who_changes_a_folder_is_told_to_it_and_to_what_changes_in_it(tmp_path: Path, event: str) -> None:
+def test_who_changes_a_folder_is_told_to_it(tmp_path: Path, event: str) -> None:
     package = tmp_path / "out"
-    (package / "ip" / "new").mkdir(parents=True)
+    (package / "third").mkdir(parents=True)
     left(tmp_path / "out.partial", plain(TRANSACTION, CHANGES, {**CHANGES, "event": event}))
-    for folder in (package, package / "ip", package / "7", package / "fourth", package / "x" / ".."):
-        found = journal.interrupted(folder)
-        assert found is not None
-        assert (found[0].job, found[1]) == ("j", "out.partial")
-    for folder in (package / "third", package / "new", package / "ip" / "new", tmp_path, tmp_path / "other"):
+    for folder in (package, package / "x" / ".."):
+        assert journal.interrupted(folder) == "out.partial"
+    for folder in (package / "third", tmp_path, tmp_path / "other"):
         assert journal.interrupted(folder) is None
 
 
@@ -463,9 +444,9 @@ def test_a_change_to_a_folder_has_a_state_too(tmp_path: Path) -> None:
         path=tmp_path / "out",
         partial=tmp_path / "out.partial",
         state="stopped",
-        command="add",
+        command="build --keep-segments --in-place",
         stage=journal.PUTTING,
-        resume="run the same command again: metspack add of O.siard",
+        resume="run the same command again: metspack build --keep-segments --in-place",
     )
     assert journal.status(tmp_path / "out") == expected
     with locked(path):

@@ -48,8 +48,6 @@ def _made(archive: Path, folder: Path, form: str) -> dict[str, bytes]:
     assert metspack.roundtrip(package).ok
     metspack.restore(package, folder / "restored")
     metspack.restore_siard(package, folder / "restored.siard")
-    if "pack" not in _FORMS[form]:
-        metspack.add(package, siards.packed(folder / "Second.siard", siards.parts(siards.lobs(b"second"))))
     return tree(folder)
 
 

@@ -17,11 +17,11 @@ from metspack.files import writing
 from metspack.files.journal import RunFacts, StagingTerms
 from metspack.files.staging import Partial, Staging, check_vacant, stage
 from metspack.merging.merge import merge_ips
+from metspack.mets.dialects.interface import Software
+from metspack.model import Limits
 from metspack.restoring.files import restore_files
 from metspack.restoring.siard import Into, restore_archive
-from tests import segmented_folders
-from tests.adding import packages
-from tests.adding.packages import OPTIONS, SECOND, siard
+from tests import segmented_folders, siards
 from tests.laws import spread
 from tests.trees import names, put_in_the_way
 
@@ -30,6 +30,11 @@ RUN = RunFacts(command="build")
 
 
 CONTENTS = tuple(bytes([number]) * (number * 40 % 260) for number in range(24))
+OPTIONS = build.BuildOptions(
+    created="2024-05-06T07:08:09Z",
+    software=Software(name="metspack", version="metspack 0"),
+    limits=Limits(files=3, bytes=100),
+)
 DIVIDED = {"csip": "SHA-256", "recommendation": "MD5"}
 
 
@@ -38,22 +43,27 @@ def options(dialect: str, **changes: object) -> build.BuildOptions:
 
 
 def building_one(place: Path, dialect: str, **changes: object) -> Command:
-    source = siard(place, "First", *CONTENTS)
+    source = siards.siard(place / "First.siard", *CONTENTS)
     return lambda: build.build(source, place / "out", options(dialect, **changes))
 
 
+def packaged(place: Path, dialect: str) -> Path:
+    building_one(place, dialect)()
+    return place / "out"
+
+
 def converting_one(place: Path) -> Command:
-    made = packages.package(place, "recommendation", *CONTENTS)
+    made = packaged(place, "recommendation")
     return lambda: convert.convert_package(made, place / "other", options("csip"))
 
 
 def merging_one(place: Path) -> Command:
-    made = packages.package(place, "csip", *CONTENTS)
+    made = packaged(place, "csip")
     return lambda: merge_ips([made], place / "whole", options("csip"))
 
 
 def restoring_one(place: Path, into: Into | None) -> Command:
-    made = packages.package(place, "recommendation", *CONTENTS)
+    made = packaged(place, "recommendation")
     if into is None:
         return lambda: restore_files(made, place / "files")
     return lambda: restore_archive(made, place / "folder", into)
@@ -65,17 +75,11 @@ def describing_one(place: Path, pictures: list[bytes]) -> Command:
     return lambda: inplace.describe_in_place(folder, options("recommendation"))
 
 
-def adding_one(place: Path, dialect: str) -> Command:
-    made = packages.package(place, dialect, *CONTENTS)
-    source = siard(place, "Orders", *SECOND)
-    return lambda: packages.add(made, source)
-
-
 @pytest.fixture(
     params=spread(
         [
-            *("build csip", "build recommendation", "build packed", "build siard22", "convert", "add csip"),
-            *("merge", "restore inside", "restore files", "restore folder", "in place", "add recommendation"),
+            *("build csip", "build recommendation", "build packed", "build siard22", "convert"),
+            *("merge", "restore inside", "restore files", "restore folder", "in place"),
         ],
         2,
     )
@@ -95,8 +99,6 @@ def command(request: pytest.FixtureRequest, tmp_path: Path, northwind: Path) -> 
         "restore inside": lambda: restoring_one(place, Into.INSIDE),
         "restore folder": lambda: restoring_one(place, Into.FOLDER),
         "in place": lambda: describing_one(place, segmented_folders.pictures(northwind)),
-        "add recommendation": lambda: adding_one(place, "recommendation"),
-        "add csip": lambda: adding_one(place, "csip"),
     }
     return made[request.param]()
 

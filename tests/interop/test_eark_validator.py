@@ -55,16 +55,6 @@ def test_nothing_but_the_known_mistakes(tmp_path: Path, form: str | None, links:
         tools.observe("eark-validator", version, profile, fired(found[0]))
 
 
-@pytest.mark.parametrize("version", ["V2.0.4", "V2.1.0"])
-@pytest.mark.parametrize("profile", tools.PROFILES)
-def test_an_added_archive_makes_no_difference(tmp_path: Path, profile: str, version: str) -> None:
-    tools.python("eark_validator")
-    package = tools.with_second(tools.csip(tmp_path / "out", profile))
-    ips = sorted(path for path in package.iterdir() if path.is_dir())
-    expected = known.rules(known.EARK_VALIDATOR, version, profile)
-    assert [fired(each) for each in reports(ips, version, tmp_path)] == [expected] * len(ips)
-
-
 def test_a_tar_file_that_ends_with_an_archive_is_taken_for_that_archive(tmp_path: Path) -> None:
     """It asks first whether the end of a file is that of a zip, and a .siard is one."""
     tools.python("eark_validator")

@@ -76,17 +76,9 @@ def built(target: Path, *options: str) -> Path:
     return target
 
 
-def with_second(package: Path) -> Path:
-    """Return a package to which a second archive was added, of the same columns and others."""
-    _metspack("sample", "northwind", str(package.parent))
-    _metspack("add", str(package), str(package.parent / "Northwind-full.siard"))
-    return package
-
-
 def _metspack(command: str, *given: str) -> None:
-    limits = () if command == "sample" else ("--max-files", "4")
     subprocess.run(
-        [sys.executable, "-m", "metspack", command, *given, *limits, "-q"],
+        [sys.executable, "-m", "metspack", command, *given, "--max-files", "4", "-q"],
         env=os.environ | {"SOURCE_DATE_EPOCH": "1456185600"},
         check=True,
     )

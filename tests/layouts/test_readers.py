@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import asdict
 from itertools import product
 
 import pytest
@@ -17,8 +15,6 @@ from metspack.layouts.readers import (
     FOR,
     READERS,
     LobTraits,
-    Readership,
-    ReaderVerdict,
     Writing,
     layout_for,
     missed_words,
@@ -344,13 +340,3 @@ def test_lobs_are_counted_by_what_readers_stumble_over() -> None:
         assert traits.take(each) is each
     assert (traits.lobs, traits.nested, traits.split) == (10, 4, 0)
     assert traits.odd == sum(safe_extension(each.extension) not in {"bin", "txt"} for each in some)
-
-
-def test_what_readers_find_is_the_same_when_it_is_restored() -> None:
-    verdicts = (
-        ReaderVerdict(reader="a", version="1", finds=True, misses=("1 LOB in parts",)),
-        ReaderVerdict(reader="b", version="", finds=False, remedy="x"),
-    )
-    for is_merged in (False, True):
-        found = Readership(verdicts=verdicts, lobs=3, advice="x", is_merged=is_merged)
-        assert Readership.restored(json.loads(json.dumps(asdict(found)))) == found

@@ -16,8 +16,9 @@ from tests.mutants import package
 from tests.mutants.archives import Archive
 from tests.mutants.package import MANIFESTS, Package
 from tests.mutants.sealing import seal
-from tests.mutants.sources import FIRST, SECOND, archive
+from tests.mutants.sources import FIRST, archive
 from tests.packages import forge
+from tests.packages.several import several
 
 _OPTIONS = BuildOptions(
     created="2024-05-06T07:08:09Z",
@@ -40,13 +41,8 @@ def _built(dialect: str = "recommendation", **changes: Any) -> Callable[[Path], 
     return make
 
 
-def _added(dialect: str, **changes: Any) -> Callable[[Path], Path]:
-    def make(folder: Path) -> Path:
-        out = _built(dialect, **changes)(folder)
-        metspack.add(out, archive(folder / "Second.siard", SECOND), _options(dialect, **changes))
-        return out
-
-    return make
+def _of_two_archives(dialect: str) -> Callable[[Path], Path]:
+    return lambda folder: several(folder / "out", dialect)
 
 
 def _converted(source: Callable[[Path], Path], dialect: str, **changes: Any) -> Callable[[Path], Path]:
@@ -83,7 +79,7 @@ BASES: Mapping[str, Callable[[Path], Path]] = {
     "recommendation zip": _built(pack="zip"),
     "recommendation tar": _built(layout="siard22", pack="tar"),
     "recommendation lists": _built(layout="siard22", mapping_uri="https://store.example/", lob_manifest=True),
-    "recommendation added": _added("recommendation"),
+    "recommendation two archives": _of_two_archives("recommendation"),
     "recommendation converted": _converted(_built("csip"), "recommendation"),
     "in place": _in_place,
     "forged": _forged,
@@ -92,7 +88,7 @@ BASES: Mapping[str, Callable[[Path], Path]] = {
     "csip whole": _built("csip", limits=_WHOLE, **_LARGE),
     "csip zip": _built("csip", pack="zip"),
     "csip tar": _built("csip", layout="lobseg", pack="tar"),
-    "csip added": _added("csip"),
+    "csip two archives": _of_two_archives("csip"),
     "csip converted": _converted(_built(), "csip", **_SIP),
     "csip objid": _built("csip", **_BY_OBJID),
 }

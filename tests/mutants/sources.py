@@ -8,7 +8,6 @@ from tests.siard import forging
 from tests.siards import md5
 
 FIRST = (b"a" * 40, b"bc" * 15, bytes(range(250)), b"d", b"")
-SECOND = (b"A" * 50, bytes(range(255, -1, -1)))
 
 
 def _cell(tag: str, path: str, data: bytes) -> str:

@@ -24,13 +24,14 @@ from metspack.packages.package import Package
 from metspack.siard.metadata import Column, Table
 from metspack.siard.tables import RowValues, pieces
 from tests import siards
-from tests.adding.packages import OPTIONS, add, package, siard
 from tests.conftest import CHECKOUT
 from tests.packages import forge
+from tests.packages.several import SECOND, several
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
 from tests.shared_data import ARCHIVES, shared
 
+OPTIONS = build.BuildOptions(created="2024-05-06T07:08:09Z", limits=Limits(files=3, bytes=100))
 GOLDEN = CHECKOUT / "samples" / "northwind" / "golden"
 LARGE = replace(OPTIONS, limits=Limits(files=100_000, bytes=10**9))
 _HREF = "{http://www.w3.org/1999/xlink}href"
@@ -180,13 +181,10 @@ def test_a_lob_that_stayed_in_the_archive_is_listed_there(tmp_path: Path) -> Non
 
 
 def test_two_archives_and_their_prefixes(tmp_path: Path) -> None:
-    out = package(tmp_path, "recommendation")
-    add(out, siard(tmp_path, "Second", b"one", b"two"))
-    entries = listed(out)
-    assert {each.archive for each in entries} == {"First", "Second"}
-    assert [each.id for each in entries if each.archive == "Second"] == [
-        "Second.s0.t0.c2.r1",
-        "Second.s0.t0.c2.r2",
+    entries = listed(several(tmp_path / "out", "recommendation"))
+    assert {each.archive for each in entries} == {"First", "Orders"}
+    assert [each.id for each in entries if each.archive == "Orders"] == [
+        f"Orders.s0.t0.c2.r{number}" for number in range(1, len(SECOND) + 1)
     ]
 
 

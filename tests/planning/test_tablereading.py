@@ -234,7 +234,7 @@ def planned(path: Path, jobs: int, budgets: Budgets | None = None) -> dict[str, 
             "conventions": list(archive.conventions()),
             "tally": {key: list(each.conventions.items()) for key, each in archive.resolver.tally().items()},
             "findings": found,
-            "faults": archive.faults,
+            "miscounted": archive.miscounted,
         }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import zipfile
 from collections.abc import Callable
@@ -15,7 +14,6 @@ import pytest
 from lxml import etree
 
 from metspack import api, checking
-from metspack.adding.add import add_archive
 from metspack.building import build, convert, inplace
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError
@@ -261,30 +259,6 @@ def test_formats_in_premis_are_those_of_the_lob_that_it_means(tmp_path: Path) ->
         assert known(tmp_path / name)["s0.t0.c2.r1"][1] is None
     (said,) = result.warnings
     assert "premis.xml cannot be read, so formats of split LOBs are not known" in said
-
-
-@pytest.mark.parametrize(
-    ("second", "first", "options"), spread(product([True, False], [True, False], [OPTIONS, CSIP]), 3)
-)
-def test_the_lobs_of_an_archive_that_is_added_are_identified_if_they_are_to_be(
-    tmp_path: Path, options: BuildOptions, *, first: bool, second: bool
-) -> None:
-    package = built(tmp_path, replace(options, identify=first), PNG, LONG)
-    other = Path(shutil.copy(tmp_path / "N.siard", tmp_path / "Other.siard"))
-    add_archive(package, other, replace(OPTIONS, identify=second))
-    faultless(package)
-    kinds = {True: "fmt/11", False: None}
-    assert known(package)["s0.t0.c2.r1"][1] == kinds[first]
-    found = {
-        file.get("ID"): file.get(f"{S}FORMATREGISTRYKEY")
-        for path in package.rglob("*.xml")
-        for file in etree.parse(path).iter(f"{M}file")
-    }
-    assert found["Other.s0.t0.c2.r1"] == kinds[second]
-    if options is OPTIONS:
-        assert found["Other.s0.t0.c2.r2"] == ("fmt/18" if second else None)
-        agents = etree.parse(package / "mets.xml").findall(f".//{M}agent[@OTHERROLE='FORMAT IDENTIFICATION']")
-        assert len(agents) == (first or second)
 
 
 def test_segments_that_stand_are_identified_in_place(tmp_path: Path) -> None:

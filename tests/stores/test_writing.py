@@ -356,10 +356,8 @@ def test_hard_links_and_a_whole_bucket_are_refused(s3: S3, northwind_full: Path)
 def test_what_only_disks_can_do_refuses_a_url(s3: S3, northwind_full: Path) -> None:
     for call in (
         lambda: metspack.restore(northwind_full, f"{s3.url}/restored"),
-        lambda: metspack.add(f"{s3.url}/package", northwind_full),
         lambda: metspack.convert(f"{s3.url}/package", "new"),
         lambda: metspack.merge([f"{s3.url}/package"], "new"),
-        lambda: metspack.repair(f"{s3.url}/package", [northwind_full]),
     ):
         with pytest.raises(ConfigError, match="is in a store; expected a file or folder of this machine"):
             call()

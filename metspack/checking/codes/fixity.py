@@ -19,7 +19,6 @@ from metspack.checking.codes.rule import (
 _LOBS = "SIARD 2.2, S_8.1.3-0"
 _PACKAGE = "metspack package form, manifests"
 _BAG = "BagIt 1.0 (RFC 8493)"
-_VOLUMES = "metspack, volumes"
 
 
 class FixityCodes:
@@ -137,8 +136,8 @@ class FixityCodes:
         "the package has no {expected}",
         _PACKAGE,
         "Only a manifest covers the parent METS, and only SHA-256 withstands deliberate manipulation.",
-        "Restore it from another copy (metspack repair OUT --from COPY), or write the manifests (md5sum, "
-        "sha256sum) from a package that has passed a check.",
+        "Restore it from another copy, or write the manifests (md5sum, sha256sum) from a package that has "
+        "passed a check.",
     )  # fmt: skip
     MANIFEST_LINE = rule(
         "F021", ERROR, "Malformed manifest line",
@@ -245,8 +244,8 @@ class FixityCodes:
         "metspack check --seal",
         "A manifest or the parent's METS is another than when the seal was made, even if all their digests "
         "agree with the files.",
-        "Compare with a copy that has the seal. Unless the package was changed on purpose (metspack add), "
-        "trust nothing in it; after such a change the seal is the one that the command printed.",
+        "Compare with a copy that has the seal. Unless the package was changed on purpose, trust nothing in "
+        "it.",
     )  # fmt: skip
 
 
@@ -400,27 +399,4 @@ class Segments:
         "SIARD 2.2, S_8.1.2-0",
         "A mapping is valid where the archive was made; what it points to is not archived with the package.",
         "Move the folder into the package; LOBs whose files are missing are reported separately.",
-    )  # fmt: skip
-    VOLUME_LIST_DAMAGED = rule(
-        "S030", ERROR, "List of volumes damaged",
-        "the list of what lies on which volume {reason}",
-        _VOLUMES,
-        "Without its list nobody knows what belongs on the volume, so nothing of it counts as verified.",
-        "Copy the list from another volume of the package, under this one's name: its content is the same on "
-        "all.",
-    )  # fmt: skip
-    VOLUME_OF_OTHERS = rule(
-        "S031", ERROR, "Volume of another package or writing",
-        "the list's {what} is {found}, expected {expected}, as {source} has it",
-        _VOLUMES,
-        "Media were mixed up: this one is of another package, of another state of it, or of a writing "
-        "that divided it in another way.",
-        "Look for the volume of this number that belongs to the others, and check this one by itself.",
-    )  # fmt: skip
-    SEGMENT_MISPLACED = rule(
-        "S032", WARNING, "Segment on another volume than the list says",
-        "the list has {expected!r} on volume {volume}, and it lies on volume {found}",
-        _VOLUMES,
-        "Nothing is lost, but whoever follows the list looks on the wrong medium.",
-        "Move it to its own volume, or remove it here if it is there as well.",
     )  # fmt: skip

@@ -23,7 +23,7 @@ class LinkCodes:
         TO_CHILD,
         "A whole child package with all its LOBs is lost, or is not where the parent says it is.",
         "Put the child package back beside the parent, under the name that the parent METS gives it; if it "
-        "is lost, metspack repair OUT --from COPY takes it from another copy of the package.",
+        "is lost, take it from another copy of the package.",
     )  # fmt: skip
     CHILD_OBJID_DIFFERS = rule(
         "L003", ERROR, "Child OBJID differs",

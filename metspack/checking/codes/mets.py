@@ -122,22 +122,6 @@ class MetsCodes:
         "Run metspack build --keep-segments --in-place again: it removes what was written and starts over.",
     )  # fmt: skip
 
-    ADDING = rule(
-        "M011", ERROR, "Addition of an archive not finished",
-        "{found} beside the package shows that {source} is being added, or that adding it was interrupted",
-        "metspack add",
-        "The package is neither as it was nor complete: some of the new segments, METS files and manifests "
-        "are in place, others are not.",
-        "Run the same metspack add again: it puts the rest in place without reading the archive again.",
-    )  # fmt: skip
-
-    REPAIRING = rule(
-        "M018", ERROR, "Repair not finished",
-        "{found} beside the package shows that it is being repaired, or that its repair was interrupted",
-        "metspack repair",
-        "Some of the missing or damaged files have been replaced, others have not.",
-        "Run the same metspack repair again: it puts the rest in place without reading the copies again.",
-    )  # fmt: skip
     NOT_VALID = rule(
         "M020", ERROR, "Not valid METS",
         "{reason}",

@@ -17,14 +17,11 @@ STATEMENT = "DILCIS Board, The specification for the location of LOBs according 
 CELLS = "SIARD 2.2, T_6.2-1"
 FILE = "METS 1.12.1, file"
 FLOCAT = "METS 1.12.1, FLocat"
-RESTORE = (
-    "Restore the file from another copy of the package or from the source it was built from: "
-    "metspack repair OUT --from COPY."
-)
+RESTORE = "Restore the file from another copy of the package or from the source it was built from."
 REBUILD = "Find out what was changed and why; then either rewrite the METS from the files or restore both."
 REPLACE = (
-    "Replace what was changed from another copy of the package (metspack repair OUT --from COPY); if it was "
-    "changed on purpose, rewrite METS and manifests from the files."
+    "Replace what was changed from another copy of the package; if it was changed on purpose, rewrite METS "
+    "and manifests from the files."
 )
 
 _HINTS = {"nearest", "likeness"}

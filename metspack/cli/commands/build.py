@@ -185,10 +185,8 @@ def _refuse(option: str, given: Sequence[str], why: str) -> None:
         )
 
 
-def tell(
-    made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool, added: bool = False
-) -> None:
-    """Print the result of a build or an addition (``added``): warnings, then lines or JSON."""
+def tell(made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+    """Print the result of a build: warnings, then lines or JSON."""
     _tell(
         made,
         output,
@@ -203,8 +201,7 @@ def tell(
         readers=made.readers,
         split=made.split,
         inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
-        done=f"Added to {output}" if added else f"Package written to {output}",
-        child="new child IP" if added else "child IP",
+        done=f"Package written to {output}",
         verify=verify,
         json_output=json_output,
         quiet=quiet,
@@ -237,7 +234,6 @@ def _tell(
     verify: bool,
     json_output: bool,
     quiet: bool,
-    child: str = "child IP",
     readers: Readership | None = None,
 ) -> None:
     from metspack.layouts import readers as siard_readers  # noqa: PLC0415 -- commands load what they need
@@ -265,7 +261,7 @@ def _tell(
         console.document(document | {"children": children, "warnings": list(made.warnings)})
     elif not quiet:
         words = (
-            f"{target}: parent IP {made.objid} with {counted(made.segments, child)}",
+            f"{target}: parent IP {made.objid} with {counted(made.segments, 'child IP')}",
             counted(made.files, "LOB") + (f" ({split:,} in parts)" if split else ""),
             counted(made.bytes, "byte"),
             inside,

@@ -73,8 +73,7 @@ def restore(
         str | None,
         option(
             "--archive NAME",
-            "Which archive to restore, if the package holds several (see metspack add): the name of its "
-            ".siard.",
+            "Which archive to restore, if the package holds several: the name of its .siard.",
             _ARCHIVE,
         ),
     ] = None,

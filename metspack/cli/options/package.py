@@ -241,16 +241,10 @@ Jobs = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class NameGroup(Group):
-    """The name of a package."""
+class DescriptionGroup(Group):
+    """Name, METS and verification of a package and of its source."""
 
     name: common.Name = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetsGroup(Group):
-    """OBJID, checksums, agents, profile and references in the METS files of a package."""
-
     objid: Annotated[
         str | None,
         option(
@@ -292,12 +286,6 @@ class MetsGroup(Group):
             to="href_style",
         ),
     ] = "relative"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProofGroup(Group):
-    """Verification of a package and of its source."""
-
     accept: common.Accept = None
     identify: common.Identify = False
     verify: common.Verify = False
@@ -317,13 +305,8 @@ class ProofGroup(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DescriptionGroup(ProofGroup, MetsGroup, NameGroup):
-    """Name, METS and verification of a package."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArchiveGroup(Group):
-    """Locations and digests in the archive whose LOBs were moved; how its LOBs come into the package."""
+class BuildGroup(Group):
+    """Locations and digests in the archive, how its LOBs come into the package, sidecar files, packing."""
 
     lob_folder_style: common.FolderStyleOption = None
     siard_version: common.SiardVersion = None
@@ -339,12 +322,6 @@ class ArchiveGroup(Group):
     link_mode: common.LinkModeOption = "copy"
     trust_checksums: common.TrustChecksums = None
     spot_check: common.SpotCheck = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class BuildGroup(ArchiveGroup):
-    """The program that is to find the LOBs, the sidecar files of SIARD 2.2, and the packing of IPs."""
-
     reader: common.For = None
     write_mapping: Annotated[
         str | None,

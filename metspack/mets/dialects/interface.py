@@ -1,5 +1,5 @@
 # ruff: noqa: ARG002, ARG003 -- a base method that refuses, or has a plain answer, looks at no argument
-"""The interface of dialects: how child and parent IPs are described, added to and merged, and where all lies.
+"""The interface of dialects: how child and parent IPs are described and merged, and where all lies.
 
 Paths have ``/`` and lie below the package's root, the folder that holds parent and children.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -16,10 +15,8 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg
 from metspack.layouts.names import SIARD
-from metspack.mets import REPRESENTATIONS_FOLDER, is_mets_name
 from metspack.mets.filetable import Placed, PlacedFile
 from metspack.mets.packages import noted
-from metspack.mets.reader import Agent
 from metspack.model import Format
 from metspack.siard.metadata import Metadata
 from metspack.sources.pronom import Registry
@@ -90,8 +87,7 @@ class SegmentWords:
     """How a segment is called: its ``number`` in the plan, its ``index`` among those of its container.
 
     ``parent`` is the parent's OBJID, ``name`` the package's; by its layout the segment has ``word``, its
-    name as one word, and ``folder``, the path that the cells of its LOBs begin with. ``is_added``: it is of
-    an archive that comes into a package of another one.
+    name as one word, and ``folder``, the path that the cells of its LOBs begin with.
     """
 
     number: int
@@ -100,15 +96,11 @@ class SegmentWords:
     name: str
     word: str
     folder: str
-    is_added: bool = False
 
     @property
     def suffix(self) -> str:
-        """What tells the segment from others of the parent.
-
-        It has the archive's name where that is not the first, which may have the same columns.
-        """
-        return f"_{self.word}" if self.is_added else self.word.removeprefix(self.name)
+        """What tells the segment from others of the parent."""
+        return self.word.removeprefix(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,66 +229,6 @@ class PackageFacts:
         return None if self.metadata is None else self.metadata.version
 
 
-@dataclass(slots=True)
-class Statement:
-    """What the METS of a parent says of itself, as it was read; "" for what it does not say.
-
-    ``root`` and ``header`` are attributes by their names as written, ``labels`` those of structMaps,
-    ``checksum`` is the first algorithm. ``child`` is the first reference to the METS of a child, ``href`` the
-    first to any file; ``child_objid`` is what the first mptr to a child names by its OBJID, ``children`` how
-    many there are.
-    """
-
-    root: Mapping[str, str] = field(default_factory=dict)
-    header: Mapping[str, str] = field(default_factory=dict)
-    agents: list[Agent] = field(default_factory=list)
-    labels: set[str] = field(default_factory=set)
-    checksum: str = ""
-    href: str = ""
-    child: str = ""
-    child_objid: str = ""
-    children: int = 0
-
-    def add_file(self, checksum: str, href: str) -> None:
-        """Keep the checksum algorithm and the href of a file entry, unless an earlier entry gave them."""
-        self.checksum = self.checksum or checksum
-        self.href = self.href or href
-        if "/" in href and is_mets_name(href) and not href.startswith(f"{REPRESENTATIONS_FOLDER}/"):
-            self.child = self.child or href
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExistingPackage:
-    """A package that is there: its ``root``, the parent's ``folder`` in it ("" for itself), its OBJID."""
-
-    root: Path
-    folder: str
-    objid: str
-    said: Statement
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inherited:
-    """What is said alike of a package that is there and of what is added to it; ``layout`` None is any."""
-
-    agents: tuple[str, ...]
-    mets_profile: str | None
-    href_style: str = HREF_STYLES[0]
-    layout: str | None = None
-    options: DialectOptions | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Addition:
-    """What was written for an archive that is added: the digests of all files, and what people are to know.
-
-    Their paths are below the package's root.
-    """
-
-    files: dict[str, Hashers]
-    warnings: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
     """What a merged package keeps of the parent's documents: ``options`` that name them, and the rest.
@@ -336,7 +268,7 @@ class MergedContent:
 
 
 def _refusal(what: str) -> ConfigError:
-    """Return the answer of a dialect to what it does not do: it need not add to packages, nor merge them."""
+    """Return the answer of a dialect to what it does not do: it need not merge packages."""
     return ConfigError(
         f"packages of this dialect cannot be {what}",
         hint="metspack convert recreates them in another dialect.",
@@ -348,8 +280,7 @@ class Dialect(ABC):
 
     It can be pickled: segments are described by other processes. The same content gives the same bytes.
     ``mets`` is the name of every IP's METS, ``footprint`` what it takes on disk beside the LOBs, generously;
-    ``archives`` is the pattern of the places that archives have below the parent's folder, and
-    ``checksum_type`` the algorithm of the checksums in METS, as METS calls it. A further parent is called
+    ``checksum_type`` is the algorithm of the checksums in METS, as METS calls it. A further parent is called
     after the package and by the word ``further``, "" where the parent names all children itself.
     """
 
@@ -357,7 +288,6 @@ class Dialect(ABC):
 
     mets: ClassVar[str]
     footprint: ClassVar[Footprint]
-    archives: ClassVar[str]
     further: ClassVar[str] = ""
 
     checksum_type: str
@@ -432,37 +362,6 @@ class Dialect(ABC):
         ``spot`` is where it lies, with its number, as ``spot`` gives it for a segment.
         """
         raise _refusal("given further parents")
-
-    # --- an archive that is added to a package ----------------------------------------------------------
-
-    @classmethod
-    def find(cls, root: Path) -> tuple[str, str] | None:
-        """Return folder and name of the parent's METS in a package that can be added to, None without one."""
-        return None
-
-    @classmethod
-    def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:
-        """Return what an addition has to say as the package does; ``options`` are given for it by name.
-
-        Raises ``ConfigError`` for an option that does not fit the package.
-        """
-        raise _refusal("added to")
-
-    @classmethod
-    def replaced(cls, folder: str) -> tuple[str, ...]:
-        """Return the documents that an addition writes anew, in the order they take their places.
-
-        ``folder`` is the parent's, "" for the package's root; the paths are below this.
-        """
-        raise _refusal("added to")
-
-    def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
-        """Write the parent's documents anew below ``package``, with one more archive in them.
-
-        The archive lies there already. Raises ``SourceError`` when a document is not as metspack writes it,
-        ``TargetError``.
-        """
-        raise _refusal("added to")
 
     # --- parent and children put together: of dialects whose facts say that they merge ------------------
 

@@ -186,16 +186,6 @@ def test_a_package_is_converted_by_links(metspack: Commands, folder: Path, tmp_p
     assert sum(path.stat().st_nlink == 2 for path in (tmp_path / "linked").rglob("*.bin")) == 8
 
 
-def test_a_further_archive_is_added_by_links(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    metspack("build", northwind, "-o", out)
-    source = archive_with_lobs_beside(tmp_path / "source", (b"one", b"two", LARGE))
-    outcome = metspack("add", out, source, "--name", "More", *HARDLINK, "--json")
-    assert json.loads(outcome.out)["hard_linked"] == 3, outcome
-    assert set(names_of(source.parent).values()) == {1, 2}
-    assert metspack("check", out).code == 0
-
-
 def test_what_is_inside_a_zip_file_cannot_be_linked(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:

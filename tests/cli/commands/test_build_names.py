@@ -54,23 +54,3 @@ def test_a_name_that_needs_no_change_is_not_noted(
     outcome = metspack("build", northwind, "-o", tmp_path / "changed", *SMALL, "--name", "Øst.1")
     assert "'Øst.1' has others: the package is called Oest_1;" in outcome.err
     assert notes(tmp_path / "changed" / "mets.xml") == ["Oest_1.siard: name of the source 'Øst.1'"]
-
-
-def test_two_names_that_would_become_one_are_refused(
-    metspack: Commands, northwind: Path, northwind_full: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    first = shutil.copy(northwind, tmp_path / "Kørekort.siard")
-    second = shutil.copy(northwind_full, tmp_path / "Koerekort.siard")
-    third = shutil.copy(northwind_full, tmp_path / "Kœrekort.siard")
-    other = shutil.copy(northwind_full, tmp_path / "Kærekort.siard")
-    assert metspack("build", first, "-o", out, *SMALL).code == 0
-    before = tree(out)
-    refused = metspack("add", out, second)
-    assert (refused.code, tree(out)) == (2, before)
-    assert "error: the package has an archive named Koerekort already: Koerekort.siard\n" in refused.err
-    refused = metspack("add", out, third)
-    assert (refused.code, tree(out)) == (2, before)
-    assert "already: Koerekort.siard, and 'Kœrekort' would become Koerekort\n" in refused.err
-    assert metspack("add", out, other).code == 0
-    assert (out / "Kaerekort.siard").is_file()

@@ -212,25 +212,6 @@ def test_what_is_made_of_the_package_keeps_the_trace(
         assert findings(merged).keys() == {"Z051"}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_package_keeps_the_trace_of_each_archive(metspack: Commands, tmp_path: Path, dialect: str) -> None:
-    out = tmp_path / "out"
-    first, second, third = (sealed(tmp_path / f"{name}.siard") for name in ("First", "Second", "Third"))
-    sound = sealed(tmp_path / "Sound.siard", "right")
-    assert metspack("build", sound, "-o", out, *SMALL, "--dialect", dialect).code == 0
-    for each in (first, second, third):
-        assert metspack("add", out, each, *SMALL).code == 0
-    found = notes(parent(out))
-    assert [each.partition(":")[0] for each in found] == ["First.siard", "Second.siard", "Third.siard"]
-    assert len(set(found)) == 3
-    assert not list(mets_faults(parent(out)))
-    assert all_notes_are_typed(parent(out)) == (dialect == "csip")
-    assert len(findings(out)["Z051"]) == 3
-    agents = ET.parse(parent(out)).iter(f"{METS}agent")  # noqa: S314 -- our own file
-    assert sum(each.get("OTHERROLE") == "SOURCE OF THE ARCHIVE" for each in agents) == 1
-    assert len(events(out)) == (3 if dialect == "csip" else 0)
-
-
 def test_real_archives_that_were_changed_keep_both_digests(metspack: Commands, tmp_path: Path) -> None:
     source, out = shared("data", "siard", "sfdbsakila-2.2.siard"), tmp_path / "out"
     said = json.loads(metspack("build", source, "-o", out, "--json").out)

@@ -292,14 +292,12 @@ def test_the_files_of_siard_2_2_are_written_on_request(
     assert len((out / "manifest.txt").read_text(encoding="utf-8").splitlines()) == 8
 
 
-@pytest.mark.parametrize("command", ["plan", "build", "convert", "add"])
+@pytest.mark.parametrize("command", ["plan", "build", "convert"])
 def test_a_limit_that_looks_like_a_slip_is_told_of_before_the_work(
-    metspack: Commands, northwind: Path, tmp_path: Path, command: str
+    metspack: Commands, tmp_path: Path, command: str
 ) -> None:
     out, limits = tmp_path / "out", ("--max-bytes", "40", "--max-files", "none")
     source = siards.siard(tmp_path / "Small.siard", *(b"content %d" % number for number in range(20)))
-    if command == "add":
-        metspack.fine("build", northwind, "-o", out)
     if command == "convert":
         larger = siards.siard(tmp_path / "Larger.siard", *(b"%060d" % number for number in range(9)))
         metspack.fine("build", larger, "-o", out)
@@ -307,7 +305,6 @@ def test_a_limit_that_looks_like_a_slip_is_told_of_before_the_work(
         "plan": (source,),
         "build": (source, "-o", out),
         "convert": (out, "-o", tmp_path / "new"),
-        "add": (out, source),
     }
     said = metspack(command, *words[command], *limits).err.splitlines()
     assert said[0] == (

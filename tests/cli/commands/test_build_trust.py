@@ -281,18 +281,6 @@ def test_a_share_in_a_file_waits_for_checksums_to_be_trusted(
     assert json.loads(outcome.out)["trusted_checksums"]["compared"] == 8
 
 
-@pytest.mark.parametrize("dialect", ["recommendation", "csip"])
-def test_checksums_of_a_further_archive_are_taken(
-    metspack: Commands, northwind: Path, tmp_path: Path, dialect: str
-) -> None:
-    out = tmp_path / "out"
-    assert metspack("build", northwind, "-o", out, "--dialect", dialect, "--id", "A-1").code == 0
-    source = archive_with_lobs_beside(tmp_path / "source", (b"one", b"two", LARGE))
-    outcome = metspack("add", out, source, "--name", "More", TRUST, "siard", "--json")
-    assert json.loads(outcome.out)["trusted_checksums"]["taken"] == 3, outcome
-    assert metspack("check", out).code == 0
-
-
 def test_parts_are_computed(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     source = segmented_folders.dbptk_22(tmp_path / "x", segmented_folders.pictures(northwind))
     plain = metspack("convert", source, "-o", tmp_path / "computed", "--json", "--max-bytes", "10000")

@@ -1,4 +1,4 @@
-"""A dialect need not add to packages, nor merge them: then it says so, to whoever asks it all the same."""
+"""A dialect need not merge packages: then it says so, to whoever asks it all the same."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from metspack.errors import ConfigError
 from metspack.mets import dialects
 from metspack.mets.dialects.interface import Dialect
 
-OF_ADDING: tuple[Callable[[Any], object], ...] = (
-    lambda given: Dialect.inherited(given, {}),
-    lambda _: Dialect.replaced(""),
-    lambda given: Dialect.write_addition(given, given, Path(), given),
-)
 OF_MERGING: tuple[Callable[[Any], object], ...] = (
     lambda _: Dialect.adopted(None, Path(), (), None),
     lambda given: Dialect.data_folder(given, "NW-1"),
@@ -24,18 +19,11 @@ OF_MERGING: tuple[Callable[[Any], object], ...] = (
 )
 
 
-@pytest.mark.parametrize(
-    ("asked", "what"),
-    [*((each, "added to") for each in OF_ADDING), *((each, "merged") for each in OF_MERGING)],
-)
-def test_what_a_dialect_does_not_do_it_refuses(asked: Callable[[Any], object], what: str) -> None:
-    with pytest.raises(ConfigError, match=f"^packages of this dialect cannot be {what}$") as refused:
+@pytest.mark.parametrize("asked", OF_MERGING)
+def test_what_a_dialect_does_not_do_it_refuses(asked: Callable[[Any], object]) -> None:
+    with pytest.raises(ConfigError, match=r"^packages of this dialect cannot be merged$") as refused:
         asked(None)
     assert "metspack convert" in refused.value.hint
-
-
-def test_it_finds_no_package_to_add_to(tmp_path: Path) -> None:
-    assert Dialect.find(tmp_path) is None
 
 
 def test_merged_packages_have_a_dialect_that_merges() -> None:

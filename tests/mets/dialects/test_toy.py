@@ -12,10 +12,11 @@ import metspack
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError
 from metspack.mets import dialects
-from metspack.model import Limits
-from tests.adding.packages import FIRST, SECOND, codes, siard
+from metspack.model import Limits, Severity
+from tests import siards
 from tests.mets.dialects.toy.dialect import ToyOptions
 
+FIRST = (b"a" * 40, b"b" * 30, b"c" * 250, b"d", b"")
 SMALL = BuildOptions(limits=Limits(files=3, bytes=1_000), created="2024-05-06T07:08:09Z")
 TOY = replace(SMALL, dialect="toy", dialect_options=ToyOptions(motto="fancy"))
 
@@ -28,12 +29,12 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def first(tmp_path: Path) -> Path:
-    return siard(tmp_path, "First", *FIRST)
+    return siards.siard(tmp_path / "First.siard", *FIRST)
 
 
-@pytest.fixture
-def second(tmp_path: Path) -> Path:
-    return siard(tmp_path, "Orders", *SECOND)
+def codes(out: Path) -> list[str]:
+    found = metspack.check(out)
+    return sorted(each.code for each in found if each.severity is not Severity.INFO)
 
 
 @pytest.fixture
@@ -64,17 +65,6 @@ def test_a_plan_and_a_conversion_are_in_it(out: Path, first: Path, tmp_path: Pat
         assert (tmp_path / "again" / name).read_bytes() == (out / name).read_bytes()
 
 
-def test_what_is_added_to_it_is_as_it_is(out: Path, second: Path) -> None:
-    added = metspack.add(out, second, SMALL)
-    assert added.warnings[-1] == "a toy has grown"
-    text = (out / "METS.xml").read_text(encoding="utf-8")
-    assert text.count('CHECKSUMTYPE="SHA-512"') == text.count("CHECKSUMTYPE") == 6
-    assert 'LABEL="fancy"' in (out / "Orders_lobs/s0_t0_c2/seg_0/METS.xml").read_text(encoding="utf-8")
-    assert codes(out) == []
-    assert tuple(lobs(out, "First.", len(FIRST))) == FIRST
-    assert tuple(lobs(out, "Orders.", len(SECOND))) == SECOND
-
-
 def test_it_is_given_back(out: Path, tmp_path: Path) -> None:
     assert tuple(lobs(out, "", len(FIRST))) == FIRST
     assert not list(metspack.roundtrip(out))
@@ -85,12 +75,10 @@ def test_it_is_given_back(out: Path, tmp_path: Path) -> None:
     assert codes(tmp_path / "new") == []
 
 
-def test_what_it_lacks_is_refused_in_its_own_words(out: Path, first: Path, second: Path) -> None:
+def test_what_it_lacks_is_refused_in_its_own_words(out: Path, first: Path) -> None:
     target = out.parent / "new"
     with pytest.raises(ConfigError, match=r"toy has no mapping\.txt and no manifest\.txt") as caught:
         metspack.build(first, target, replace(TOY, layout="siard22", lob_manifest=True))
     assert caught.value.hint.startswith("It is a toy: ")
-    with pytest.raises(ConfigError, match="the dialect toy has no representations"):
-        metspack.add(out, second, representation="rep2")
     built = metspack.build(first, target, replace(TOY, layout="lobseg"))
     assert "toys lie otherwise" in built.warnings

@@ -13,8 +13,8 @@ from metspack.errors import ConfigError
 from metspack.files.reading import as_path
 from metspack.layouts import Layout, lobseg, siard22
 from metspack.layouts.names import SIARD
-from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, packages, premis, writer
-from metspack.mets.dialects.csip import add, links
+from metspack.mets import CSIP_METS, premis, writer
+from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip import package as csip_package
 from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
@@ -22,14 +22,11 @@ from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
 from metspack.mets.dialects.csip.terms import DATA, SEGMENTS, Agents, Terms, folder_name
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
-    Addition,
     Adopted,
     ChildContent,
     Dialect,
     DialectOptions,
-    ExistingPackage,
     Footprint,
-    Inherited,
     MergedContent,
     Names,
     PackageFacts,
@@ -56,7 +53,6 @@ class Csip(CsipPackage, Dialect):
         paths=2,
         child=500,
     )
-    archives: ClassVar[str] = f"{REPRESENTATIONS_FOLDER}/*/{DATA}/*"
     # The OBJID is the LABEL of a div as well, and one that has "parent" in it is that of a link upwards.
     further: ClassVar[str] = SEGMENTS
 
@@ -206,27 +202,6 @@ class Csip(CsipPackage, Dialect):
     ) -> dict[str, Hashers]:
         """Write an IP whose representation is the list of its children, and which links to them."""
         return csip_package.write_further(self, package, spot, parent, content)
-
-    @classmethod
-    def find(cls, root: Path) -> tuple[str, str] | None:
-        """Return where the METS of the IP at the top of those in a folder is."""
-        found = packages.parent(root)
-        return None if found is None or not packages.is_beside(root, found) else (found.folder, CSIP_METS)
-
-    @classmethod
-    def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:
-        """Return what an addition has to say as the package does, in a representation of its own."""
-        general, own = add.inherited(package, options)
-        return replace(general, options=CsipOptions(**own))
-
-    @classmethod
-    def replaced(cls, folder: str) -> tuple[str, ...]:
-        """Return PREMIS and METS of the parent."""
-        return tuple(f"{folder}/{path}" for path in add.REPLACED)
-
-    def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
-        """Write the parent's METS and PREMIS anew, and a new representation."""
-        return add.write(self, existing, package, content)
 
     @classmethod
     def adopted(

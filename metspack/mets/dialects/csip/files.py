@@ -141,10 +141,10 @@ class IpFolder:
             path, writer.write_document(self.prepare(path), TEMPLATES, template, facts, self.algorithms)
         )
 
-    def write_about(self, name: str, facts: Mapping[str, Any]) -> PlacedFile:
-        """Write the text that tells a person what the package is, under a name in its documentation."""
+    def write_about(self, facts: Mapping[str, Any]) -> PlacedFile:
+        """Write the text that tells a person what the package is, in its documentation."""
         text = writer.plain(TEMPLATES, f"{ABOUT}.j2", facts)
-        return self.write(f"documentation/{name}", [text.encode()])
+        return self.write(f"documentation/{ABOUT}", [text.encode()])
 
     def write(self, path: str, blocks: Iterable[bytes]) -> PlacedFile:
         """Write a file of these bytes."""

@@ -31,7 +31,7 @@ from metspack.mets.dialects.csip.documents import (
     included,
     replaced_digests,
 )
-from metspack.mets.dialects.csip.files import ABOUT, FileGroup, IpFolder, MetadataReference, schema_files
+from metspack.mets.dialects.csip.files import FileGroup, IpFolder, MetadataReference, schema_files
 from metspack.mets.dialects.csip.links import Linked
 from metspack.mets.dialects.csip.terms import (
     CHILD_LINKS,
@@ -198,7 +198,7 @@ class CsipPackage(CsipDocuments):
         for name in schema_files(self._schemas):
             schemas.add(ip.copy(f"schemas/{name}", self._schemas, (name,)))
         described = self._write_descriptive(ip, part)
-        about = ip.write_about(ABOUT, self.about(part, ip.objid))
+        about = ip.write_about(self.about(part, ip.objid))
         has = Relationship(kind="has part", objects=(Identifier(value=each.objid) for each in part.children))
         top = PremisWhole(
             category="intellectualEntity",

@@ -186,11 +186,6 @@ class Terms:
         return f"SIARD_{self.version}" if has_archive else LOBS
 
 
-def profile_of(uri: str) -> str | None:
-    """Return whose PROFILE a package's METS declares, None for one that is of none of them."""
-    return next((name for name, (package, _) in _PROFILES.items() if package == uri), None)
-
-
 def folder_name(objid: str) -> str:
     """Return the name of an IP's root folder: its OBJID, ``:`` written as ``+`` (CSIP1, CSIPSTR2, AIP21).
 

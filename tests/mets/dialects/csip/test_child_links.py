@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from metspack import api, checking
-from metspack.adding.add import read_package
 from metspack.building.build import BuildOptions
-from metspack.checking.diff import Comparison
 from metspack.checking.options import Level, Looking
 from metspack.errors import ConfigError, SourceError
 from metspack.mets.dialects.csip.package import CsipOptions
@@ -152,28 +150,6 @@ def test_a_child_may_lie_in_another_place_altogether(tmp_path: Path) -> None:
     found = {each.code for each in checking.check(package, roots=[tmp_path / "disk"])}
     assert "L011" in found
     assert "L010" not in found
-
-
-def test_packages_that_differ_in_a_childs_mets_alone_are_told_apart(tmp_path: Path) -> None:
-    package, packed = built(tmp_path, by_objid()), built(tmp_path, by_objid(pack="tar"), "packed")
-    with Comparison(package, packed) as same:
-        assert list(same.differences()) == []
-    mets = children(package)[0] / "METS.xml"
-    mets.write_bytes(mets.read_bytes().replace(b'STATUS="NEW"', b'STATUS="NEV"'))
-    with Comparison(package, packed) as other:
-        assert [each.name for each in other.differences()] == [f"{mets.parent.name}/METS.xml"]
-
-
-@pytest.mark.parametrize("style", STYLES)
-def test_an_added_archive_has_its_children_named_as_the_others_are(tmp_path: Path, style: str) -> None:
-    package = built(tmp_path, by_objid(style, roda_ancestors=True))
-    shutil.copy(tmp_path / "N.siard", tmp_path / "More.siard")
-    api.add(package, tmp_path / "More.siard", BuildOptions(created=OPTIONS.created, limits=OPTIONS.limits))
-    assert findings(package) == []
-    inherited = read_package(package).options(OPTIONS, None).dialect_options
-    assert isinstance(inherited, CsipOptions)
-    assert (inherited.child_links, inherited.roda_ancestors) == ("objid", True)
-    assert states(package) == {"ok"}
 
 
 def test_convert_makes_the_one_form_of_the_other(tmp_path: Path) -> None:

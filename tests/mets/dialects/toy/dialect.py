@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from metspack import uris
 from metspack.digests import Hashers
-from metspack.files import reading
 from metspack.layouts import Layout, siard22
 from metspack.mets import filetable, ids, writer
 from metspack.mets.dialects.interface import (
-    Addition,
     ChildContent,
     Dialect,
     DialectOptions,
-    ExistingPackage,
     Footprint,
-    Inherited,
     PackageFacts,
     ParentContent,
     SegmentSpot,
     SegmentWords,
     Software,
 )
-from metspack.mets.writer import GrowingDocument
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -49,7 +43,6 @@ class Toy(Dialect):
     footprint: ClassVar[Footprint] = Footprint(
         per_lob=1_000, per_ip=8_000, files_per_ip=4, documents=1, size=1_000, row=200, paths=1, child=200
     )
-    archives: ClassVar[str] = "*"
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
@@ -110,40 +103,10 @@ class Toy(Dialect):
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         return self._write(package, self.mets, "parent.xml.j2", {"content": content})
 
-    @classmethod
-    def find(cls, root: Path) -> tuple[str, str] | None:
-        return ("", cls.mets) if cls.mets in os.listdir(root) else None
-
-    @classmethod
-    def inherited(cls, package: ExistingPackage, options: Mapping[str, object]) -> Inherited:
-        assert not options
-        own = ToyOptions(motto=package.said.root["LABEL"])
-        return Inherited(agents=(), mets_profile=package.said.root["PROFILE"], options=own)
-
-    @classmethod
-    def replaced(cls, folder: str) -> tuple[str, ...]:  # noqa: ARG003 -- it lies at the root
-        """Return the METS of the parent."""
-        return (cls.mets,)
-
-    def write_addition(self, existing: ExistingPackage, package: Path, content: ParentContent) -> Addition:
-        with reading.opening(existing.root, (self.mets,)) as descriptor:
-            mets = GrowingDocument(descriptor, _key)
-            for key in ("archives", "children", "divisions"):
-                mets.append(key, writer.fragment(TEMPLATES, "_parts.xml.j2", key, self, content, uris.quoted))
-            hashers = mets.write(package / self.mets, filetable.algorithms(self.checksum_type))
-        return Addition(files={self.mets: hashers}, warnings=("a toy has grown",))
-
     def _write(self, package: Path, path: str, template: str, facts: Mapping[str, Any]) -> dict[str, Hashers]:
         algorithms = filetable.algorithms(self.checksum_type)
         given = {**facts, "toy": self, "quoted": uris.quoted}
         return {path: writer.write_document(package / path, TEMPLATES, template, given, algorithms)}
-
-
-def _key(name: str, attributes: dict[str, str], above: Sequence[str]) -> str:
-    del above
-    if name == "mets:fileGrp":
-        return {"ID_SIARD_DDL": "archives", "ID_CHILDREN": "children"}.get(attributes.get("ID", ""), "")
-    return "divisions" if attributes.get("LABEL") == "SIARD files" else ""
 
 
 DIALECT = Toy

@@ -1,1 +1,0 @@
-"""Adding a further archive, with segments of its own, to an existing package."""

@@ -1,1 +1,0 @@
-"""Packages on numbered media: divided by whole segments, written, checked in any subset."""

@@ -1,1 +1,0 @@
-"""Packages on volumes."""
