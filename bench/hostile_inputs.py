@@ -519,7 +519,6 @@ INPUTS = (
             _CHECK,
             "check {} -o {out}.html",
             "check {} -o {out}.json",
-            "check {} -o {out}.sarif",
             "list {}",
             "shards {}",
         ),

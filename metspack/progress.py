@@ -121,12 +121,7 @@ class StageNumbers:
         if self._at == 0 and name not in _OPTIONAL:  # those that few options ask for come first
             self._names = [each for each in self._names if each not in _OPTIONAL]
         self._at = self._names.index(name, self._at) + 1
-        return "stage {} of {}".format(*self.place)
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """The number of the stage that began last, and how many there are."""
-        return self._at, len(self._names)
+        return f"stage {self._at} of {len(self._names)}"
 
 
 class Pace:

@@ -19,8 +19,9 @@ followed by a recomputation of the digests of all METS and both manifests. Witho
 found, for both manifests cover every file, and a manifest has one canonical form. Only a copy of `manifest-sha256.txt` that is kept elsewhere protects against deliberate
 tampering.
 
-What it does not look at: rules of SIARD that say nothing of LOBs, such as whether values fit their types, whether the
-schemas of tables are there, and what PREMIS's own schema asks for. Validators of SIARD and PREMIS do.
+What it does not look at: rules of SIARD that say nothing of LOBs, such as the form of metadata.xml and tables, whether values
+fit their types, whether the schemas of tables are there, and what PREMIS's own schema asks for. Validators of SIARD (KOST-Val, DBPTK) and
+of PREMIS do.
 """
 _LETTERS = {
     "L": "Links between parent and children",

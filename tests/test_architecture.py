@@ -35,25 +35,25 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_303,
+    "(foundation)": 3_300,
     "stores": 370,
-    "files": 3_270,
+    "files": 3_247,
     "layouts": 640,
     "containers": 2_092,
-    "siard": 2_137,
+    "siard": 2_036,
     "locations": 2_097,
     "sources": 2_356,
     "mets": 4_263,
     "planning": 1_462,
     "inspecting": 820,
-    "packages": 3_464,
-    "checking": 15_523,
+    "packages": 3_368,
+    "checking": 15_443,
     "building": 4_193,
-    "reporting": 2_522,
+    "reporting": 2_358,
     "restoring": 2_030,
     "merging": 1_252,
-    "cli": 4_911,
-    "templates": 1_115,
+    "cli": 4_708,
+    "templates": 1_108,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""
 

@@ -92,11 +92,7 @@ _OF_NO_FILE = {
     Code.MANIFEST_MISSING.id,
     Code.PARENT_NOT_HERE.id,
     Code.CELLS_WITHOUT_DIGEST.id,
-    Code.CELLS_WITHOUT_LENGTH.id,
     Code.CELL_WITH_BOTH.id,
-    Code.CELLS_ABSENT.id,
-    Code.TABLE_FORM.id,
-    Code.METADATA_FORM.id,
     Code.ARCHIVE_DIGEST_EMPTY.id,
     Code.ARCHIVE_DIGEST_OPEN.id,
 }

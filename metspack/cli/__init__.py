@@ -110,7 +110,7 @@ def _run() -> int:
         )
         return EXIT_TARGET
     from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy: only once it is clear that we run
-    from metspack.errors import Interrupted, MetspackError  # noqa: PLC0415
+    from metspack.errors import Interrupted  # noqa: PLC0415
 
     before = sys.unraisablehook
     sys.unraisablehook = lambda lost: None if _send_again(lost) else before(lost)
@@ -126,14 +126,7 @@ def _run() -> int:
         code = _code_of(stopped.signal)
     finally:
         sys.unraisablehook = before
-    try:
-        cli_console.end(code)
-    except MetspackError as error:  # the last event: what was made is there all the same
-        cli_console.end_with_error(error.id, error.message, error.hint, error.details)
-        return code or EXIT_TARGET
-    except cli_console.ReaderLeft:
-        cli_console.forget_output()
-        return code or EXIT_PIPE
+    cli_console.end(code)
     return code
 
 

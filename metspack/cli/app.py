@@ -28,9 +28,6 @@ _COMMANDS = (
 )
 """The commands in the order of the help, each a module of its own but for the help itself."""
 
-_FOLLOWED = {"build", "convert", "merge", "restore", "check", "roundtrip", "inspect"}
-"""Commands that work long enough for somebody to follow their events."""
-
 _BARE, _SHORT = {"explain"}, {"sample", "status"}
 """Commands that nothing configures, and those that do not work long enough for a log."""
 
@@ -75,13 +72,11 @@ def _around(name: str) -> tuple[tuple[type[Group], ...], type[Command]]:
     if name in _BARE:
         return (), Command
     from metspack.cli.config.layers import ConfigGroup, Configured  # noqa: PLC0415 -- only for those with some
-    from metspack.cli.options.common import EventsGroup, LogGroup, StoresGroup  # noqa: PLC0415
+    from metspack.cli.options.common import LogGroup, StoresGroup  # noqa: PLC0415
 
     if name in _SHORT:
         return (ConfigGroup,), Configured
     stores = (StoresGroup,) if name in FROM_STORES else ()
-    if name in _FOLLOWED:
-        return (*stores, LogGroup, EventsGroup, ConfigGroup), Configured
     return (*stores, LogGroup, ConfigGroup), Configured
 
 

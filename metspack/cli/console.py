@@ -1,4 +1,4 @@
-"""Output for a person: results, errors, progress; the log of a run and its events as JSON lines."""
+"""Output for a person: results, errors, progress, and the log of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
@@ -27,116 +27,10 @@ from metspack.stores.urls import shown
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from metspack.files.writing import EventLog, Log
-    from metspack.model import Finding
+    from metspack.files.writing import Log
 
 _open: list[Log] = []
-_events: list[Events] = []
-_STDOUT = "-"
 _AT_ONCE = 200  # lines of a long table
-_EVENT_EVERY = 1.0  # seconds between two lines of progress
-_UNIT = "bytes"
-_VERDICTS = {0: "ok", 1: "error"}
-
-
-class Events:
-    """The events of one run, in a file, a pipe, or on stdout.
-
-    ``target`` is that file or pipe, or what prints a line. What cannot be written ends the run.
-    """
-
-    def __init__(self, target: Path | Callable[[str], None]) -> None:
-        self._log: EventLog | None = None
-        self._write: Callable[[str], None]
-        if isinstance(target, Path):
-            from metspack.files.writing import EventLog  # noqa: PLC0415 -- few runs have some
-
-            self._log = EventLog(target)
-            self._write = self._log.write
-        else:
-            self._write = target
-        self._began = time.monotonic()
-        self._stage = self._done = 0
-        self._total: int | None = None
-        self._told: float | None = None
-        self._verdict: str | None = None
-        command, *arguments = sys.argv[1:]
-        self._tell(
-            "begin",
-            **json_head(),
-            command=command,
-            arguments=arguments,
-            time=clock.now(os.environ),
-        )
-
-    def _tell(self, event: str, **facts: object) -> None:
-        seconds = 0 if event == "begin" else round(time.monotonic() - self._began, 3)
-        self._write(json.dumps({"event": event, "seconds": seconds, **facts}))
-
-    def stage(self, name: str, total: int | None, place: tuple[int, int] | None) -> None:
-        """Tell that a stage began; ``place`` is its number and how many there are, None where unknown."""
-        self._stage, stages = place or (self._stage + 1, None)
-        self._done, self._total = 0, total
-        self._tell("stage", stage=self._stage, stages=stages, name=name, total=total, unit=_UNIT)
-
-    def advance(self, amount: int) -> None:
-        """Tell how far the stage is: the first time at once, then once a second at most."""
-        self._done += amount
-        now = time.monotonic()
-        if self._told is None or now - self._told >= _EVENT_EVERY:
-            self._told = now
-            self._tell("progress", stage=self._stage, done=self._done, total=self._total, unit=_UNIT)
-
-    def warning(self, message: str) -> None:
-        """Tell a warning."""
-        self._tell("warning", message=message)
-
-    def error(self, name: str | None, message: str, hint: str, details: Iterable[str]) -> None:
-        """Tell an error, by its id where it ends the run."""
-        self._tell("error", id=name, message=message, details=[*details], hint=hint)
-
-    def findings(self, found: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield findings as they come, each told first, as it stands in the report."""
-        from metspack.reporting.model import record  # noqa: PLC0415 -- of a check alone
-
-        for each in found:
-            self._tell("finding", **record(each))
-            yield each
-
-    def judge(self, verdict: str) -> None:
-        """Keep the verdict of a check, which stands in the last line."""
-        self._verdict = verdict
-
-    def end(self, code: int) -> None:
-        """Tell how the run ended, and close the file."""
-        try:
-            verdict = self._verdict if code in _VERDICTS else None
-            self._tell("end", exit_code=code, verdict=verdict or _VERDICTS.get(code))
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._log is not None:
-            self._log.close()
-
-
-def open_events(target: str, *, is_json: bool) -> None:
-    """Open the events of this run; ``-`` is stdout.
-
-    Raises ``ConfigError`` for stdout where the result is JSON, ``TargetError`` for what cannot be written.
-    """
-    if target == _STDOUT and is_json:
-        raise ConfigError(
-            "--events - and JSON as the result cannot both be written to stdout",
-            hint="Name a file for the events, or leave --json out.",
-        )
-    _events.append(Events(_print_event if target == _STDOUT else Path(target)))
-
-
-def followed() -> Sequence[Events]:
-    """Return the events of this run, none or one."""
-    return _events
 
 
 def open_log(path: Path) -> None:
@@ -159,17 +53,9 @@ def tell(event: str, **facts: object) -> None:
 
 
 def end(code: int) -> None:
-    """Append how the run ended, and close the log; raises ``TargetError`` for events that cannot be told."""
+    """Append how the run ended, and close the log."""
     tell("end", exit_code=code)
     _close()
-    while _events:
-        _events.pop().end(code)
-
-
-def forget_events() -> None:
-    """Tell no more events: their file cannot be written any longer."""
-    while _events:
-        _events.pop().close()
 
 
 def _record(log: Log, event: str, **facts: object) -> None:
@@ -182,7 +68,7 @@ def _close() -> None:
 
 
 class _Told:
-    """Progress that is told to the log and the events too: each stage, and now and then how far it is."""
+    """Progress that is told to the log too: each stage, and now and then how far it is."""
 
     def __init__(self, shown: Shown, numbers: StageNumbers) -> None:
         self._shown = shown
@@ -208,8 +94,6 @@ class _Told:
         self._began = self._said = time.monotonic()
         self._pace = Pace(total, self._began)
         tell("stage", name=name, bytes=total, **self._where())
-        for each in _events:
-            each.stage(name, total, self._numbers.place if self._number else None)
         self._shown.stage(name, total)
 
     def expect_lobs(self, count: int) -> None:
@@ -220,8 +104,6 @@ class _Told:
 
     def advance(self, amount: int) -> None:
         """Add bytes done."""
-        for each in _events:
-            each.advance(amount)
         self._shown.advance(amount)
         now = time.monotonic()
         self._pace.add(amount, now)
@@ -257,14 +139,9 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
 
 
-def error(message: str, hint: str = "", details: Iterable[str] = (), name: str | None = None) -> None:
-    """Print an error, what it sums up line by line, and what to do about it.
-
-    ``name`` is the id of one that ends the run.
-    """
+def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
+    """Print an error, what it sums up line by line, and what to do about it."""
     details = tuple(details)
-    for events in _events:
-        events.error(name, message, hint, details)
     tell("error", message=message, details=details, hint=hint)
     _say(("error:", "error"), (f" {message}", ""))
     for each in details:
@@ -273,7 +150,7 @@ def error(message: str, hint: str = "", details: Iterable[str] = (), name: str |
         _say(("hint:", "info"), (f" {hint}", ""))
 
 
-_result = {"is_json": False, "is_begun": False, "is_taken": False}
+_result = {"is_json": False, "is_begun": False}
 
 
 def expect_json() -> None:
@@ -287,11 +164,7 @@ def end_with_error(name: str, message: str, hint: str = "", details: Iterable[st
     Where the result was to be JSON and nothing of it was printed, it is a line of JSON on stdout as well.
     """
     message, hint, *details = map(shown, (message, hint, *details))
-    try:
-        error(message, hint, details, name)
-    except (ReaderLeft, TargetError):  # events that cannot be told: the error that ends the run is told first
-        forget_events()
-        error(message, hint, details, name)
+    error(message, hint, details)
     if _result["is_json"] and not _result["is_begun"] and sys.stdout is not None:
         said = {"id": name, "message": message, "details": details, "hint": hint}
         with suppress(OSError, ReaderLeft, TargetError):  # what cannot be written is on stderr
@@ -301,8 +174,6 @@ def end_with_error(name: str, message: str, hint: str = "", details: Iterable[st
 
 def warning(message: str) -> None:
     """Print a warning."""
-    for events in _events:
-        events.warning(message)
     tell("warning", message=message)
     _say(("warning:", "warning"), (f" {message}", ""))
 
@@ -342,8 +213,7 @@ def prepare(arguments: Sequence[str]) -> None:
     ``arguments`` are those of the command line: whether JSON was asked for is to be known of one that cannot
     be understood as well.
     """
-    _events.clear()
-    _result.update(is_json="--json" in takewhile("--".__ne__, arguments), is_begun=False, is_taken=False)
+    _result.update(is_json="--json" in takewhile("--".__ne__, arguments), is_begun=False)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
@@ -491,19 +361,10 @@ def _is_plain(block: bytes) -> bool:
     return is_whole and all(c.isprintable() or c in "\t\n\r" for c in text)
 
 
-def _print_event(line: str) -> None:
-    """Print an event at once; from then on stdout holds events and no result."""
-    _result["is_taken"] = False
-    _print(line)
-    finish()
-    _result["is_taken"] = True
-
-
 def _print(text: str) -> None:
     _check_stdout()
-    if not _result["is_taken"]:
-        with _delivered():
-            sys.stdout.write(f"{text}\n")
+    with _delivered():
+        sys.stdout.write(f"{text}\n")
 
 
 def _check_stdout() -> None:
@@ -673,12 +534,12 @@ def interrupt() -> None:
 def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
     """Give something to tell progress to: a bar on a terminal, plain lines elsewhere, nothing when quiet.
 
-    ``command`` is what numbers its stages. The log and the events, if there are any, are told in any case.
+    ``command`` is what numbers its stages. The log, if there is one, is told in any case.
     """
     watched: list[_Told] = []
 
     def told(shown: Shown) -> Shown:
-        if not (_open or _events):
+        if not _open:
             return shown
         watched.append(_Told(shown, StageNumbers(command)))
         return watched[0]

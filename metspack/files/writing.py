@@ -26,10 +26,10 @@ from typing import Self
 from metspack.errors import TargetError, hint_of
 from metspack.files import journal, pwrite, threads, write
 from metspack.files.reading import Closable, chunks, release
-from metspack.values import regex
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+_PATIENCE = 10.0  # seconds for others to unlock a folder
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
 _BUFFER = 1 << 18
 _ENTRIES = 1_000
@@ -616,43 +616,6 @@ class Log(_Descriptor):
     def record(self, **event: object) -> None:
         """Append one event as a line of JSON, its facts in the order given."""
         _append(self._descriptor, self._path, json.dumps(event))
-
-
-class EventLog(_Descriptor):
-    """A file or pipe that lines are appended to for one who reads them as they come.
-
-    A file is created when it does not exist; a named pipe waits for its reader a while; ``/dev/fd/N`` is the
-    descriptor that the caller opened. Raises ``TargetError`` when it cannot be written.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with explained(path):
-            if inherited := _DESCRIPTOR.fullmatch(str(path)):
-                self._descriptor = os.dup(int(inherited[1]))
-            else:
-                self._descriptor = _opened_by_its_reader(path)
-                os.set_blocking(self._descriptor, True)
-
-    def write(self, line: str) -> None:
-        """Append a line."""
-        with explained(self._path):
-            write(self._descriptor, line.encode() + b"\n")
-
-
-_DESCRIPTOR = regex(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
-_PATIENCE = 10.0  # seconds for the reader of a named pipe to come
-
-
-def _opened_by_its_reader(path: Path) -> int:
-    ending = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            return os.open(path, _LOG, 0o644)
-        except OSError as error:
-            if error.errno != errno.ENXIO or time.monotonic() > ending:
-                raise
-        time.sleep(0.02)
 
 
 def _append(descriptor: int, path: Path, text: str) -> None:

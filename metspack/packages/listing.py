@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import field
 from itertools import chain, islice, repeat
 from typing import Any, NamedTuple
 
-from metspack.digests import MANIFESTS, OCTETS
 from metspack.errors import ConfigError, MetspackError, SourceError
-from metspack.files import tempdb
 from metspack.layouts.names import stem_of
 from metspack.model import LONGEST, Budgets, Digest, LobCell, LobPlace, number_of
 from metspack.packages import cells
@@ -22,18 +17,13 @@ from metspack.siard import tables
 from metspack.siard.metadata import Table
 from metspack.siard.tables import CellReader, RowValues, Tally
 from metspack.sources.archive import Archive, declared_type
-from metspack.values import dataclass, regex
 
 _NO_CELL = "no cell of an archive names it"
-_LINE = regex(rb"([0-9A-Fa-f]+) [ *](.+)")  # of a manifest, as md5sum has it
-_PIECE = 1 << 17  # bytes of a manifest that are taken apart together
-_KEEPING = "the manifests of the package"
 _SHOWN = 12  # names in a hint
 _new = tuple.__new__  # takes half the time of a call of the class
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryFile:
+class EntryFile(NamedTuple):
     """A file that holds a LOB or a part of it: its path in the package, and its bytes and digest in METS.
 
     ``segment`` is the OBJID of the METS that lists it. ``entry`` is the file's name in the archive at
@@ -47,14 +37,13 @@ class EntryFile:
     digest: Digest | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LobEntry:
+class LobEntry(NamedTuple):
     """A LOB in a list: the cell that names it, what METS says of it, and the files that hold it.
 
     ``id`` is what ``metspack cat`` takes; ``row`` counts from 1; ``column`` has the names of fields behind
     that of the column. ``primary_key`` has the names of its columns, each with the text in this row.
-    ``digests`` are those of the whole by algorithm: of METS, of the cell, and, where the LOB is a file of its
-    own, of the package's manifests. ``fault`` says what is wrong: why there are no ``files``, or no cell.
+    ``digests`` are those of the whole by algorithm: of METS, and of the cell. ``fault`` says
+    what is wrong: why there are no ``files``, or no cell.
     """
 
     id: str
@@ -64,65 +53,20 @@ class LobEntry:
     table: str = ""
     column: str = ""
     row: int | None = None
-    primary_key: Mapping[str, str | None] = field(default_factory=dict)
+    primary_key: Mapping[str, str | None] = {}
     file_name: str = ""
     files: tuple[EntryFile, ...] = ()
     size: int | None = None
     media_type: str | None = None
-    digests: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = {}
     fault: str = ""
-
-
-class FileRow(NamedTuple):
-    """An ``EntryFile`` as plain values; ``algorithm`` and ``digest`` are of its digest."""
-
-    path: str
-    segment: str
-    entry: str
-    size: int | None
-    algorithm: str | None
-    digest: str | None
-
-    def file(self) -> EntryFile:
-        """Return it as an object."""
-        digest = None
-        if self.algorithm is not None and self.digest is not None:
-            digest = Digest(algorithm=self.algorithm, value=self.digest)
-        return EntryFile(
-            path=self.path, segment=self.segment, entry=self.entry, size=self.size, digest=digest
-        )
-
-
-class LobRow(NamedTuple):
-    """A ``LobEntry`` as plain values: of a million, objects take longer to make than lines to print."""
-
-    id: str
-    archive: str
-    database: str
-    schema: str
-    table: str
-    column: str
-    row: int | None
-    primary_key: Mapping[str, str | None]
-    file_name: str
-    files: tuple[FileRow, ...]
-    size: int | None
-    media_type: str | None
-    digests: Mapping[str, str]
-    fault: str
-
-    def entry(self) -> LobEntry:
-        """Return it as an object."""
-        values: dict[str, Any] = self._asdict()
-        values["files"] = tuple(each.file() for each in self.files)
-        return LobEntry(**values)
 
 
 class _Found(NamedTuple):
     """What is known of the files of a LOB; ``lob`` is its id in METS, None for one in the archive."""
 
     lob: str | None = None
-    files: tuple[FileRow, ...] = ()
+    files: tuple[EntryFile, ...] = ()
     size: int | None = None
     media_type: str | None = None
     digests: Mapping[str, str] = {}
@@ -162,26 +106,20 @@ class LobListing(Iterator[LobEntry]):
         self._budgets = budgets or Budgets()
         self._taken: dict[tuple[int, int], frozenset[int]] = {}
         self._others: dict[str, None] = {}
-        self._rows = chain.from_iterable(self._with_manifests())
+        self._entries = chain.from_iterable(self._limited())
 
     def __next__(self) -> LobEntry:
         """Return the next LOB."""
-        return next(self._rows).entry()
+        return next(self._entries)
 
-    def rows(self) -> Iterator[LobRow]:
-        """Return the LOBs that are left, as plain values."""
-        return self._rows
+    def _limited(self) -> Iterator[list[LobEntry]]:
+        within = self._within
+        for listed in self._listed():
+            found = listed if within is None else list(filter(within.has, listed))
+            self.faulty += len([row for row in found if row.fault])
+            yield found
 
-    def _with_manifests(self) -> Iterator[Sequence[LobRow]]:
-        with _Manifests(self._package) as manifests:
-            for rows in self._listed():
-                found = manifests.added(rows)
-                if self._within is not None:
-                    found = list(filter(self._within.has, found))
-                self.faulty += len([row for row in found if row.fault])
-                yield found
-
-    def _listed(self) -> Iterator[list[LobRow]]:
+    def _listed(self) -> Iterator[list[LobEntry]]:
         """Yield the LOBs, many at a time."""
         failed: list[SourceError] = []
         for path in self._package.archives:
@@ -232,7 +170,7 @@ class LobListing(Iterator[LobEntry]):
             else "No archive in it gives tables names: write their numbers as IDs have them, s0.t2 or c4.",
         )
 
-    def _of_no_cell(self, *, is_all_read: bool) -> Iterator[list[LobRow]]:
+    def _of_no_cell(self, *, is_all_read: bool) -> Iterator[list[LobEntry]]:
         """Yield the LOBs that METS lists and no cell names; where there is no archive, all that it lists."""
         fault = _NO_CELL if self._package.archives else ""
         is_any_left_out = bool(self._table or self._column)
@@ -281,61 +219,6 @@ class LobListing(Iterator[LobEntry]):
         return is_meant and self._column in {"", f"c{column}"}
 
 
-class _Manifests(tempdb.Scratch):
-    """The digests that a package's manifests state of its files, by their paths, in a temporary database.
-
-    A manifest that is not there, or cannot be read, states none: ``check`` tells of it.
-    """
-
-    def __init__(self, package: Package) -> None:
-        super().__init__("BEGIN")
-        self._package = package
-        self._algorithms: list[str] | None = None
-
-    def added(self, rows: Sequence[LobRow]) -> Sequence[LobRow]:
-        """Return LOBs with what the manifests state of those that are files of their own."""
-        if self._algorithms is None:
-            self._algorithms = [each for each in OCTETS if each in MANIFESTS and self._read(each)]
-        paths = json.dumps([_own_path(each) for each in rows]) if self._algorithms else ""
-        stated: dict[int, dict[str, str]] = {}
-        for algorithm in self._algorithms:
-            sql = f'SELECT j.key, m.digest FROM json_each(?) j JOIN "{algorithm}" m ON m.path = j.value'  # noqa: S608
-            for number, digest in tempdb.rows(self._database, sql, (paths,)):
-                stated.setdefault(number, {})[algorithm] = digest
-        if not stated:
-            return rows
-        return [
-            row._replace(digests={**stated.get(number, {}), **row.digests}) for number, row in enumerate(rows)
-        ]
-
-    def _read(self, algorithm: str) -> bool:
-        """Read the manifest of an algorithm; return whether it is there."""
-        table, width = f'"{algorithm}"', 2 * OCTETS[algorithm]
-        with tempdb.explained(_KEEPING), suppress(OSError, SourceError):
-            self._database.execute(f"CREATE TABLE {table} (path TEXT PRIMARY KEY, digest TEXT) WITHOUT ROWID")
-            for lines in self._lines(MANIFESTS[algorithm]):
-                found = [each for each in map(_LINE.fullmatch, lines) if each and len(each[1]) == width]
-                rows = [(each[2].decode(errors="replace"), each[1].decode().lower()) for each in found]
-                self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", rows)  # noqa: S608
-            return True
-        return False
-
-    def _lines(self, name: str) -> Iterator[list[bytes]]:
-        rest = b""
-        for block in self._package.index.document(name):
-            for start in range(0, len(block), _PIECE):
-                piece = rest + block[start : start + _PIECE]
-                *lines, rest = piece.replace(b"\r\n", b"\n").split(b"\n")
-                yield lines
-        yield [rest]
-
-
-def _own_path(row: LobRow) -> str:
-    """Return the path of the file that a LOB is, "" for one in parts or in the archive."""
-    only = row.files[0] if len(row.files) == 1 else None
-    return "" if only is None or only.entry else only.path
-
-
 # The entries of one METS lie together: those of others are not looked at.
 _ENTRIES = "mets m CROSS JOIN entry e ON e.id BETWEEN m.first_entry AND m.last_entry AND e.mets = m.id"
 _IN_SEGMENT = "(m.path = ? OR (m.path >= ? AND m.path < ?))"
@@ -370,7 +253,7 @@ class _Within:
         places = (cells.place_of(lob) for (lob,) in package.index.rows(listed, *_bounds(segment)))
         self.tables = {(each.schema, each.table) for each in places if each is not None}
 
-    def has(self, row: LobRow) -> bool:
+    def has(self, row: LobEntry) -> bool:
         """Return whether the child holds a LOB, or a part of it."""
         return any(file.segment in self._called for file in row.files)
 
@@ -393,12 +276,12 @@ class _CellsOfTable:
         self._key = [name for name in table.primary_key if name in numbers]
         self._keys = RowValues(table, [numbers[name] for name in self._key], budgets) if self._key else None
 
-    def rows(self, columns: frozenset[int]) -> Iterator[list[LobRow]]:
+    def rows(self, columns: frozenset[int]) -> Iterator[list[LobEntry]]:
         """Yield the LOBs of some columns, in the order of the rows; raises ``SourceError``."""
         for some in self._batches(columns):
             ids = [self._prefix + cell.place.id for cell in some]
             listed = self._package.listed_files(ids)
-            rows: list[LobRow] = []
+            rows: list[LobEntry] = []
             told: list[str] = []
             for lob, cell in zip(ids, some, strict=True):
                 archive, database, where, key = self._around(cell)
@@ -449,7 +332,7 @@ class _CellsOfTable:
             path = "/".join(self._path)
             files = zip(meant.entries, sizes, strict=True)
             return _Found(
-                files=tuple(FileRow(path, "", name, size, None, None) for name, size in files),
+                files=tuple(EntryFile(path, "", name, size) for name, size in files),
                 size=sum(sizes),
                 media_type=declared_type(self._table, cell.place.cell),
             )
@@ -481,7 +364,7 @@ def _row(  # noqa: PLR0917 -- a row
     key: Mapping[str, str | None],
     name: str,
     fault: str = "",
-) -> LobRow:
+) -> LobEntry:
     """Return a LOB, called as its one file, or else as its cell names it."""
     _, files, size, media_type, digests, fault_found = found
     if len(files) == 1:
@@ -489,23 +372,21 @@ def _row(  # noqa: PLR0917 -- a row
         name = file.entry or file.path
     name = name.rpartition("/")[2]
     fault = fault_found or fault
-    return LobRow(lob, archive, database, *where, key, name, files, size, media_type, digests, fault)
+    return LobEntry(lob, archive, database, *where, key, name, files, size, media_type, digests, fault)
 
 
-def _row_of_file(around: tuple[Any, ...], fault: str, listed: Sequence[Any]) -> LobRow:
+def _row_of_file(around: tuple[Any, ...], fault: str, listed: Sequence[Any]) -> LobEntry:
     """Return a LOB that is one file of its own, of the values of a ``ListedFile``.
 
     What is ``around`` it are archive, database, the values of where it is, and its row's key.
     """
     lob, _, path, size, algorithm, digest, media_type, segment = listed
-    digests = {}
-    if algorithm is None or digest is None:
-        algorithm = digest = None
-    else:
-        digests[algorithm] = digest
-    files = (_new(FileRow, (path, segment, "", size, algorithm, digest)),)
+    stated, digests = None, {}
+    if algorithm is not None and digest is not None:
+        stated, digests = Digest(algorithm=algorithm, value=digest), {algorithm: digest}
+    files = (_new(EntryFile, (path, segment, "", size, stated)),)
     name = path[path.rfind("/") + 1 :]
-    return _new(LobRow, (lob, *around, name, files, size, media_type, digests, fault))
+    return _new(LobEntry, (lob, *around, name, files, size, media_type, digests, fault))
 
 
 def _searched(package: Package, lob: str) -> _Found:
@@ -519,13 +400,7 @@ def _searched(package: Package, lob: str) -> _Found:
 def _held(held: HeldLob) -> _Found:
     return _Found(
         lob=held.id,
-        files=tuple(
-            FileRow(
-                *(each.name, each.segment, "", each.size),
-                *((None, None) if each.digest is None else (each.digest.algorithm, each.digest.value)),
-            )
-            for each in held.parts
-        ),
+        files=tuple(EntryFile(each.name, each.segment, "", each.size, each.digest) for each in held.parts),
         size=held.size,
         media_type=held.media_type,
         digests={} if held.digest is None else {held.digest.algorithm: held.digest.value},

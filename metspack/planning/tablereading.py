@@ -261,4 +261,4 @@ def _counts(task: TableTask, moved: Moved) -> TableCounts | None:
             found.add_run(run)
         archive.check_unchanged()
         conventions = {cell: dict(each.conventions) for (_, cell), each in archive.resolver.tally().items()}
-    return TableCounts(tally=replace(tally, form=None), conventions=conventions)
+    return TableCounts(tally=tally, conventions=conventions)

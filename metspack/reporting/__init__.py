@@ -1,1 +1,1 @@
-"""Reports of checks and inspections as text, HTML, JSON, JUnit and SARIF."""
+"""Reports of checks and inspections as text, HTML, JSON and JUnit."""

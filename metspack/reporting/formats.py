@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
 from itertools import islice
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from metspack import clock
 from metspack.checking import Checked, Checking, weight
-from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import pread, reading
@@ -62,7 +61,6 @@ _REPORTS = {
         blocks=_late("junit"),
         mark=b'<testsuitesname="metspackcheck',
     ),
-    ".sarif": _ReportForm(blocks=_late("json", "sarif"), mark=b'"driver":{"name":"metspack"'),
     ".html": _ReportForm(blocks=_late("html", takes=3), mark=b'<metaname="generator"content="metspack'),
     ".txt": _ReportForm(blocks=_late("text"), mark=b"metspackcheckof"),
 }
@@ -70,21 +68,9 @@ _FIGURED = {".html", ".txt", ".xml"}
 SUFFIXES = tuple(_REPORTS)
 """The names' endings that choose a form, in any letter case."""
 
-_MAPS = {
-    ".json": _ReportForm(blocks=_late("linkgraph", "lines"), mark=b'{"schema_version":1,"metspack":'),
-    ".mmd": _ReportForm(
-        blocks=lambda graphs: _lines(_late("linkgraph", "mermaid")(graphs)), mark=b"flowchartTD"
-    ),
-    ".svg": _ReportForm(blocks=_late("linkgraph", "svg"), mark=b"<svgxmlns="),
-}
 
-
-def _lines(lines: Iterable[str]) -> Iterator[str]:
-    return (f"{each}\n" for each in lines)
-
-
-class _CheckFiles:
-    """Files made beside a check, opened before it so that it does not run in vain.
+class ReportFiles:
+    """The reports of a check, opened before it so that it does not run in vain.
 
     A context manager: each file appears, whole, when the block ends normally; an earlier one of the
     same form is replaced, any other file is not. Raises ``ConfigError`` for a suffix that is no form's,
@@ -92,10 +78,8 @@ class _CheckFiles:
     file that no METS lists. Raises ``TargetError`` where it cannot be written.
     """
 
-    def __init__(
-        self, forms: Mapping[str, _ReportForm], what: str, paths: Sequence[Path], roots: Sequence[Path]
-    ) -> None:
-        self._forms = [_form(forms, what, path) for path in paths]
+    def __init__(self, paths: Sequence[Path], roots: Sequence[Path] = ()) -> None:
+        self._forms = [_form(path) for path in paths]
         self._targets = [_target(path, roots) for path in paths]
         for number, target in enumerate(self._targets):
             if target in self._targets[:number]:
@@ -105,9 +89,10 @@ class _CheckFiles:
         self._stack = ExitStack()
         self._files: list[NewFile] = []
 
-    def _write(self, *facts: object) -> None:
+    def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
+        """Write every report; ``roots`` are the packages' folders, to quote what findings point at."""
         for form, file in zip(self._forms, self._files, strict=True):
-            for block in form.blocks(*facts):
+            for block in form.blocks(frame, kept, roots):
                 file.write(block.encode())
 
     def __enter__(self) -> Self:
@@ -126,35 +111,12 @@ class _CheckFiles:
         self._stack.__exit__(*raised)  # type: ignore[arg-type]
 
 
-class ReportFiles(_CheckFiles):
-    """The reports of a check."""
-
-    def __init__(self, paths: Sequence[Path], roots: Sequence[Path] = ()) -> None:
-        super().__init__(_REPORTS, "report", paths, roots)
-
-    def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
-        """Write every report; ``roots`` are the packages' folders, to quote what findings point at."""
-        self._write(frame, kept, roots)
-
-
-class LinkFiles(_CheckFiles):
-    """The links of packages, in files."""
-
-    def __init__(self, paths: Sequence[Path], roots: Sequence[Path] = ()) -> None:
-        super().__init__(_MAPS, "link map", paths, roots)
-
-    def write(self, graphs: Sequence[Graph]) -> None:
-        """Write every file."""
-        self._write(graphs)
-
-
-def _form(forms: Mapping[str, _ReportForm], what: str, path: Path) -> _ReportForm:
-    form = forms.get(path.suffix.lower())
+def _form(path: Path) -> _ReportForm:
+    form = _REPORTS.get(path.suffix.lower())
     if form is None:
-        junit_too = " (.xml is JUnit)" if ".xml" in forms else ""
         raise ConfigError(
-            f"{path} does not say which form of {what} to write",
-            hint=f"End it with one of {', '.join(forms)}{junit_too}.",
+            f"{path} does not say which form of report to write",
+            hint=f"End it with one of {', '.join(_REPORTS)} (.xml is JUnit).",
         )
     return form
 

@@ -47,7 +47,7 @@ def visible(value: object) -> Markup:
 
 
 @cache
-def environment() -> Environment:
+def _environment() -> Environment:
     """Return the environment of the templates: all values are escaped, and none may be missing."""
     environment = Environment(
         loader=FileSystemLoader(resources.template_folder() / "report"),
@@ -109,7 +109,7 @@ def document(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Ite
         for group in kept.groups():
             excerpts.want(kept.of_group(group, SHOWN))
         excerpts.read()
-        stream = environment().get_template("page.html.j2").stream(_facts(frame, kept, excerpts))
+        stream = _environment().get_template("page.html.j2").stream(_facts(frame, kept, excerpts))
         stream.enable_buffering(_BUFFERED_EVENTS)
         yield from stream
 

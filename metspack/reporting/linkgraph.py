@@ -1,4 +1,4 @@
-"""Drawings of packages' links: a tree, a table, data for JSON, a Mermaid flowchart and an SVG picture.
+"""The links of packages as a tree and as JSON.
 
 Each form has the same order on every machine: that of the METS documents.
 """
@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from metspack.checking.links.graph import Edge, Graph, LinkState, Node
-from metspack.reporting.model import children, parents, printable, representations
+from metspack.checking.links.graph import Edge, Graph, Node
+from metspack.reporting.model import printable
 from metspack.resources import json_head
 from metspack.sizes import counted
-from metspack.values import dataclass, regex
+from metspack.values import dataclass
 
-HEADER = ("state", "parent", "child", "lies in", "codes")
-_COLOUR = regex(r"--([\w-]+): (#[0-9a-f]{6})")
-_USE = regex(r"var\(--([\w-]+)\)")
 _AT_ONCE = 500  # nodes or links that are held as text
 _REPRESENTATION = "representation"
-_SIGNS = {"<": "#lt;", ">": "#gt;", '"': "#quot;", "#": "#35;", "&": "#amp;", "`": "#96;"}
 
 
 def name(node: Node) -> str:
@@ -98,15 +94,6 @@ def summary(graph: Graph) -> Iterator[str]:
             yield f"  {_words(edge, child)}: {name(child)}  [{', '.join(edge.codes)}]"
 
 
-def rows(graph: Graph) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield the rows of a table under ``HEADER``, one for each link."""
-    nodes = {node.id: node for node in graph.nodes}
-    for edge in graph.edges:
-        child = nodes[edge.child]
-        codes = " ".join(edge.codes)
-        yield _words(edge, child), name(nodes[edge.parent]), name(child), place(child), codes
-
-
 def _words(edge: Edge, child: Node) -> str:
     return f"{_REPRESENTATION}, {edge.state.value}" if child.is_part else edge.state.value
 
@@ -171,59 +158,6 @@ def _package(graph: Graph) -> dict[str, object]:
             for edge in graph.edges
         ),
     }
-
-
-def mermaid(graphs: Sequence[Graph]) -> Iterator[str]:
-    """Yield the lines of a Mermaid flowchart: arrows both ways where a link goes both, dotted if missing."""
-    yield "flowchart TD"
-    for number, graph in enumerate(graphs):
-        for node in graph.nodes:
-            yield f'  p{number}n{node.id}["{_quoted(name(node))}<br/>{_quoted(place(node))}"]'
-        nodes = {node.id: node for node in graph.nodes}
-        for edge in graph.edges:
-            start, end = f"p{number}n{edge.parent}", f"p{number}n{edge.child}"
-            yield f"  {start} {_arrow(edge)}|{_words(edge, nodes[edge.child])}| {end}"
-    yield from (f"  %% {printable(graph.path)}: {'broken' if graph.is_broken else 'ok'}" for graph in graphs)
-
-
-def _arrow(edge: Edge) -> str:
-    if edge.state is LinkState.ONE_WAY_UP:
-        return "x--o"
-    if edge.state in {LinkState.OK, LinkState.ELSEWHERE}:
-        return "<-->" if edge.names_parent else "-->"
-    return "-->" if edge.state is LinkState.ONE_WAY_DOWN else "-.->"
-
-
-def _quoted(text: str) -> str:
-    return "".join(_SIGNS.get(each, each) for each in text)
-
-
-def svg(graphs: Sequence[Graph]) -> Iterator[str]:
-    """Yield the map of the HTML report as a document, all packages below each other.
-
-    It is light whatever the screen is, for it is to stand in other documents.
-    """
-    from metspack.reporting.html import environment  # noqa: PLC0415
-    from metspack.reporting.linkmap import link_map  # noqa: PLC0415 -- the other forms need no templates
-
-    links = sum(len(graph.edges) for graph in graphs)
-    faults = sum(edge.is_fault for graph in graphs for edge in graph.edges)
-    templates = environment()
-    # Few programs but browsers know variables, so that the style sheet gets the colours for them.
-    light, _, _ = templates.get_template("colours.css").render().partition("@media")
-    colours = dict(_COLOUR.findall(light))
-    style = _USE.sub(lambda found: colours[found[1]], templates.get_template("map.css").render())
-    yield templates.get_template("links.svg.j2").render(
-        map=link_map(
-            (graph.top for graph in graphs if graph.top is not None),
-            (each for graph in graphs for each in children(graph)),
-            (each for graph in graphs for each in parents(graph)),
-            (each for graph in graphs for each in representations(graph)),
-        ),
-        style=style,
-        title=f"Links of {', '.join(graph.path for graph in graphs)}",
-        description=f"{counted(links, 'link')}, {faults:,} of them at fault.",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,12 +39,6 @@ _LOB_TYPES = regex(
     r"|NCHAR\s+LARGE\s+OBJECT)\b",
     re.IGNORECASE,
 )
-_SCALAR_TYPES = regex(
-    r"\s*(?:BOOLEAN|SMALLINT|INT|INTEGER|BIGINT|DEC|DECIMAL|NUMERIC|REAL|FLOAT|DOUBLE\s+PRECISION"
-    r"|DATE|TIME|TIMESTAMP|INTERVAL\s+[A-Z]+(?:\s*\([^()]*\))?(?:\s+TO\s+[A-Z]+)?)"
-    r"\s*(?:\([^()]*\)\s*)?(?:WITH(?:OUT)?\s+TIME\s+ZONE\s*)?",
-    re.IGNORECASE,
-)
 _FALSE = {"false", "0"}
 
 
@@ -60,11 +54,6 @@ class Field:
     mime_type: str | None
     fields: tuple[Field, ...]
     is_nullable: bool = True
-
-    @property
-    def is_scalar(self) -> bool:
-        """True when its SQL type is a number, a truth value or a time, which no cell can have in a file."""
-        return _SCALAR_TYPES.fullmatch(self.type) is not None
 
     @property
     def is_lob(self) -> bool:

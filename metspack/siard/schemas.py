@@ -1,9 +1,7 @@
-"""The elements of metadata.xml in each version of SIARD, in which order, which must be; and the types of SQL.
+"""The elements of metadata.xml in SIARD 2.2, in which order, which must be; and the types of SQL.
 
-These are facts of the schemas, not the schemas themselves; ``metadata_schema`` writes a schema from them.
-Types of texts are only looked at where a wrong one cannot be used. Tools write more than one version has: a
-document of 2.0 may also be as in 2.1, a column of 1.0 may have a LOB folder, and where a list of users or a
-nullable is missing, none and true are meant.
+These are facts of the schema, not the schema itself; ``metadata_schema`` writes a schema from them. Types of
+texts are only looked at where a wrong one cannot be used.
 """
 
 from __future__ import annotations
@@ -92,9 +90,15 @@ def cell_type(text: str, *, has_files: bool) -> str | None:
 
 # --- The elements of metadata.xml ---------------------------------------------------------------------------
 
+METADATA_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd"
+"""The namespace of metadata.xml in SIARD 2.1 and 2.2."""
+
 # Each line is an element, and what is in it in order: ? for once or not at all, + for once or more, * for any
 # number, and | between what excludes each other.
-_COMMON = """
+_ELEMENTS = """
+siardArchive: dbname description? archiver? archiverContact? dataOwner dataOriginTimespan lobFolder? \
+producerApplication? archivalDate messageDigest* clientMachine? databaseProduct? connection? databaseUser? \
+schemas users roles? privileges?
 schemas: schema+
 tables: table+
 views: view+
@@ -120,38 +124,9 @@ roles: role+
 role: name admin description?
 privileges: privilege+
 privilege: type object? grantor grantee option? description?
-"""
-_ARCHIVE = """
-siardArchive: dbname description? archiver? archiverContact? dataOwner dataOriginTimespan lobFolder? \
-producerApplication? archivalDate messageDigest{} clientMachine? databaseProduct? connection? databaseUser? \
-schemas users? roles? privileges?
-"""
-_SINCE_20 = """
 types: type+
 attributes: attribute+
 fields: field+
-"""
-_10 = """
-schema: name folder description? tables views? routines?
-column: name folder? lobFolder? type typeOriginal? defaultValue? nullable? description?
-primaryKey: name? description? column+
-routine: name description? source? body? characteristic? returnType? parameters?
-parameter: name mode type typeOriginal? description?
-"""
-_20 = """
-schema: name folder description? types? tables views? routines?
-type: name category underSchema? underType? instantiable final base? cardinality? attributes? description?
-attribute: name ( type typeOriginal? | typeSchema? typeName attributes? ) defaultValue? description?
-column: name folder? lobFolder? ( type typeOriginal? nullable? | typeSchema? typeName fields? ) \
-defaultValue? mimeType? description?
-field: folder? lobFolder? fields? mimeType? description?
-primaryKey: name? description? column+
-routine: name description? source? body? characteristic? returnType? parameters?
-parameter: name mode ( type typeOriginal? | typeSchema? typeName parameterFields? ) description?
-parameterFields: parameterField+
-parameterField: parameterFields? description?
-"""
-_21 = """
 schema: name folder description? types? tables? views? routines?
 type: name category underSchema? underType? instantiable final base? attributes? description?
 attribute: name ( type | typeSchema? typeName ) typeOriginal? nullable? defaultValue? cardinality? \
@@ -164,17 +139,9 @@ routine: specificName name description? source? body? characteristic? returnType
 parameter: name mode ( type | typeSchema? typeName ) typeOriginal? cardinality? description?
 messageDigest: digestType digest
 """
-_OF_20 = _COMMON + _SINCE_20 + _20
-_OF_21 = _COMMON + _SINCE_20 + _21
-_FORMS: Mapping[str, tuple[str, ...]] = {
-    "1.0": (_ARCHIVE.format("") + _COMMON + _10,),
-    "2.0": (_ARCHIVE.format("*") + _OF_20, _ARCHIVE.format("*") + _OF_21),
-    "2.1": (_ARCHIVE.format("*") + _OF_21,),
-    "2.2": (_ARCHIVE.format("*") + _OF_21,),
-}
+_CONTENTS = dict(line.split(":") for line in _ELEMENTS.split("\n") if line)
 # Elsewhere these are texts.
 _ONLY_IN = {"column": "columns", "type": "types"}
-_NAMESPACE = regex(r"http://www\.bar\.admin\.ch/xmlns/siard/(?:1\.0|2\.0|2)/metadata\.xsd")
 _FOREIGN_ATTRIBUTE = regex(r"http://www\.w3\.org/(?:2001/XMLSchema-instance|XML/1998/namespace) .*")
 _TEXT, _TRUTH = "a text", "true or false"
 _VALUES: Mapping[str, tuple[re.Pattern[str], str]] = {
@@ -200,47 +167,27 @@ class _ContentModel:
     needed: tuple[str, ...]
 
 
-def _form(text: str) -> _ContentModel:
+@cache
+def _content_model(name: str) -> _ContentModel:
     pattern, names, needed, depth = "", [], [], 0
-    for name, number, mark in _TOKEN.findall(text):
+    for inner, number, mark in _TOKEN.findall(_CONTENTS[name]):
         if mark:
             pattern += "(?:" if mark == "(" else mark
             depth += {"(": 1, ")": -1}.get(mark, 0)
             continue
-        pattern += f"(?:{name} ){number}"
-        names.append(name)
+        pattern += f"(?:{inner} ){number}"
+        names.append(inner)
         if not depth and number in {"", "+"}:
-            needed.append(name)
+            needed.append(inner)
     return _ContentModel(pattern=pattern, names=frozenset(names), needed=tuple(needed))
-
-
-@cache
-def forms(version: str) -> Mapping[str, tuple[_ContentModel, ...]]:
-    """Return the forms that each element may have in a version of SIARD; those with texts are left out."""
-    found: dict[str, tuple[_ContentModel, ...]] = {}
-    for text in _FORMS[version]:
-        for line in filter(None, text.splitlines()):
-            name, _, content = line.partition(":")
-            found[name] = (*found.get(name, ()), _form(content))
-    return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaFault:
-    """Something in metadata.xml that its schema does not have so: how often, and the line of the first."""
-
-    reason: str
-    count: int
-    line: int
 
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
-    """An element that was begun: its name, its forms (empty for a text), and what was in it so far."""
+    """An element that was begun: its name, its content model (None for a text), and what was in it so far."""
 
     name: str
-    line: int
-    forms: tuple[_ContentModel, ...]
+    model: _ContentModel | None
     children: list[str] = field(default_factory=list)
     text: str = ""
 
@@ -248,81 +195,70 @@ class _Open:
 class _MetadataReader:
     """One metadata.xml, element by element."""
 
-    def __init__(self, version: str) -> None:
-        self._forms = forms(version)
+    def __init__(self) -> None:
         self._open: list[_Open] = []
-        self._namespace = ""
         self._parser = safexml.expat_parser(namespaces=True)
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
-        self.faults: dict[str, tuple[int, int]] = {}
+        self.faults: dict[str, None] = {}
 
     def read(self, data: bytes) -> None:
         """Read the document; raises ``XmlError``."""
         safexml.feed(self._parser, (data,))
 
-    def _count(self, reason: str, line: int) -> None:
-        if reason in self.faults or len(self.faults) < _MOST:
-            count, first = self.faults.get(reason, (0, line))
-            self.faults[reason] = count + 1, first
+    def _tell(self, reason: str) -> None:
+        if len(self.faults) < _MOST:
+            self.faults[reason] = None
 
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:
-        line = self._parser.CurrentLineNumber
         namespace, _, name = qualified.rpartition(" ")
         around = self._open[-1].name if self._open else ""
-        if not around:
-            self._namespace = namespace
-            if not _NAMESPACE.fullmatch(namespace):
-                said = f"the namespace {_quoted(namespace)}" if namespace else "no namespace"
-                self._count(f"<{name}> is in {said}", line)
-        elif namespace != self._namespace:
+        if namespace != METADATA_SPACE:
             name = qualified
         for attribute in attributes:
             if not _FOREIGN_ATTRIBUTE.fullmatch(attribute) and (around or attribute != "version"):
-                self._count(f"<{_cut(name)}> has the attribute {_quoted(attribute)}", line)
+                self._tell(f"<{_cut(name)}> has the attribute {_quoted(attribute)}")
         if around:
             self._open[-1].children.append(name)
-        found = self._forms.get(name, ()) if _ONLY_IN.get(name, around) == around else ()
-        self._open.append(_Open(name=name, line=line, forms=found))
+        is_text = name not in _CONTENTS or _ONLY_IN.get(name, around) != around
+        self._open.append(_Open(name=name, model=None if is_text else _content_model(name)))
 
     def _text(self, words: str) -> None:
         element = self._open[-1]
-        if not element.forms and len(element.text) < _LONGEST:
+        if element.model is None and len(element.text) < _LONGEST:
             element.text += words[:_LONGEST]
 
     def _end(self, _qualified: str) -> None:
         element = self._open.pop()
-        if element.forms or element.children:
+        if element.model is not None or element.children:
             self._judge(element)
         elif (value := _VALUES.get(element.name)) is not None and not value[0].fullmatch(element.text):
             said = f"has {_quoted(element.text)}" if element.text.strip() else "is empty"
-            self._count(f"<{element.name}> {said}, expected {value[1]}", element.line)
+            self._tell(f"<{element.name}> {said}, expected {value[1]}")
 
     def _judge(self, element: _Open) -> None:
         written = "".join(f"{name} " for name in element.children)
+        model = element.model or _ContentModel(pattern="", names=frozenset(), needed=())
         # Of hundreds of patterns a document needs a few; each is compiled once.
-        if any(re.fullmatch(form.pattern, written) for form in element.forms):
+        if re.fullmatch(model.pattern, written):
             return
-        known = frozenset().union(*(form.names for form in element.forms))
-        children = frozenset(element.children)
         around = f"<{_cut(element.name)}>"
-        strange = sorted(children - known)
+        strange = sorted({*element.children} - model.names)
+        missing = [name for name in model.needed if name not in element.children]
         for name in strange:
-            self._count(f"{around} has <{_cut(name)}>", element.line)
-        missing = [name for form in element.forms[:1] for name in form.needed if name not in children]
+            self._tell(f"{around} has <{_cut(name)}>")
         for name in missing:
-            self._count(f"{around} lacks <{name}>", element.line)
+            self._tell(f"{around} lacks <{name}>")
         if not strange and not missing:
-            self._count(f"the elements in {around} are others, or in another order", element.line)
+            self._tell(f"the elements in {around} are others, or in another order")
 
 
-def faults(data: bytes, version: str) -> Iterator[SchemaFault]:
-    """Yield what a metadata.xml has otherwise than the schema of its version; raises ``XmlError``."""
-    document = _MetadataReader(version)
+def faults(data: bytes) -> list[str]:
+    """Return what a metadata.xml has otherwise than the schema of SIARD 2.2; raises ``XmlError``."""
+    document = _MetadataReader()
     document.read(data)
-    for reason, (count, line) in document.faults.items():
-        yield SchemaFault(reason=reason, count=count, line=line)
+    return [*document.faults]
 
 
 def _cut(text: str) -> str:
@@ -335,8 +271,6 @@ def _quoted(text: str) -> str:
 
 # --- The schema of metadata.xml, written from these facts ------------------------------------------------
 
-METADATA_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd"
-"""The namespace of metadata.xml in SIARD 2.1 and 2.2."""
 ENUMERATIONS: Mapping[str, tuple[str, ...]] = {
     "digestType": ("MD5", "SHA-1", "SHA-256"),
     "matchType": ("FULL", "PARTIAL", "SIMPLE"),
@@ -381,10 +315,7 @@ def metadata_schema() -> bytes:
         root,
         '  <xs:element name="siardArchive" type="siardArchiveType"/>',
     ]
-    # A list of users that is missing is taken for an empty one, but is not written.
-    text = _FORMS[_WRITTEN][0].replace(" users? ", " users ")
-    for line in filter(None, text.splitlines()):
-        name, _, content = line.partition(":")
+    for name, content in _CONTENTS.items():
         lines += (f'  <xs:complexType name="{name}Type">', "    <xs:sequence>", *_particles(name, content))
         lines.append("    </xs:sequence>")
         if name == "siardArchive":
@@ -411,12 +342,11 @@ def _particles(parent: str, content: str) -> Iterator[str]:
         "|": "</xs:sequence><xs:sequence>",
         ")": "</xs:sequence></xs:choice>",
     }
-    known = forms(_WRITTEN)
     for name, number, mark in _TOKEN.findall(content):
         if mark:
             yield f"      {groups[mark]}"
             continue
-        if name in known and _ONLY_IN.get(name, parent) == parent:
+        if name in _CONTENTS and _ONLY_IN.get(name, parent) == parent:
             kind = f"{name}Type"
         elif name == "type" and parent in _OF_ANY_TYPE:
             kind = "xs:string"

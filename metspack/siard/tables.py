@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import NamedTuple
 
 from metspack import digests, safexml
 from metspack.errors import SourceError
 from metspack.model import LONGEST, Budgets, CellRun, Digest, LobCell, LobPlace
-from metspack.siard.metadata import Column, Table, unescaped
+from metspack.siard.metadata import Table, unescaped
 from metspack.siard.offsets import detected
 from metspack.uris import shown
 from metspack.values import dataclass, regex
@@ -30,7 +30,6 @@ class Tally:
 
     ``datalinks`` are cells with a link (``dlurlpathonly``) and no file: carried along, never followed.
     ``both`` are cells that name a file and hold a value as well, ``first_of_both`` the first one's id.
-    ``form`` is that of the table which was read last.
     """
 
     rows: int = 0
@@ -38,7 +37,6 @@ class Tally:
     datalinks: int = 0
     both: int = 0
     first_of_both: str = ""
-    form: TableForm | None = None
 
 
 def cells(
@@ -163,20 +161,17 @@ class CellReader:
                 detected(self._head, self._table.path)
                 self._head = None
 
-    def _install(self) -> None:  # noqa: C901 -- closures, which call nothing for a usual cell
+    def _install(self) -> None:
         """Install the handlers as closures: they run for every element of every row."""
         deepest = self._budgets.depth
         path = [""] * (deepest + 1)
         inline = frozenset(f"c{column.number}" for column in self._table.columns if column.is_lob)
         tally = self._tally
-        form = tally.form = TableForm(self._table.columns)
-        numbers = form.numbers
         depth = named = 0  # named: the depth of the cell with a file that was begun last
-        last = 0  # the number of the row's last cell
         seen: set[str] = set()
 
         def start(name: str, attributes: dict[str, str]) -> None:
-            nonlocal depth, named, last
+            nonlocal depth, named
             depth += 1
             if depth > deepest:
                 raise SourceError(
@@ -184,15 +179,9 @@ class CellReader:
                     hint="If that is what it should be, raise the budget: --budget depth=N.",
                 )
             path[depth] = name
-            if depth == _COLUMN:
-                last = last + 1 if numbers.get(name) == last + 1 else form.cell(name, attributes, last)
-            elif depth == _ROW:
-                form.row(name, last)
-                last = 0
+            if depth == _ROW:
                 tally.rows += 1
                 seen.clear()
-            else:
-                form.other(name, depth, last)
             if "file" in attributes and depth >= _COLUMN:
                 cell = name if depth == _COLUMN else ".".join(path[_COLUMN : depth + 1])
                 if ":" in cell:
@@ -208,8 +197,6 @@ class CellReader:
             nonlocal depth
             if depth == named:
                 self._parser.CharacterDataHandler = None
-            elif depth == 1:
-                form.end_row(last)
             depth -= 1
 
         self._parser.StartElementHandler = start
@@ -431,95 +418,3 @@ def _likeness_read(read: tuple[int | None, Digest | None, _Tag]) -> tuple[str | 
 def _lengths(texts: list[str]) -> list[int] | None:
     """Return lengths as numbers, None unless all are plain ones."""
     return list(map(int, texts)) if _LENGTHS.fullmatch(" ".join(texts)) else None
-
-
-# --- The form of a table against its columns -------------------------------------------------------------
-
-UNKNOWN, DISORDERED = "unknown", "disordered"
-"""Kinds of odd elements: those of no column, and those before, or beside, one that they follow."""
-
-_TABLE = 1  # the depth of the root
-_INNER = regex(r"[uar]([1-9][0-9]{0,8})")  # a field of a cell, or an element of an array
-_NAME_SHOWN = 80
-
-
-class TableForm:
-    """The form of one table as far as it was read; its methods are called for elements that begin.
-
-    ``odd`` are the elements that the table has no place for, by their kind: how many, and the first.
-    ``absent`` are the rows without a cell in a column that must have one, by its number: how many, the first.
-    """
-
-    def __init__(self, columns: Sequence[Column]) -> None:
-        self.odd: dict[str, tuple[int, str]] = {}
-        self.absent: dict[int, tuple[int, int]] = {}
-        self.numbers = {f"c{column.number}": column.number for column in columns}
-        """The columns' numbers by the names of their cells."""
-        self._columns = len(columns)
-        # How many columns up to each must have a cell.
-        self._needed = list(accumulate((not column.is_nullable for column in columns), initial=0))
-        self._row = 0
-        self._cell = 0, 0
-        self._inner: dict[int, int] = {}
-
-    def row(self, name: str, last: int) -> None:
-        """Take a row; ``last`` is the number of the last cell of the one before."""
-        self.end_row(last)
-        self._row += 1
-        if name != "row":
-            self._expect(name, "row")
-
-    def end_row(self, last: int) -> None:
-        """End the row that was begun last, if there is one, behind its cell of the number ``last``."""
-        if self._row and last < self._columns:
-            self._skip(last, self._columns + 1)
-
-    def cell(self, name: str, attributes: dict[str, str], last: int) -> int:
-        """Take a cell that is not simply the next after that of the number ``last``; return its number."""
-        number = self.numbers.get(name) or self.numbers.get(name.rpartition(":")[2], 0)
-        if not number:
-            if "file" not in attributes:  # one with a file is told of as a LOB's
-                self._count(UNKNOWN, name)
-            return last
-        if number <= last:
-            self._count(DISORDERED, name)
-        else:
-            self._skip(last, number)
-        return number
-
-    def other(self, name: str, depth: int, last: int) -> None:
-        """Take the root, or an element inside the cell of the number ``last``."""
-        if depth == _TABLE:
-            if name != "table":
-                self._expect(name, "table")
-            return
-        if self._cell != (self._row, last):
-            self._cell = self._row, last
-            self._inner.clear()
-        found = _INNER.fullmatch(name.rpartition(":")[2])
-        self._inner.pop(depth + 1, None)
-        if found is None:
-            self._count(UNKNOWN, name)
-            return
-        number = int(found[1])
-        if number <= self._inner.get(depth, 0):
-            self._count(DISORDERED, name)
-        self._inner[depth] = number
-
-    def _expect(self, name: str, expected: str) -> None:
-        if name.rpartition(":")[2] != expected:
-            self._count(UNKNOWN, name)
-
-    def _count(self, kind: str, name: str) -> None:
-        count, first = self.odd.get(kind) or (0, f"<{shown(name)[:_NAME_SHOWN]}> in row {self._row:,}")
-        self.odd[kind] = count + 1, first
-
-    def _skip(self, last: int, number: int) -> None:
-        """Count the columns between two cells that must have a cell and have none in this row."""
-        needed = self._needed
-        if needed[number - 1] == needed[last]:
-            return
-        for column in range(last + 1, number):
-            if needed[column] > needed[column - 1]:
-                count, first = self.absent.get(column, (0, self._row))
-                self.absent[column] = count + 1, first

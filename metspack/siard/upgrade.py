@@ -71,7 +71,7 @@ def upgraded_metadata(document: bytes, *, depth: int = 100, what: str = "the arc
     if work.faults:
         raise refusal(work.faults, what)
     made = edited(document, work.edits, work.source.encoding)
-    if odd := [f"{metadata.NAME}: {each.reason}" for each in schemas.faults(made, TARGET)]:
+    if odd := [f"{metadata.NAME}: {each}" for each in schemas.faults(made)]:
         raise refusal(odd, what)
     return UpgradedMetadata(document=made, notes=tuple(work.notes()))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from itertools import accumulate
 from typing import NoReturn
 
 from metspack import safexml
@@ -13,14 +14,16 @@ from metspack.siard import schemas
 from metspack.siard.edits import Edit, tag_attributes
 from metspack.siard.metadata import Column, Table
 from metspack.siard.offsets import Encoding, detected
-from metspack.siard.tables import TableForm, pieces
+from metspack.siard.tables import pieces
 from metspack.siard.upgrade import TARGET, Upgrade, refusal, root_edits, stated_digest
 from metspack.sizes import counted
+from metspack.uris import shown
 from metspack.values import regex
 
 TABLE_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
 """The namespace of all tables in SIARD 2.1 and 2.2."""
 
+_NAME_SHOWN = 80
 _HEAD = 1024  # bytes in which the declaration stands
 _TABLE, _ROW, _COLUMN = 1, 2, 3  # depth of <table>, of <row> and of its cells
 _ATTRIBUTES = frozenset({"file", "length", "messageDigest", "digestType", "digest"})
@@ -54,7 +57,7 @@ class _TableSurvey:
         self._table = table
         self._what = what
         self._kinds = {each.number: _cell_type(each, has_files=False) for each in table.columns}
-        self._form = TableForm(table.columns)
+        self._form = _TableForm(table.columns)
         self._with_files: set[int] = set()
         self._row = 0
         self._last = 0
@@ -68,8 +71,8 @@ class _TableSurvey:
             raise SourceError(f"{self._table.path} line {error.line}: {error.message}") from None
 
     def end(self) -> AbstractSet[int]:
-        for count, example in self._form.odd.values():
-            self._refuse(f"elements out of place: {count:,}, the first {example}")
+        if self._form.odd:
+            self._refuse(f"elements out of place: {self._form.odd:,}, the first {self._form.first}")
         for number, (count, first) in self._form.absent.items():
             column = self._table.columns[number - 1].name
             self._refuse(
@@ -101,7 +104,7 @@ class _TableSurvey:
                 self._refuse(f"row {self._row:,}: <{name}> has its own namespace")
             if depth == _COLUMN:
                 last = self._last
-                self._last = last + 1 if numbers.get(name) == last + 1 else form.cell(name, attributes, last)
+                self._last = last + 1 if numbers.get(name) == last + 1 else form.cell(name, last)
                 if self._last == last:
                     return  # of no column, or there already: the form tells of it
                 if attributes:
@@ -116,7 +119,7 @@ class _TableSurvey:
                 if attributes:
                     self._refuse(f"row {self._row:,}: it has attributes")
             elif depth == _TABLE:
-                form.other(name, depth, 0)
+                form.root(name)
             else:
                 self._refuse(f"{self._where()}: it holds an element, as no cell of SIARD 1.0 does")
 
@@ -149,6 +152,70 @@ class _TableSurvey:
         if text and not attributes.keys().isdisjoint({"digestType", "digest"}):
             self._refuse(f"{self._where()}: it has two digests, and SIARD 2.2 has one")
         self._with_files.add(self._last)
+
+
+class _TableForm:
+    """The form of one table as far as it was read; its methods are called for elements that begin.
+
+    ``odd`` counts the elements that the table has no place for, ``first`` is the first of them. ``absent``
+    are the rows without a cell in a column that must have one, by its number: how many, and the first.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.odd = 0
+        self.first = ""
+        self.absent: dict[int, tuple[int, int]] = {}
+        self.numbers = {f"c{column.number}": column.number for column in columns}
+        """The columns' numbers by the names of their cells."""
+        self._columns = len(columns)
+        # How many columns up to each must have a cell.
+        self._needed = list(accumulate((not column.is_nullable for column in columns), initial=0))
+        self._row = 0
+
+    def root(self, name: str) -> None:
+        """Take the root."""
+        self._expect(name, "table")
+
+    def row(self, name: str, last: int) -> None:
+        """Take a row; ``last`` is the number of the last cell of the one before."""
+        self.end_row(last)
+        self._row += 1
+        self._expect(name, "row")
+
+    def end_row(self, last: int) -> None:
+        """End the row that was begun last, if there is one, behind its cell of the number ``last``."""
+        if self._row and last < self._columns:
+            self._skip(last, self._columns + 1)
+
+    def cell(self, name: str, last: int) -> int:
+        """Take a cell that is not simply the next after that of the number ``last``; return its number."""
+        number = self.numbers.get(name) or self.numbers.get(name.rpartition(":")[2], 0)
+        if not number:
+            self._count(name)
+            return last
+        if number <= last:
+            self._count(name)
+        else:
+            self._skip(last, number)
+        return number
+
+    def _expect(self, name: str, expected: str) -> None:
+        if name.rpartition(":")[2] != expected:
+            self._count(name)
+
+    def _count(self, name: str) -> None:
+        self.odd += 1
+        self.first = self.first or f"<{shown(name)[:_NAME_SHOWN]}> in row {self._row:,}"
+
+    def _skip(self, last: int, number: int) -> None:
+        """Count the columns between two cells that must have a cell and have none in this row."""
+        needed = self._needed
+        if needed[number - 1] == needed[last]:
+            return
+        for column in range(last + 1, number):
+            if needed[column] > needed[column - 1]:
+                count, first = self.absent.get(column, (0, self._row))
+                self.absent[column] = count + 1, first
 
 
 def upgraded_table(blocks: Iterable[bytes], table: Table) -> Iterator[bytes]:

@@ -121,7 +121,7 @@ def test_four_times_as_many_cells_are_listed_in_about_four_times_as_many_steps(
 ) -> None:
     def list_all(folder: Path) -> None:
         with Package(folder) as package:
-            assert list(listing.LobListing(package).rows())
+            assert list(listing.LobListing(package))
 
     check_steps(tmp_path, make, list_all, steps)
 

@@ -28,7 +28,6 @@ CASES = {
     "check --level f": {"fixity", "full"},
     "check --fail-on n": {"never"},
     "check --profile a": {"auto"},
-    "links --format s": {"svg"},
     "list --format c": {"csv"},
     "shards --format ": {"json", "doms"},
     "restore --into i": {"inside"},

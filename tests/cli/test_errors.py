@@ -43,7 +43,7 @@ def test_every_kind_of_error_is_on_the_page_with_its_exit_code() -> None:
         (("inspect", "{text}", "--json"), 3, "source"),
         (("check", "{folder}/no", "--json"), 3, "source-not-found"),
         (("list", "{folder}/no", "--format", "jsonl"), 3, "source-not-found"),
-        (("links", "{folder}/no", "--format", "json"), 3, "source-not-found"),
+        (("links", "{folder}/no", "--json"), 3, "source-not-found"),
         (("plan", "{source}", "--json", "--max-bytes", "1", "--split", "never"), 3, "plan"),
         (("plan", "{source}", "--json", "--max-files", "0"), 2, "usage"),
         (("plan", "{source}", "--json", "--no-such-option"), 2, "usage"),
@@ -81,8 +81,8 @@ def test_without_json_stdout_stays_empty(metspack: Commands, tmp_path: Path) -> 
 def test_a_setting_asks_for_json_too(
     metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("METSPACK_LINKS_FORMAT", "json")
-    found = json.loads(metspack("links", tmp_path / "no").out)
+    monkeypatch.setenv("METSPACK_LIST_FORMAT", "jsonl")
+    found = json.loads(metspack("list", tmp_path / "no").out)
     assert found["error"]["id"] == "source-not-found"
 
 

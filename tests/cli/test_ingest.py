@@ -98,7 +98,7 @@ def test_a_job_builds_checks_and_files_the_report(ingest: Ingest, northwind: Pat
     assert ingest.read("check")["verdict"] == "ok"
     page = ingest.folder / "reports" / "report.html"
     assert page.stat().st_size > 1000
-    lines = (ingest.folder / "reports" / "events.jsonl").read_text().splitlines()
+    lines = (ingest.folder / "reports" / "log.jsonl").read_text().splitlines()
     assert json.loads(lines[-1])["exit_code"] == 0
     for each in TAKEN.splitlines():
         done = subprocess.run(

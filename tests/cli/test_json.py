@@ -77,29 +77,9 @@ def test_samples(metspack: Commands, tmp_path: Path) -> None:
     ]
 
 
-def test_links_in_files(metspack: Commands, tmp_path: Path) -> None:
-    package = forge.forge(tmp_path / "package")
-    names = [tmp_path / f"links.{each}" for each in ("svg", "json", "mmd")]
-    given = [word for each in names for word in ("-o", each)]
-    for _ in "twice":  # an earlier one is replaced
-        assert metspack.fine("links", package, *given) == metspack.fine("links", package)
-    for path, form in zip(names, ("svg", "json", "mermaid"), strict=True):
-        assert path.read_text() == metspack.fine("links", package, "--format", form)
-    assert metspack.fine("links", package, "-q") == ""
-    other = tmp_path / "other.svg"
-    other.write_text("<svg/>")
-    assert metspack("links", package, "-o", other).code == 5
-    assert other.read_text() == "<svg/>"
-    outcome = metspack("links", package, "-o", tmp_path / "links.png")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.splitlines()[1] == "hint: End it with one of .json, .mmd, .svg."
-    assert metspack("links", package, "-o", package / "links.svg").code == 2
-    assert metspack("links", package, "--json", "--summary").code == 2
-    assert metspack("links", package, "--json", "--format", "svg").code == 2
-
-
 def test_quiet_links_print_what_is_wrong(metspack: Commands, tmp_path: Path) -> None:
     package = forge.forge(tmp_path / "package")
+    assert metspack.fine("links", package, "-q") == ""
     (package / CHILD).unlink()
     outcome = metspack("links", package, "-q")
     assert outcome.code == 1
@@ -117,8 +97,6 @@ def test_a_report_has_a_short_name(metspack: Commands, tmp_path: Path) -> None:
     [
         (("check", "{package}", "-o", "{folder}/no/x.html"), 4, "target"),
         (("check", "{package}", "-o", "{folder}/x.doc"), 2, "usage"),
-        (("links", "{package}", "-o", "{folder}/no/x.svg"), 4, "target"),
-        (("links", "{package}", "-o", "{folder}/x"), 2, "usage"),
         (("list", "{damaged}"), 3, "source"),
     ],
 )

@@ -19,7 +19,7 @@ from tests.cli.test_json import _WITHOUT as WITHOUT_JSON
 from tests.cli.test_json import commands
 from tests.conftest import CHECKOUT
 
-_OTHERS = {"error", "events", "inspect-lobs", "version"}
+_OTHERS = {"error", "inspect-lobs", "version"}
 _SMALL = ("--max-files", "4", "--max-bytes", "45000")
 
 

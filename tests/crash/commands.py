@@ -273,12 +273,6 @@ COMMANDS = (
         _give_archive,
         lambda place: ["plan", place.given / "First.siard", *_LIMITS, "-o", place.made / "plan.json"],
     ),
-    Command(
-        "links -o",
-        _give_package(),
-        lambda place: ["links", place.given / "package", "-o", place.made / "links.json"],
-        is_right=_is_whole_report,
-    ),
     Command("list", _give_package(), lambda place: ["list", place.given / "package"], only_reads=True),
     Command("shards", _give_package(), lambda place: ["shards", place.given / "package"], only_reads=True),
     Command(

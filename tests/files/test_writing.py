@@ -3,7 +3,6 @@ import os
 import posix
 import resource
 import stat
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
@@ -407,25 +406,3 @@ def test_the_journal_is_never_half_written_in_silence(
         journal.record(event="end")
     journal.close()
     assert unsealed((tmp_path / "journal").read_bytes().splitlines()[0]) == {"event": "begin"}
-
-
-def test_a_named_pipe_waits_for_its_reader_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    monkeypatch.setattr(writing, "_PATIENCE", 0.05)
-    with pytest.raises(TargetError) as raised:
-        writing.EventLog(pipe)
-    assert raised.value.hint.startswith("Nobody reads that pipe")
-
-
-def test_a_slow_reader_gets_every_line(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    came = tmp_path / "came"
-    reader = subprocess.Popen(["bash", "-c", f"exec < {pipe}; sleep 0.3; cat > {came}"])
-    log = writing.EventLog(pipe)
-    for number in range(3):
-        log.write(str(number) * 100_000)
-    log.close()
-    reader.wait(timeout=30)
-    assert [len(each) for each in came.read_bytes().splitlines()] == [100_000] * 3

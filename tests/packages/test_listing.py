@@ -96,21 +96,10 @@ def files(root: Path) -> dict[str, tuple[str, str]]:
     return found
 
 
-def stated(root: Path) -> dict[str, dict[str, str]]:
-    """Return the digests that the manifests of a package state, by the paths of the files."""
-    found: dict[str, dict[str, str]] = {}
-    for name, algorithm in (("md5", "MD5"), ("sha256", "SHA-256")):
-        manifest = root / f"manifest-{name}.txt"
-        for line in manifest.read_text().splitlines() if manifest.exists() else ():
-            digest, path = line.split("  ", 1)
-            found.setdefault(path, {})[algorithm] = digest
-    return found
-
-
 def agree(root: Path) -> int:
     """Hold the list of a package with one archive against another reader; return how many LOBs it has."""
     (siard,) = (each for each in root.rglob("*.siard") if each.is_file())
-    entries, known, manifests = listed(root), files(root), stated(root)
+    entries, known = listed(root), files(root)
     found = [(each.schema, each.table, each.row, dict(each.primary_key)) for each in entries]
     assert found == [(*row[:3], row[5]) for row in rows(siard)]
     for each, (*_, length, digest, _key) in zip(entries, rows(siard), strict=True):
@@ -122,22 +111,7 @@ def agree(root: Path) -> int:
         assert sum(file.size or 0 for file in each.files) == each.size
         assert length is None or int(length) <= (each.size or 0)  # characters, where it is text
         assert digest is None or digest in each.digests.values()
-        if len(each.files) == 1 and not each.files[0].entry:
-            assert manifests.get(each.files[0].path, {}).items() <= each.digests.items()
     return len(entries)
-
-
-def test_manifests_that_are_damaged_or_missing_state_nothing(tmp_path: Path) -> None:
-    root = Path(shutil.copytree(GOLDEN / "Northwind-full", tmp_path / "out"))
-    whole = {each.id: each.digests for each in listed(root)}
-    assert sum({"MD5", "SHA-256"} <= set(each) for each in whole.values()) > len(whole) // 2
-    (root / "manifest-sha256.txt").write_bytes(b"no line\n\xff\xfe  x\n" + b"ab  Northwind.siard\n" * 2)
-    assert {each.id: each.digests for each in listed(root)} == {
-        lob: {name: value for name, value in each.items() if name != "SHA-256"} for lob, each in whole.items()
-    }
-    (root / "manifest-sha256.txt").unlink()
-    (root / "manifest-md5.txt").unlink()
-    assert all("SHA-256" not in each.digests for each in listed(root))
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,10 @@ from string import Formatter
 import pytest
 
 import metspack
-from metspack import checking
 from metspack.checking.codes import ALL_CODES, Rule
 from metspack.checking.links.graph import LinkState
 from metspack.model import Limits
-from metspack.reporting import html, linkgraph
+from metspack.reporting import html
 from metspack.reporting.model import Provenance, ReportFacts, SegmentContent
 from tests.packages import forge
 from tests.packages.spread import moved
@@ -300,35 +299,3 @@ def sayings() -> Iterator[tuple[Rule, dict[str, str]]]:
     for rule in ALL_CODES:
         names = (name for _, name, _, _ in Formatter().parse(rule.message) if name)
         yield rule, {name: f"a {name} that is as long as many are" for name in names}
-
-
-@pytest.fixture(scope="module")
-def picture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The picture of the links of a broken package as a file."""
-    folder = tmp_path_factory.mktemp("picture")
-    run = checking.check(broken(folder / "package"), checking.Level.LINKS)
-    assert list(run)
-    path = folder / "links.svg"
-    path.write_text("".join(linkgraph.svg(run.graphs)), encoding="utf-8", newline="")
-    return path
-
-
-def see_picture(page: pages.Node) -> None:
-    """Faults come first, what is well comes last."""
-    assert drawn(page) == [
-        ("mets.xml", "own"),
-        ("Northwind_lobseg_0", "missing"),
-        ("Northwind_lobseg_1", "broken"),
-        ("Northwind_lobseg_3", "missing"),
-        ("Northwind_lobseg_2", "ok"),
-    ]
-
-
-def test_the_picture_of_links(picture: Path) -> None:
-    see_picture(pages.read(picture.read_text(encoding="utf-8")))
-
-
-def test_the_picture_of_links_in_a_browser(browser: str, picture: Path) -> None:
-    dom = opened(browser, picture)
-    assert "parsererror" not in dom
-    see_picture(pages.read(dom))

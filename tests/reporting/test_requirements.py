@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -14,7 +13,6 @@ from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.requirements import Standard
 from metspack.model import Finding
 from metspack.reporting import html, junit, text
-from metspack.reporting import json as reports
 from metspack.reporting.model import Frame, record
 from metspack.reporting.store import FindingStore
 from tests.reporting.reports import holding
@@ -70,20 +68,6 @@ def test_json_has_it_as_a_field() -> None:
     assert {each["clause"] for each in records if each["requirement"] == "CSIP60"} == {
         explained("CSIP60").clause
     }
-
-
-def test_a_rule_of_sarif_is_a_requirement() -> None:
-    with found() as (frame, kept):
-        run = json.loads("".join(reports.sarif(frame, kept)))["runs"][0]
-    rules = run["tool"]["driver"]["rules"]
-    assert [each["ruleId"] for each in run["results"] if each["ruleId"] != "F010"] == [
-        *("CSIP60", "SIARD_3", "CSIP62"),
-        *["CSIP60"] * 3,
-    ]
-    for each in run["results"]:
-        assert rules[each["ruleIndex"]]["id"] == each["ruleId"]
-        assert each["properties"].get("requirement", "F010") == each["ruleId"]
-    assert {each["id"] for each in rules if each["name"] == "CSIP60"} == {"CSIP60"}
 
 
 def test_junit_has_a_case_for_each() -> None:

@@ -192,7 +192,7 @@ def test_reports_name_the_store_and_no_temporary_folder(s3: S3, northwind_full: 
     next((tmp_path / "package").glob("*_lobseg_4")).rename(tmp_path / "moved")
     s3.put_folder(tmp_path / "package", "package")
     s3.put_folder(tmp_path / "moved", "else/where")
-    forms = ("html", "json", "jsonl", "sarif", "txt", "xml")
+    forms = ("html", "json", "jsonl", "txt", "xml")
     reports = [each for form in forms for each in ("--report", str(tmp_path / f"report.{form}"))]
     found = run(s3, "check", f"{s3.url}/package", "--root", f"{s3.url}/else", *reports)
     assert found.returncode == 1, found.stderr

@@ -34,17 +34,11 @@ from metspack.packages.files import path_of
 from metspack.packages.metsfiles import is_of_lob
 from metspack.siard import entries as siard_entries
 from metspack.siard import metadata as siard_metadata
-from metspack.siard import schemas, tables
+from metspack.siard import tables
 from metspack.siard.metadata import Metadata, Table
-from metspack.siard.schemas import SchemaFault
-from metspack.siard.tables import TableForm
 from metspack.sizes import TextLength, counted
 
 _ROOTS = ("content/", "header/")
-_ODD = {
-    tables.UNKNOWN: "elements that the table's schema does not have",
-    tables.DISORDERED: "cells out of order, or twice in a row",
-}
 _CONTENT = "content/"
 _AT_ONCE = 1_000
 _OF_CELLS = "SELECT path FROM cell WHERE path BETWEEN ? AND ? AND archive = ?"
@@ -407,7 +401,6 @@ class _ArchiveCheck:
         self._reported: set[str] = set()
         name = self._name.rpartition("/")[2]
         self._notes = {words for (words,) in catalogue.rows(_NOTES, name)}
-        self._odd: list[SchemaFault] = []
         self._routes = Routes(form.path)
         self._lobs = self._inline = 0
         self.complete = False
@@ -440,7 +433,8 @@ class _ArchiveCheck:
                 self._keep_holding(metadata)
                 yield from self._content_digests(entries, metadata)
                 yield from forms.versions(self._catalogue, self._form, entries, metadata.version)
-                yield from self._metadata_form(metadata)
+                if metadata.empty_digests:
+                    yield Code.ARCHIVE_DIGEST_EMPTY.at(self._name, 0, siard_metadata.NAME)
                 for table in metadata.tables:
                     yield from self._table(entries, metadata, table)
                 self._catalogue.index_cells()
@@ -510,7 +504,6 @@ class _ArchiveCheck:
             return None
         try:
             metadata = siard_metadata.read(data, elements=self._budgets.elements)
-            self._odd = list(schemas.faults(data, metadata.version))
         except safexml.XmlError as error:
             reason = f"line {error.line}: {error.message}"
         except SourceError as error:
@@ -519,14 +512,6 @@ class _ArchiveCheck:
             return metadata
         yield Code.METADATA.at(self._name, 0, siard_metadata.NAME, reason=reason)
         return None
-
-    def _metadata_form(self, metadata: Metadata) -> Iterator[Finding]:
-        """Yield the findings on what metadata.xml has otherwise than its schema."""
-        for each in self._odd:
-            facts = {"reason": each.reason, "count": f"{each.count:,}", "found": f"line {each.line:,}"}
-            yield Code.METADATA_FORM.at(self._name, 0, siard_metadata.NAME, **facts)
-        if metadata.empty_digests:
-            yield Code.ARCHIVE_DIGEST_EMPTY.at(self._name, 0, siard_metadata.NAME)
 
     def _damaged(self, extent: ZipExtent, error: SourceError) -> Finding:
         self._reported.add(extent.name)
@@ -586,22 +571,11 @@ class _ArchiveCheck:
             if expected := table.other_count(tally.rows):
                 facts = {"found": f"{tally.rows:,}", "expected": expected}
                 yield Code.ROWS_DIFFER.at(self._name, 0, table.path, **facts)
-            if tally.form is not None:
-                yield from self._form_of(table, tally.form)
         self._inline += tally.inline
         if tally.both:
             facts = {"count": f"{tally.both:,}", "other": tally.first_of_both}
             yield Code.CELL_WITH_BOTH.at(self._name, 0, table.path, **facts)
         yield from reader.ended()
-
-    def _form_of(self, table: Table, form: TableForm) -> Iterator[Finding]:
-        """Yield the findings on elements that the table's schema does not have, not there, or must have."""
-        for kind, (count, first) in form.odd.items():
-            facts = {"reason": _ODD[kind], "count": f"{count:,}", "found": first}
-            yield Code.TABLE_FORM.at(self._name, 0, table.path, **facts)
-        for number, (count, row) in form.absent.items():
-            facts = {"count": f"{count:,}", "other": f"row {row:,}"}
-            yield Code.CELLS_ABSENT.at(self._name, 0, f"{table.path} c{number}", **facts)
 
     def _proof(self, container: Entries) -> Proof | None:
         """Return a function that tells whether bytes have a digest, None if no LOB is to be read."""

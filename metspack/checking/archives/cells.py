@@ -151,9 +151,7 @@ class Cells:
         self._as_noted = {_of_style(each, metadata.version) for each in FolderStyle if each.note in notes}
         self._tolerated: dict[str, _CellCount] = {}
         self._undigested: dict[str, tuple[int, str]] = {}
-        self._unmeasured: dict[str, tuple[int, str]] = {}
         self._of_no_column: dict[str, tuple[int, str]] = {}
-        self._of_scalars: dict[tuple[str, str], tuple[int, str]] = {}
         # Said once for a folder.
         self._lost_together = grouping.FindingGroups()
         self._absent = grouping.absent(catalogue)
@@ -233,12 +231,8 @@ class Cells:
     def _note_cells(self, column: ColumnSearch, cell: LobCell, number: int) -> None:
         if cell.digest is None:
             self._count_column(self._undigested, column.label, cell, number)
-        if cell.length is None:
-            self._count_column(self._unmeasured, column.label, cell, number)
         if not column.is_described:
             self._count_column(self._of_no_column, column.label, cell, number)
-        elif column.scalar_type:
-            self._count_column(self._of_scalars, (column.label, column.scalar_type), cell, number)
 
     def ended(self) -> Iterator[Finding]:
         """Yield the findings that are reported once per column or folder."""
@@ -251,11 +245,6 @@ class Cells:
             yield Code.LOCATION_REPAIRED.at(self._name, 0, label, reason=", ".join(seen.what), **_facts(seen))
         for label, (count, first) in self._undigested.items():
             yield Code.CELLS_WITHOUT_DIGEST.at(self._name, 0, label, count=count, other=first)
-        for label, (count, first) in self._unmeasured.items():
-            yield Code.CELLS_WITHOUT_LENGTH.at(self._name, 0, label, count=f"{count:,}", other=first)
-        for (label, found), (count, first) in self._of_scalars.items():
-            facts = {"count": f"{count:,}", "other": first, "found": found}
-            yield Code.CELLS_OF_ANOTHER_TYPE.at(self._name, 0, label, **facts)
         expected = len(self._table.columns)
         for label, (count, first) in self._of_no_column.items():
             yield Code.CELLS_OF_NO_COLUMN.at(

@@ -197,15 +197,13 @@ class ColumnSearch:
 
     __slots__ = (
         *("alone", "candidates", "convention", "is_described", "is_led_out", "label", "prefix"),
-        *("scalar_type", "tolerated", "way"),
+        *("tolerated", "way"),
     )
 
     def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
         chain = table.chain(cell)
         self.is_described = bool(chain)
         """Whether metadata.xml has the column."""
-        self.scalar_type = chain[0].type.strip() if "." not in cell and chain and chain[0].is_scalar else ""
-        """The column's SQL type when it is one whose values are in no file."""
         self.label = f"{table.path} {re.sub('a[0-9]+', 'a', cell)}"
         self.candidates = Candidates.of_field(chain, metadata.lob_folder, table.folder_path)
         self.way: int | None = None

@@ -38,7 +38,7 @@ ALL_CODES = tuple(
 )
 """All codes, letter by letter, in the order of their declarations."""
 
-RETIRED = ("M011", "M018", "S030", "S031", "S032")
+RETIRED = ("M011", "M018", "S030", "S031", "S032", "Z042", "Z043", "Z044", "Z045", "Z046")
 """Codes that earlier versions had: no other finding gets one of them."""
 
 _BY_ID = {code.id: code for code in ALL_CODES}

@@ -258,43 +258,6 @@ class Archives:
         "The archive itself does not prove that its tables are unchanged since it was made.",
         "Find out which tool rewrote the archive; the digests in METS and manifests are compared.",
     )  # fmt: skip
-    METADATA_FORM = rule(
-        "Z042", WARNING, "metadata.xml does not follow its schema",
-        "{reason} (times: {count}, the first in {found})",
-        "SIARD 2.2, M_5.0-1",
-        "The description of the database was edited, or is not complete: other software may reject it.",
-        "Compare with the source; rewrite the archive with the tool that made it.",
-    )  # fmt: skip
-    TABLE_FORM = rule(
-        "Z043", WARNING, "Table does not follow its schema",
-        "{reason}: {count}, the first is {found}",
-        "SIARD 2.2, T_6.0-2 and T_6.1-2",
-        "The table was edited: other software may reject it, or take values for those of other columns.",
-        "Compare the rows with the source; rewrite the archive with the tool that made it.",
-    )  # fmt: skip
-    CELLS_ABSENT = rule(
-        "Z044", WARNING, "Cells missing in a column that must not be empty",
-        "rows without a cell in this column, which metadata.xml says is not nullable: {count}, the first is "
-        "{other}",
-        "SIARD 2.2, P_4.3-7 and T_6.0-1",
-        "Values of the database were lost, or metadata.xml is wrong on the column.",
-        "Compare the rows with the source.",
-    )  # fmt: skip
-    CELLS_OF_ANOTHER_TYPE = rule(
-        "Z045", WARNING, "Cells with a file in a column of another type",
-        "cells that name a file in this column: {count}, the first is {other}; its type in metadata.xml is "
-        "{found}",
-        "SIARD 2.2, P_4.3-3",
-        "Values of this type are in no file: software that follows metadata.xml cannot read the LOBs.",
-        "Restore the column's type in metadata.xml from another copy of the archive or from the source.",
-    )  # fmt: skip
-    CELLS_WITHOUT_LENGTH = rule(
-        "Z046", WARNING, "Cells without a length",
-        "cells with a file and without its length in this column: {count}, the first is {other}",
-        "SIARD 2.2, P_4.3-3 and T_6.2-1 (length: mandatory with a file)",
-        "The cell does not show that its LOB is complete, and other software may reject it.",
-        "Compare with the source; rewrite the archive with the tool that made it.",
-    )  # fmt: skip
     MAPPING_EMPTY = rule(
         "Z050", INFO, "mapping.txt without a line",
         "the file maps no segment folder",

@@ -16,13 +16,13 @@ from metspack.cli.options import choices, common
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError, Interrupted
 from metspack.mets import links
-from metspack.model import Budgets, Finding, Limits, Severity
+from metspack.model import Budgets, Limits, Severity
 from metspack.sizes import count, size
 from metspack.stores.urls import shown
 from metspack.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from metspack.checking.ledger import Remembering
     from metspack.checking.options import Looking
@@ -230,7 +230,7 @@ def check(
         list[Path] | None,
         option(
             "--report -o --output FILE",
-            "Also write a report; its suffix chooses the format: .html, .json, .jsonl, .sarif, "
+            "Also write a report; its suffix chooses the format: .html, .json, .jsonl, "
             ".txt, .xml (JUnit). An earlier report is replaced. Repeatable.",
             _REPORTS,
         ),
@@ -393,8 +393,6 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
             f"{target} is another package: its OBJID is {', '.join(found)}, expected {objid}",
             "It was made of another source or by other options: compare them, and choose another target.",
         )
-        for events in console.followed():
-            events.judge("error")
     if is_same is False or frame.is_failed:
         raise typer.Exit(1)
 
@@ -414,7 +412,7 @@ def _run_check(
     from metspack.progress import LateStage, credit_of  # noqa: PLC0415
 
     with console.progress("check", quiet=quiet) as progress:
-        is_weighed = looking.leaves_none_out and (not quiet or bool(console.followed()))
+        is_weighed = looking.leaves_none_out and not quiet
         late = LateStage(
             progress,
             "Reading METS",
@@ -447,21 +445,14 @@ def _created(given: str | None) -> str:
 
 
 def _tell(run: Checking) -> None:
-    """Tell the result to the log and the events."""
-    from metspack.reporting.model import verdict  # noqa: PLC0415
-
+    """Tell the result to the log."""
     console.tell("result", errors=run.summary.errors, warnings=run.summary.warnings)
-    for events in console.followed():
-        events.judge(verdict(run.summary))
 
 
 def _take_findings(run: Checking, kept: FindingStore) -> Interrupted | None:
     """Take all findings of a check; returns what ended it before its time, if anything did."""
     try:
-        found: Iterable[Finding] = run
-        for events in console.followed():
-            found = events.findings(found)
-        kept.add_all(found)
+        kept.add_all(run)
     except Interrupted as interrupted:
         run.stop()
         return interrupted

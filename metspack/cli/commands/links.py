@@ -1,53 +1,28 @@
-"""``metspack links``: parents and children, as a tree, a table or a graph."""
+"""``metspack links``: parents and children, as a tree or as JSON."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from itertools import chain
+from typing import Annotated
 
 import typer
 
 from metspack.cli import console
-from metspack.cli.options import choices, common
-from metspack.cli.options.common import checked_folders
+from metspack.cli.options import common
 from metspack.cli.options.groups import option
 from metspack.errors import ConfigError
 from metspack.sizes import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from metspack.checking.links.graph import Graph
-
-_TEXTS = ("tree", "table")
-_FORMS = choices.of(*_TEXTS, "json", "mermaid", "svg")
 
 
 def links(
     packages: common.Packages,
     *,
     root: common.Root = None,
-    form: Annotated[
-        str | None,
-        option(
-            "--format FORM",
-            "Format of the result: tree (the default), table, json, mermaid or svg.",
-            choice=_FORMS,
-        ),
-    ] = None,
-    json_output: common.JsonForm = False,
+    json_output: common.Json = False,
     summary: Annotated[
         bool,
         option("--summary", "Print the number of links in each state, and only the faulty links."),
     ] = False,
-    output: Annotated[
-        list[Path] | None,
-        option(
-            "-o --output FILE",
-            "Also write the links to this file; its form follows from its suffix: .json, .mmd (Mermaid) "
-            "or .svg. An earlier one is replaced. Repeatable.",
-        ),
-    ] = None,
     budget: common.Budget = None,
     quiet: common.Quiet = False,
 ) -> None:
@@ -57,52 +32,24 @@ def links(
     each **--root**, also in zip and tar files. A link is ok, elsewhere (found by OBJID), one-way, broken or
     missing. Exits with 1 when a link is faulty; **metspack check** explains why.
 
-    `metspack links out --root /mnt/disk2 --format svg > links.svg`
+    `metspack links out --root /mnt/disk2`
     """
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
-    from metspack.reporting import formats  # noqa: PLC0415
+    from metspack.reporting import linkgraph  # noqa: PLC0415
 
-    shown = _FORMS.read("--format", common.json_form(form, json_output=json_output) or "tree")
-    is_text = shown in _TEXTS
-    if summary and not is_text:
-        raise ConfigError(f"--summary and --format {shown} cannot be combined", hint="Leave one out.")
-    with formats.LinkFiles(output or (), checked_folders(packages)) as files:
-        run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=common.budgets(budget))
-        for _ in run:
-            pass
-        files.write(run.graphs)
-    if summary:
-        _print_summary(run.graphs)
-    elif not (quiet and is_text):
-        _print(run.graphs, shown)
+    if summary and json_output:
+        raise ConfigError("--summary and --json cannot be combined", hint="Leave one out.")
+    run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=common.budgets(budget))
+    for _ in run:
+        pass
+    if json_output:
+        for piece in linkgraph.lines(run.graphs):
+            console.pour(piece.encode())
+    elif summary or not quiet:
+        for line in chain.from_iterable(map(linkgraph.summary if summary else linkgraph.tree, run.graphs)):
+            console.prose(line, linkgraph.hanging(line))
     errors = run.summary.errors
-    if errors and is_text:
+    if errors and not json_output:
         console.prose(f"{counted(errors, 'error')}; for details: metspack check --level links")
     if errors or any(graph.is_broken for graph in run.graphs):
         raise typer.Exit(1)
-
-
-def _print_summary(graphs: Sequence[Graph]) -> None:
-    from metspack.reporting import linkgraph as forms  # noqa: PLC0415
-
-    for graph in graphs:
-        for line in forms.summary(graph):
-            console.prose(line, "    ")
-
-
-def _print(graphs: Sequence[Graph], form: str) -> None:
-    from metspack.reporting import linkgraph as forms  # noqa: PLC0415
-
-    if form == "json":
-        for piece in forms.lines(graphs):
-            console.pour(piece.encode())
-    elif form == "table":
-        console.table(forms.HEADER, (row for graph in graphs for row in forms.rows(graph)), frozenset())
-    elif form == "tree":
-        for graph in graphs:
-            for line in forms.tree(graph):
-                console.prose(line, forms.hanging(line))
-    else:
-        for text in forms.svg(graphs) if form == "svg" else forms.mermaid(graphs):
-            for line in text.splitlines():
-                console.out(line)

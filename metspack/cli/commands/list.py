@@ -19,12 +19,10 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from metspack.packages.listing import FileRow, LobListing, LobRow
+    from metspack.packages.listing import EntryFile, LobEntry
 
 _FINDINGS = 1
-_FORMS = choices.of("table", "csv", "jsonl")
-_LINE = "{:<18}  {:<28}  {:<12}  {:>13}  {:<24}  {}"
-_HEAD = _LINE.format("LOB", "column", "key", "size", "media type", "path")
+_FORMS = choices.of("csv", "jsonl")
 _COLUMNS = (
     *("id", "archive", "database", "schema", "table", "column", "row", "key_columns", "primary_key"),
     *("file_name", "path", "segment", "parts", "size", "media_type"),
@@ -48,14 +46,13 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         str | None,
         option(
             "--format FORM",
-            "Format of the list: table, csv (for spreadsheets), or jsonl (one JSON object per line).",
+            "Format of the list: csv (for spreadsheets), or jsonl (one JSON object per line).",
             choice=_FORMS,
-            unset="table",
+            unset="csv",
         ),
     ] = None,
     json_output: Annotated[bool, option("--json", "The same as --format jsonl.")] = False,
     budget: common.Budget = None,
-    quiet: common.Quiet = False,
 ) -> None:
     """List the LOBs of a package: table, column, row and key of each, and its files, size and digests.
 
@@ -65,7 +62,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
 
     Exits with 1 when a cell leads to no LOB, or METS lists an orphan LOB, which no cell names.
 
-    `metspack list out --table Categories --format csv > pictures.csv`
+    `metspack list out --table Categories > pictures.csv`
     """
     from metspack.packages.listing import LobListing  # noqa: PLC0415 -- commands load what they need
     from metspack.packages.package import Package  # noqa: PLC0415
@@ -79,16 +76,11 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
             console.error(fault.message, fault.hint)
         found = LobListing(opened, table=table, column=column, budgets=budgets)
         # The first is waited for: what cannot be listed at all gives no head of a table.
-        rows = chain([*islice(found.rows(), 1)], found.rows())
+        rows = chain([*islice(found, 1)], found)
         if form == "jsonl":
             console.outs(json.dumps(_object(each)) for each in rows)
-        elif form == "csv":
-            _write_csv(rows)
-        elif not quiet:
-            console.outs(_table_lines(rows, found))
         else:
-            for _ in rows:
-                pass
+            _write_csv(rows)
         _warn_of_others(found.files)
         is_bad = bool(found.faulty or opened.faults)
     if is_bad:
@@ -101,7 +93,7 @@ def _warn_of_others(files: int) -> None:
         console.warning(f"{counted(files, 'file')} {said}")
 
 
-def _path(file: FileRow) -> str:
+def _path(file: EntryFile) -> str:
     return f"{file.path}/{file.entry}" if file.entry else file.path
 
 
@@ -111,7 +103,7 @@ def _joined(texts: Iterable[str]) -> str:
     return "|".join(each.replace("|", "%7C") for each in several) if len(several) > 1 else "".join(several)
 
 
-def _write_csv(rows: Iterator[LobRow]) -> None:
+def _write_csv(rows: Iterator[LobEntry]) -> None:
     held = io.StringIO()
     writer = csv.writer(held, lineterminator="\n")
     lines = chain((_COLUMNS,), map(_csv_row, rows))
@@ -130,7 +122,7 @@ def _pour(held: io.StringIO) -> None:
     held.truncate()
 
 
-def _csv_row(each: LobRow) -> tuple[Any, ...]:
+def _csv_row(each: LobEntry) -> tuple[Any, ...]:
     digests = each.digests
     others = (f"{name}:{value}" for name, value in digests.items() if name not in _OF_THEIR_OWN)
     return (
@@ -145,14 +137,14 @@ def _csv_row(each: LobRow) -> tuple[Any, ...]:
     )
 
 
-def _object(each: LobRow) -> dict[str, object]:
+def _object(each: LobEntry) -> dict[str, object]:
     files = [
         {
             "path": file.path,
             "entry": file.entry or None,
             "segment": file.segment or None,
             "size": file.size,
-            "digest": None if file.digest is None else {file.algorithm: file.digest},
+            "digest": None if file.digest is None else {file.digest.algorithm: file.digest.value},
         }
         for file in each.files
     ]
@@ -172,26 +164,3 @@ def _object(each: LobRow) -> dict[str, object]:
         "digests": dict(each.digests),
         "fault": each.fault or None,
     }
-
-
-def _table_lines(rows: Iterable[LobRow], found: LobListing) -> Iterator[str]:
-    """Yield the lines of a table, row by row: there may be millions."""
-    line = _LINE.format  # once: a third sooner than as a text of its own for each row
-    lobs = files = size = 0
-    for each in rows:
-        if not lobs:
-            yield _HEAD
-        lob, _, _, schema, table, column, _, primary_key, _, own, length, media_type, _, fault = each
-        lobs, files, size = lobs + 1, files + len(own), size + (length or 0)
-        where = ""
-        if schema and table and column:
-            where = f"{schema}.{table}.{column}"
-        elif schema or table or column:
-            where = ".".join(filter(None, (schema, table, column)))
-        key = _joined(value or "" for value in primary_key.values()) if primary_key else ""
-        path = _path(own[0]) if own else fault
-        if len(own) > 1:
-            path = f"{path} and {counted(len(own) - 1, 'more part')}"
-        yield line(lob, where, key, "" if length is None else f"{length:,}", media_type or "", path).rstrip()
-    faults = f", {counted(found.faulty, 'LOB')} with a fault" if found.faulty else ""
-    yield f"{counted(lobs, 'LOB')} in {counted(files, 'file')}, {counted(size, 'byte')}{faults}"

@@ -408,31 +408,7 @@ class StoresGroup(Group):
             ranges.limit_jobs(self.io_jobs)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EventsGroup(Group):
-    """The events of a long run."""
-
-    events: Annotated[
-        str | None,
-        option(
-            "--events FILE",
-            "Append to this file, pipe or /dev/fd/N what the run does while it does it, one JSON object a "
-            "line: its stages, progress once a second, findings, exit code. - is stdout, in place of the "
-            "result.",
-            _CONFIGURATION,
-        ),
-    ] = None
-
-    def begin(self, given: Mapping[str, object]) -> None:
-        """Open the events, if there are to be any; raises as ``LogGroup.begin`` does."""
-        if self.events is not None:
-            if self.events != "-":
-                _check_outside(Path(self.events), given, "file of events", "--events")
-            is_json = any(given.get(name) for name in ("json_output", "jsonl_output", "lobs"))
-            console.open_events(self.events, is_json=is_json)
-
-
-def _check_outside(log: Path, given: Mapping[str, object], what: str = "log", name: str = "--log") -> None:
+def _check_outside(log: Path, given: Mapping[str, object]) -> None:
     """Raise ``ConfigError`` for a log in a package or source, where it would be a file too many."""
     place = log.resolve()
 
@@ -440,8 +416,8 @@ def _check_outside(log: Path, given: Mapping[str, object], what: str = "log", na
         if place.is_relative_to(path.resolve()):
             where = "is" if place == path.resolve() else "lies in"
             raise ConfigError(
-                f"the {what} {log} {where} {path}, {why}",
-                hint=f"Choose a place outside it, such as {name} {path.resolve().parent / 'metspack.log'}.",
+                f"the log {log} {where} {path}, {why}",
+                hint=f"Choose a place outside it, such as --log {path.resolve().parent / 'metspack.log'}.",
             )
 
     for key in _READ:

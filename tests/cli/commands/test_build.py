@@ -490,16 +490,6 @@ def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_
     assert json.loads(outcome.out)["warnings"] == [warning]
 
 
-def test_what_the_archive_has_otherwise_than_its_schema_is_no_fault_of_the_package(
-    metspack: Commands, tmp_path: Path
-) -> None:
-    parts = siards.parts(siards.lobs(b"content"))
-    metadata = parts[siards.METADATA].replace(b"<dbname>", b"<edited/><dbname>")
-    parts[siards.METADATA] = metadata.replace(b"<type>BLOB", b"<type>INTEGER")
-    outcome = metspack("build", siards.packed(tmp_path / "Odd.siard", parts), "-o", tmp_path / "out")
-    assert (outcome.code, "Z042" in outcome.err, "Z045" in outcome.err) == (0, True, True)
-
-
 def test_a_text_lob_may_count_characters(metspack: Commands, tmp_path: Path) -> None:
     text = "Grüße, 🍏".encode()
     lobs = [siards.Lob(data=text, attributes=f'length="{n}"') for n in (len(text), 8, 9)]

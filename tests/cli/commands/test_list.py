@@ -1,4 +1,4 @@
-"""``metspack list``: the LOBs of a package as a table, as CSV and as JSON lines."""
+"""``metspack list``: the LOBs of a package as CSV and as JSON lines."""
 
 from __future__ import annotations
 
@@ -23,17 +23,9 @@ def root(tmp_path: Path) -> Path:
     return splitting.forged(tmp_path / "package")
 
 
-def test_a_table_has_a_line_for_each_lob(metspack: Commands, root: Path) -> None:
-    head, *lines, total = metspack.fine("list", root).splitlines()
-    assert head.split() == ["LOB", "column", "key", "size", "media", "type", "path"]
-    assert [line.split()[:2] for line in lines] == [[lob.id, "dbo.Categories.Picture"] for lob in LOBS]
-    assert lines[1].endswith("record1.bin.0 and 2 more parts")
-    assert total == f"3 LOBs in 5 files, {sum(len(lob.data) for lob in LOBS)} bytes"
-    assert metspack.fine("list", root, "-q") == ""
-
-
 def test_csv_is_read_back_by_others(metspack: Commands, root: Path) -> None:
-    said = metspack.fine("list", root, "--format", "csv")
+    said = metspack.fine("list", root)
+    assert said == metspack.fine("list", root, "--format", "csv")
     rows = list(csv.DictReader(said.splitlines()))
     assert [row["id"] for row in rows] == [lob.id for lob in LOBS]
     (split,) = (row for row in rows if row["id"] == SPLIT)
@@ -91,7 +83,7 @@ def test_an_archive_that_cannot_be_read_ends_with_3(metspack: Commands, root: Pa
     [
         (("--table", "Catgories"), "no LOBs of the table 'Catgories'"),
         (("--column", "c7"), "no LOBs of the column 'c7'"),
-        (("--format", "xml"), "--format 'xml' is not known"),
+        (("--format", "table"), "--format 'table' is not known"),
         (("--json", "--format", "csv"), "cannot be combined"),
     ],
 )

@@ -179,8 +179,8 @@ def test_paths_begin_in_the_folder_of_their_file(here: Path, monkeypatch: pytest
 
 
 def test_a_line_for_all_holds_where_its_value_is_known(here: Path) -> None:
-    write(here, 'format = "svg"\n[profile.sip]\nprofile = "auto"\n')
-    assert value("links", "format") == "svg"
+    write(here, 'format = "csv"\n[profile.sip]\nprofile = "auto"\n')
+    assert value("list", "format") == "csv"
     assert value("shards", "format") is None
     assert value("check", "profile", "--use", "sip") == "auto"
     assert value("build", "profile", "--dialect", "csip", "--use", "sip") is None
@@ -210,7 +210,7 @@ def test_help_and_the_shell_read_no_file(metspack: Commands, here: Path, command
         ("submitter = 'A'", "build", "--submitter B", {"submitter": "B"}),
         ("jsonl = true", "check", "--json", {"json": True, "jsonl": False}),
         ("json = true", "check", "--jsonl", {"json": False, "jsonl": True}),
-        ("json = true", "links", "--format svg", {"json": False, "format": "svg"}),
+        ("json = true", "list", "--format csv", {"json": False, "format": "csv"}),
         ("json = true", "inspect", "--lobs", {"json": False}),
         ("accept = ['dbptk-part-digest']", "restore", "--siard", {"accept": ()}),
         ("seed = 4", "check", "", {"seed": None}),
