@@ -12,6 +12,7 @@ _NO_REFERENCE = "nothing refers to it: of an ID that something refers to, M005, 
 _OPEN = "METS 1.12.1: of no list that METS knows, and of no rule of the package's standards"
 _DATE = "another date is a date"
 _ORDER = "METS 1.12.1: the order says nothing of files and packages; that of parts is ORDER's and SEQ's"
+_RODA = "commons-ip: a structMap for RODA names the ancestors once more"
 _TWICE = "the same is said twice"
 _DATABASE = "SIARD 2.2: of the database's content, nothing but the messageDigest knows what it was"
 
@@ -115,7 +116,8 @@ SURVIVORS: Mapping[str, str] = {
     "METS attribute *: *@LOCTYPE *": "METS 1.12.1: what is named is known by its form as well",
     "link deleted: fptr: *": "METS 1.12.1: optional; M006 tells where others have one",
     "link deleted: mptr: *": "named in two ways, by OBJID and by location",
-    "link deleted: structMap: *": "commons-ip: a structMap for RODA names the ancestors once more",
+    "link deleted: div: *": _RODA,
+    "link deleted: structMap: *": _RODA,
     "METS element deleted: mptr *": "named in two ways, by OBJID and by location",
     "list with a line twice: manifest.txt *": _TWICE,
     "list with a blank line: manifest.txt *": "SIARD 2.2 S_8.1.3: it says nothing",

@@ -19,7 +19,7 @@ _WITHOUT_LOBS = {
     "dates_with_spaces_around",
     "F045__bag_to_be_fetched",
 }
-_WITHOUT_ARCHIVE = {"M008", "Z007", "Z038"}
+_WITHOUT_ARCHIVE = {"M008", "Z007"}
 
 
 def _name(case: Case) -> str:

@@ -245,7 +245,7 @@ class Archives:
         "Build the package again: LOBs of added archives have IDs with a prefix.",
     )  # fmt: skip
     ARCHIVE_NAME = rule(
-        "Z038", WARNING, "Archive not named .siard",
+        "Z038", ERROR, "Archive not named .siard",
         "METS files this as the archive, but its name does not end in .siard",
         "SIARD 2.2, G_4.1-5",
         "Programs know an archive by its extension: metspack restore and convert do not find this one.",
