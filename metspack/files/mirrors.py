@@ -255,8 +255,10 @@ def forget_all() -> None:
     """Forget all stores, and remove their mirrors: for programs that go on when these have changed."""
     global _base  # noqa: PLW0603
     if _base and _locks:
-        with suppress(OSError):
-            if _base not in _left:
+        for _ in range(
+            0 if _base in _left else 2
+        ):  # some file systems refuse once what they do when asked again
+            with suppress(OSError):
                 _remove(_base)
         _left.discard(_base)
         with suppress(OSError):  # it is closed, whatever the system says

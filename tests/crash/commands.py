@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from metspack.files.journal import unsealed
 from tests import segmented_folders, siards
-from tests.crash import foldered
 from tests.siard.forging import Table, siard
 
 _LOBS = (b"a" * 40, b"c" * 130)
@@ -213,8 +212,6 @@ COMMANDS = (
             *(*_LIMITS, "--io-jobs", "1"),
         ],
         every=2,
-        constant="metspack.stores.client.store",
-        value=foldered.store,
         is_stored=True,
     ),
     Command("build --discard-on-interrupt", _give_archive, _build("--discard-on-interrupt"), discards=True),

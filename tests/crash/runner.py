@@ -25,7 +25,8 @@ from pathlib import Path
 
 import metspack.cli
 from metspack.files import mirrors
-from metspack.stores import ranges
+from metspack.stores import client, ranges
+from tests.crash import foldered
 from tests.crash.commands import Command, Place
 from tests.crash.control import FAIL_FROM_NOW, KILLED, SIGNAL, UNDISTURBED, Control, Fault
 from tests.crash.power import Drop, Recording
@@ -104,6 +105,8 @@ class Bench:
             "TMPDIR": str(self.place.temporary),
             "XDG_CONFIG_HOME": str(self.place.root / "config"),
         }
+        if command.is_stored:
+            setattr(client, "store", foldered.store)  # noqa: B010 -- no other command has a store
         self.begun: Tree = {}
         self._golden_files: Mapping[str, bytes] = {}
         command.give(self.place, self._run_fine)

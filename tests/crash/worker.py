@@ -73,8 +73,10 @@ def _changed(command: Command) -> Iterator[None]:
     owner = importlib.import_module(module)
     before = getattr(owner, name)
     setattr(owner, name, command.value)
-    yield  # a fork leaves by an exception, and keeps it
-    setattr(owner, name, before)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
 
 
 def _work(chosen: argparse.Namespace, command: Command, folder: Path, share: int, shares: int) -> None:

@@ -18,6 +18,7 @@ from metspack.errors import (
     MetspackError,
     SourceUnfinishedError,
     StoreError,
+    TargetError,
     TargetExistsError,
 )
 from metspack.files import mirrors, staging, storetarget
@@ -327,9 +328,9 @@ def test_a_file_that_cannot_be_read_is_named_by_its_place_on_disk(
 
     monkeypatch.setattr(storetarget.StoreTarget, "send", sent)
     monkeypatch.setattr(os, "open", refusing)
-    with pytest.raises(OSError, match="Input/output error") as told:
+    with pytest.raises(TargetError, match="Input/output error") as told:
         metspack.build(northwind_full, f"{s3.url}/package", options())
-    assert "package.partial/package/Northwind-full_lobseg_0/content/" in str(told.value.filename)
+    assert "package.partial/package/Northwind-full_lobseg_0/content/" in told.value.message
 
 
 def test_an_object_of_many_parts(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
