@@ -90,9 +90,7 @@ URN = regex(rf"urn:[a-z0-9][a-z0-9-]{{0,30}}[a-z0-9]:{CHARACTERS}+", re.IGNORECA
 """A URN: its NID has 2 to 32 characters, and no hyphen at either end (RFC 8141, 2)."""
 
 _STEPS = regex(rf"((?:\.\./)*){PLAIN.pattern}")  # the same, with steps up before it
-_STEPS_BEFORE = regex(r"\n(?:\.\./)+")
-_OF_PLAIN = bytes(each for each in range(0x80) if chr(each).isalnum() or chr(each) in "_.-/\n")
-_NO_START = tuple(before + each for before in "/\n" for each in ".-/\n")  # no name begins so, or is empty
+_ALL_PLAIN, _ALL_STEPS = (regex(rf"(?:{each.pattern}\n)*") for each in (PLAIN, _STEPS))
 _FIRST_COLON = regex(r"([^/?#:]*):")
 _PATH_DRIVE = regex(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
 _BAD_CHARACTER = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -179,12 +177,9 @@ def are_plain(texts: Sequence[str], *, behind_steps: bool = False) -> bool:
 
     Steps up may be before the names if they are allowed ``behind_steps``.
     """
-    lines = "\n".join(("", *texts, ""))
-    if lines.count("\n") > len(texts) + 1 or not lines.isascii() or lines.encode().translate(None, _OF_PLAIN):
-        return False
-    if behind_steps:
-        lines = _STEPS_BEFORE.sub("\n", lines)
-    return not any(map(lines.__contains__, _NO_START))
+    lines = "\n".join((*texts, ""))
+    pattern = _ALL_STEPS if behind_steps else _ALL_PLAIN
+    return lines.count("\n") == len(texts) and pattern.fullmatch(lines) is not None
 
 
 def steps_up(text: str) -> int:

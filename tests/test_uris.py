@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from metspack.errors import MetspackError, SourceError
 from metspack.uris import (
+    PLAIN,
     Kind,
     Reference,
     ReferenceRefused,
@@ -594,6 +595,7 @@ def paths_of(draw: bytes) -> list[str]:
 @example(["a/Z9/0_", "a.b/-", "b-"])
 @example(["a/../b"])
 def test_plain_paths_are_taken_as_they_stand(texts: list[str]) -> None:
+    assert are_plain(texts) == all(map(PLAIN.fullmatch, texts))
     if are_plain(texts):
         assert [parsed(each) for each in texts] == [
             Reference(kind=Kind.RELATIVE, segments=tuple(each.split("/"))) for each in texts
