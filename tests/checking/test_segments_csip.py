@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from metspack import processes, safexml
+from metspack import processes
 from metspack.building.build import BuildOptions, build
 from metspack.building.options import PackageOptions
 from metspack.checking import Level, check, segmentreader, segments
@@ -71,9 +71,8 @@ def package(made: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(autouse=True)
 def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments, "FEW", 0)
-    monkeypatch.setattr(safexml, "FIRST", 1)
     monkeypatch.setattr(metadatafiles, "_FIRST", 1)
-    monkeypatch.setattr(safexml, "FEWEST", 0)
+    monkeypatch.setattr(metadatafiles, "_FEWEST", 0)
     monkeypatch.setattr(metadatafiles, "_HEAD", 1000)
     monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
 
