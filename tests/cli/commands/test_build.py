@@ -99,6 +99,7 @@ def test_northwind_gives_the_segments_of_the_recommendations_example(
     assert re.fullmatch(
         rf"{re.escape(str(out))}: parent IP urn:uuid:[0-9a-f-]{{36}} with 3 child IPs, 8 LOBs, 91,839 bytes\n"
         rf"{re.escape(FOUND_BY)}\n"
+        r"Largest to hand over: the parent, [0-9,]{6} bytes; Northwind_lobseg_0: [0-9,]{6} bytes\.\n"
         rf"Made from Northwind\.siard: {northwind.stat().st_size:,} bytes, "
         rf"SHA-256 {hashlib.sha256(northwind.read_bytes()).hexdigest()}; messageDigest \(MD5\) right\.\n"
         rf"seal: sha256:[0-9a-f]{{64}}\n"
@@ -411,11 +412,19 @@ def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: 
             "md5": hashlib.md5(mets, usedforsecurity=False).hexdigest(),
             "sha256": hashlib.sha256(mets).hexdigest(),
         }
+    first = sum(each.stat().st_size for each in (out / "Northwind_lobseg_0").rglob("*") if each.is_file())
+    parent = {"path": ".", "bytes": sum(each.stat().st_size for each in out.iterdir() if each.is_file())}
     assert said == HEAD | {
         "target": str(out),
         "existed": False,
         "objid": "X",
         "name": "Northwind",
+        "handed_over": {
+            "is_estimated": False,
+            "largest": parent,
+            "largest_child": {"path": "Northwind_lobseg_0", "bytes": first},
+            "parent": parent,
+        },
         "layout": "lobseg",
         "lobs": 8,
         "split_lobs": 0,

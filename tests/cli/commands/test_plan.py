@@ -14,6 +14,8 @@ from tests.trees import names, tree
 
 SMALL = ("--max-files", "4", "--max-bytes", "45000")
 
+LARGEST = "Largest to hand over (estimated)"
+
 
 def test_the_plan_is_a_table(metspack: Commands, northwind: Path) -> None:
     assert metspack.fine("plan", northwind, *SMALL).splitlines() == [
@@ -24,6 +26,7 @@ def test_the_plan_is_a_table(metspack: Commands, northwind: Path) -> None:
         "Northwind_lobseg_2      1  12,069  end",
         "3 segments, 8 LOBs, 91,839 bytes. Nothing was written.",
         FOUND_BY,
+        f"{LARGEST}: the parent, about 89,765 bytes; Northwind_lobseg_0: about 47,241 bytes.",
     ]
 
 
@@ -77,6 +80,12 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
         "kept_inside": 0,
         "files": 8,
         "bytes": 91_839,
+        "handed_over": {
+            "is_estimated": True,
+            "largest": {"path": ".", "bytes": 89_589},
+            "largest_child": {"path": "N_lobseg_0", "bytes": 47_209},
+            "parent": {"path": ".", "bytes": 89_589},
+        },
         "segments": [
             {
                 "name": f"N_lobseg_{n}",
@@ -103,7 +112,7 @@ def test_a_plan_file_holds_a_header_and_a_line_per_segment(
 ) -> None:
     plan = tmp_path / "plan.jsonl"
     said = metspack.fine("plan", northwind, "-o", plan, *SMALL)
-    assert said.splitlines()[-2] == f"3 segments, 8 LOBs, 91,839 bytes. The plan is in {plan}."
+    assert said.splitlines()[-3] == f"3 segments, 8 LOBs, 91,839 bytes. The plan is in {plan}."
     lines = [json.loads(line) for line in plan.read_text(encoding="utf-8").splitlines()]
     assert lines[0]["metspack_plan"] == 1
     assert lines[0]["source"]["size"] == northwind.stat().st_size
@@ -120,7 +129,8 @@ def test_planning_writes_nothing_else(metspack: Commands, tmp_path: Path) -> Non
 def test_an_archive_without_lobs_has_no_segments(metspack: Commands, tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "Small.siard")
     assert metspack.fine("plan", source).splitlines()[1:] == [
-        "0 segments, 0 LOBs, 0 bytes. Nothing was written."
+        "0 segments, 0 LOBs, 0 bytes. Nothing was written.",
+        f"{LARGEST}: the parent, about 2,716 bytes.",
     ]
 
 
