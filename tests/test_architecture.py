@@ -35,9 +35,9 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_300,
+    "(foundation)": 3_295,
     "stores": 370,
-    "files": 3_247,
+    "files": 3_249,
     "layouts": 640,
     "containers": 2_092,
     "siard": 2_036,
