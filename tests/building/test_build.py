@@ -217,6 +217,7 @@ def test_what_was_built_is_said(tmp_path: Path) -> None:
         readers=built.readers,
         made_of=built.made_of,
         children=built.children,
+        handed_over=built.handed_over,
         sealed=built.sealed,
     )
     assert built.seal == built.sealed.value if built.sealed else False

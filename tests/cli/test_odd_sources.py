@@ -267,7 +267,6 @@ def test_a_bag_whose_files_are_not_in_the_encoding_that_it_declares(
     assert "Traceback" not in told.err
     for arguments in (
         ("links",),
-        ("diff", bag),
         ("list",),
         ("roundtrip",),
         ("restore", "-o", tmp_path / "out"),

@@ -133,7 +133,7 @@ def test_one_worker_on_this_machine_and_words_of_no_dask(northwind: Path, tmp_pa
     code, printed, errors = ended(metspack("build", northwind, "-o", out, *limits, "--cluster", "local:1"))
     assert (code, errors) == (0, "")
     assert printed.splitlines()[0].startswith(f"{out}: parent IP ")
-    assert len(printed.splitlines()) == 5
+    assert len(printed.splitlines()) == 6
     assert tree(out) == tree(tmp_path / "one")
 
 
