@@ -48,9 +48,10 @@ def test_a_package_is_divided_anew_and_back(metspack: Commands, out: Path, tmp_p
     assert lines[0].startswith(f"{other}: parent IP urn:uuid:")
     assert lines[0].endswith("with 1 child IP, 8 LOBs, 91,839 bytes")
     assert lines[1] == "LOBs found by metspack, SIARD Suite, DBPTK 4.5."
-    assert lines[2].startswith("Made from Northwind.siard: ")
-    assert lines[3].startswith("seal: sha256:")
-    assert lines[4] == (
+    assert lines[2].startswith("Largest to hand over: Northwind_lobs/s0_t2_c4/seg_0, ")
+    assert lines[3].startswith("Made from Northwind.siard: ")
+    assert lines[4].startswith("seal: sha256:")
+    assert lines[5] == (
         f"Package written to {other}; structure check passed. For a full check: metspack check {other}"
     )
     metspack.fine("check", other)
