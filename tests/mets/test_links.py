@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare, div_labels, is_of_children
+from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare, div_labels, is_of_children, parted
 
 UUID = "3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11"
 IDENTIFIERS = st.text(st.sampled_from("abAB:-. "), max_size=8)
@@ -149,3 +149,15 @@ def test_the_name_of_a_package_does_not_say_which_way_a_link_leads(
 )
 def test_a_group_says_that_it_is_of_children(groups: tuple[str, ...], is_so: bool) -> None:
     assert is_of_children(groups) is is_so
+
+
+@pytest.mark.parametrize(
+    ("lob", "expected"),
+    [
+        ("s0.t1.c2.r3", ("", "s0.t1.c2.r3")),
+        ("Other.s0.t1.c2.r3", ("Other.", "s0.t1.c2.r3")),
+        ("ID_1", ("", "ID_1")),
+    ],
+)
+def test_an_id_has_the_prefix_of_its_archive(lob: str, expected: tuple[str, str]) -> None:
+    assert parted(lob) == expected

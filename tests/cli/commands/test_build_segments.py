@@ -151,7 +151,7 @@ def test_columns_with_small_lobs_alone_stay_inside(
 
     drafted = metspack("plan", northwind_full, *options, "-o", plan)
     assert drafted.err == outcome.err
-    assert drafted.out.splitlines()[-2] == (
+    assert drafted.out.splitlines()[-3] == (
         f"3 segments, 30 LOBs, 221,687 bytes, 16 LOBs kept inside. The plan is in {plan}."
     )
     outcome = metspack("build", northwind_full, "-o", planned, "--plan", plan)
@@ -176,11 +176,11 @@ def test_a_plan_decides_layout_split_and_names(metspack: Commands, small: Path, 
     plan, out = tmp_path / "plan", tmp_path / "out"
     options = ("--layout", "siard22", "--split", "alone", "--max-bytes", "400")
     said = metspack.fine("plan", small, *options, "-o", plan).splitlines()
-    assert [line.split()[:3] for line in said[2:-2]] == [
+    assert [line.split()[:3] for line in said[2:-3]] == [
         [f"Small_lobs/s0_t0_c2/seg_{n}", "1", size]
         for n, size in enumerate(("11", "400", "400", "200", "12"))
     ]
-    assert said[-2] == f"5 segments, 3 LOBs (1 in 3 parts), 1,023 bytes. The plan is in {plan}."
+    assert said[-3] == f"5 segments, 3 LOBs (1 in 3 parts), 1,023 bytes. The plan is in {plan}."
     metspack.fine("build", small, "-o", out, "--plan", plan)
     assert list(files(out).values()) == [11, 400, 400, 200, 12]
     assert all(name.startswith("Small_lobs/s0_t0_c2/seg_") for name in files(out))

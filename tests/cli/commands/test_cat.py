@@ -448,7 +448,7 @@ def test_options_that_contradict_each_other_are_usage_errors(
     [
         (lambda root: root / "gone", "was not found"),
         (lambda root: root / "Northwind_lobseg_0", "the child"),
-        (lambda root: root.parent, "holds no mets.xml"),
+        (lambda root: root.parent, "is no package, but holds one"),
     ],
 )
 def test_what_is_no_package_is_refused(

@@ -412,7 +412,7 @@ def test_show(metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -
     rows = [" ".join(line.split()) for line in outcome.out.splitlines()]
     assert rows[0] == "option value origin"
     assert "max-files (build) 4 metspack.toml:2" in rows
-    assert "max-files (plan, add, convert) 100000 default" in rows
+    assert "max-files (plan, convert) 100000 default" in rows
     assert "max-files (check) none default" in rows
     assert "agent (build) A, B metspack.toml:3" in rows
     assert "max-per-code 10 default" in rows
