@@ -31,8 +31,7 @@ from metspack.files.staging import check_vacant
 from metspack.inspecting.inspection import inspected
 from metspack.inspecting.verification import LobSpool, Verdict, Verification, Verifier
 from metspack.layouts import LAYOUTS
-from metspack.layouts.interface import FolderStyle
-from metspack.layouts.names import stem_of
+from metspack.layouts.names import FolderStyle, stem_of
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
 from metspack.model import Budgets, Explanation

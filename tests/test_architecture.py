@@ -35,10 +35,10 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_295,
+    "(foundation)": 3_294,
     "stores": 370,
     "files": 3_249,
-    "layouts": 640,
+    "layouts": 643,
     "containers": 2_092,
     "siard": 2_036,
     "locations": 2_097,
@@ -47,8 +47,8 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_462,
     "inspecting": 820,
     "packages": 3_368,
-    "checking": 15_443,
-    "building": 4_193,
+    "checking": 15_441,
+    "building": 4_194,
     "reporting": 2_358,
     "restoring": 2_030,
     "merging": 1_252,

@@ -11,7 +11,8 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers, ReplacedDigest
 from metspack.files import reading
 from metspack.layouts import Layout
-from metspack.layouts.interface import FolderStyle, folder_use
+from metspack.layouts.interface import folder_use
+from metspack.layouts.names import FolderStyle
 from metspack.model import CellRun, Digest, LobCell
 from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of, first_place
 from metspack.planning.sharedlobs import Sharing

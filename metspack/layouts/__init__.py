@@ -13,25 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from metspack.layouts.interface import (
-        FolderStyle,
         Layout,
         LobName,
         PartName,
         SegmentName,
         safe_extension,
     )
+    from metspack.layouts.names import FolderStyle
 
     LAYOUTS: Mapping[str, Layout]
 
 __all__ = ["LAYOUTS", "FolderStyle", "Layout", "LobName", "PartName", "SegmentName", "safe_extension"]
 
-_OF_INTERFACE = ("FolderStyle", "Layout", "LobName", "PartName", "SegmentName", "safe_extension")
+_OF_INTERFACE = ("Layout", "LobName", "PartName", "SegmentName", "safe_extension")
 
 
 # The names of files and folders are asked for by all, the layouts by what writes packages.
 def __getattr__(name: str) -> object:
     if name == "LAYOUTS":
         return _layouts()
+    if name == "FolderStyle":
+        return import_module("metspack.layouts.names").FolderStyle
     if name in _OF_INTERFACE:
         return getattr(import_module("metspack.layouts.interface"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

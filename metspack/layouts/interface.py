@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum, unique
 
 from metspack.errors import ConfigError
+from metspack.layouts.names import FolderStyle
 from metspack.model import LobPlace, Part
 from metspack.values import dataclass, regex
 
@@ -120,26 +120,6 @@ def safe_extension(extension: str) -> str:
 
 
 # --- lobFolder: how the archive leads to its segments. SIARD has no one way that all readers follow ---
-
-
-@unique
-class FolderStyle(Enum):
-    """The use of the lobFolder elements of database, columns and fields to lead to the segments.
-
-    ``DILCIS``: database and column, from the folder that holds the .siard (statement of the DILCIS Board
-    on the location of LOBs). ``SFA``: the innermost field that has the LOB alone, or the column, from the
-    .siard as if it were a folder. ``DBPTK``: the column alone in SIARD 2.2, no lobFolder in 2.0 and 2.1,
-    whose cells lead out of the .siard themselves.
-    """
-
-    DILCIS = "dilcis"
-    SFA = "sfa"
-    DBPTK = "dbptk"
-
-    @property
-    def note(self) -> str:
-        """The note in METS on an archive whose LOBs are located in another style than the statement's."""
-        return f"LOBs located in the style {self.value}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

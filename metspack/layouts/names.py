@@ -1,4 +1,4 @@
-"""Names of segment folders, of archives, of the parts of a LOB, and references that lead to LOBs; pure.
+"""Names of segment folders, archives, parts of a LOB and styles of lobFolder, and references to LOBs; pure.
 
 Builder and checker read names by the same patterns; what gives LOBs their names are the layouts.
 """
@@ -6,6 +6,7 @@ Builder and checker read names by the same patterns; what gives LOBs their names
 from __future__ import annotations
 
 import re
+from enum import Enum, unique
 
 from metspack.values import dataclass, regex
 
@@ -116,3 +117,23 @@ def whole_of(part: str) -> str:
     """Return the name of the LOB that a file is a part of, the name itself if it is none of a part."""
     found = LOB_PART.fullmatch(part)
     return part if found is None else found[1]
+
+
+@unique
+class FolderStyle(Enum):
+    """The use of the lobFolder elements of database, columns and fields to lead to the segments.
+
+    ``DILCIS``: database and column, from the folder that holds the .siard (statement of the DILCIS Board
+    on the location of LOBs). ``SFA``: the innermost field that has the LOB alone, or the column, from the
+    .siard as if it were a folder. ``DBPTK``: the column alone in SIARD 2.2, no lobFolder in 2.0 and 2.1,
+    whose cells lead out of the .siard themselves.
+    """
+
+    DILCIS = "dilcis"
+    SFA = "sfa"
+    DBPTK = "dbptk"
+
+    @property
+    def note(self) -> str:
+        """The note in METS on an archive whose LOBs are located in another style than the statement's."""
+        return f"LOBs located in the style {self.value}"

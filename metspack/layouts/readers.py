@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from metspack.errors import ConfigError
-from metspack.layouts.interface import FolderStyle, safe_extension
-from metspack.layouts.names import ArchiveRoutes, LobRoute
+from metspack.layouts.interface import safe_extension
+from metspack.layouts.names import ArchiveRoutes, FolderStyle, LobRoute
 from metspack.model import LobRef, LobRun
 from metspack.sizes import counted
 from metspack.values import dataclass

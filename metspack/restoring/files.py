@@ -40,7 +40,7 @@ from metspack.files.staging import (
     stage,
 )
 from metspack.layouts import lobseg
-from metspack.layouts.interface import FolderStyle
+from metspack.layouts.names import FolderStyle
 from metspack.mets.filetable import Placements
 from metspack.model import LONGEST, Budgets, LobPlace, LobRef, LobRun
 from metspack.packages import package as packages_package

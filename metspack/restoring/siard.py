@@ -25,8 +25,8 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files.journal import PLANNED, USUAL, StagingTerms
 from metspack.files.staging import Staging, check_target, stage
 from metspack.layouts import lobseg, siard22
-from metspack.layouts.interface import FolderStyle, check_style, folder_use
-from metspack.layouts.names import SIARD
+from metspack.layouts.interface import check_style, folder_use
+from metspack.layouts.names import SIARD, FolderStyle
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import CellRun, LobCell, LobPlace, LobRef, LobRun, ZipExtent

@@ -22,7 +22,7 @@ from metspack.building.convert import convert_package
 from metspack.building.draft import drafted
 from metspack.checking import CheckSummary, check
 from metspack.errors import ConfigError, SourceError
-from metspack.layouts.interface import FolderStyle
+from metspack.layouts.names import FolderStyle
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.restoring.siard import restore_archive

@@ -14,7 +14,7 @@ from metspack.building.convert import convert_package
 from metspack.checking import Checking
 from metspack.checking.options import CheckOptions, Level
 from metspack.layouts import LAYOUTS
-from metspack.layouts.interface import FolderStyle
+from metspack.layouts.names import FolderStyle
 from metspack.layouts.readers import readership_on_disk
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits

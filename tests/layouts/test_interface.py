@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS, Layout
-from metspack.layouts.interface import FolderStyle, FolderUse, check_style, folder_use
+from metspack.layouts.interface import FolderUse, check_style, folder_use
+from metspack.layouts.names import FolderStyle
 from metspack.locations.conventions import from_zip_root
 from metspack.locations.statement import located
 from metspack.model import LobPlace

@@ -9,8 +9,8 @@ import pytest
 
 from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS
-from metspack.layouts.interface import FolderStyle, safe_extension
-from metspack.layouts.names import ArchiveRoutes, LobRoute
+from metspack.layouts.interface import safe_extension
+from metspack.layouts.names import ArchiveRoutes, FolderStyle, LobRoute
 from metspack.layouts.readers import (
     FOR,
     READERS,

@@ -18,8 +18,7 @@ from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
 from metspack.files.tempdb import BulkInsert
-from metspack.layouts import FolderStyle
-from metspack.layouts.names import LobRoute
+from metspack.layouts.names import FolderStyle, LobRoute
 from metspack.locations import Convention
 from metspack.locations.statement import Levels
 from metspack.mets import REPRESENTATIONS_FOLDER

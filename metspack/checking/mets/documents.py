@@ -21,8 +21,7 @@ from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
 from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
-from metspack.layouts import FolderStyle
-from metspack.layouts.names import SEGMENT_GROUP
+from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, SinkBeside, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare, is_of_children

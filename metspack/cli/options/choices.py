@@ -91,7 +91,7 @@ def siard_readers() -> Iterable[Any]:
 @Choice
 def folder_styles() -> Iterable[Any]:
     """The forms of LOB locations in archives."""
-    from metspack.layouts.interface import FolderStyle  # noqa: PLC0415
+    from metspack.layouts.names import FolderStyle  # noqa: PLC0415
 
     return FolderStyle
 
