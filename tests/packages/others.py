@@ -526,7 +526,7 @@ OTHERS = (
         name="bag tar",
         write=in_a_bag(eark(RODA_AIP, is_kept=True)),
         pack=_tar,
-        fault=edited("bagit.txt", "UTF-8", "UTF-9"),
+        fault=edited("bag-info.txt", "2026", "2027"),
         more="F042",
     ),
     Other(name="zip -r", write=recommended, pack=_zip_r, fault=flipped(_FILE), more="F003"),
