@@ -21,6 +21,7 @@ import struct
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -281,8 +282,9 @@ def results(
         _begin(*made)
         yield from map(work, tasks)
         return
-    with multiprocessing.get_context("fork").Pool(jobs, _begin, made) as pool:
-        yield from pool.imap(work, tasks)
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, mp_context=fork, initializer=_begin, initargs=made) as pool:
+        yield from pool.map(work, tasks)
 
 
 # The build

@@ -17,7 +17,7 @@ OPTIONS = Path(__file__).parent / "options.jsonl"
 
 def options() -> list[str]:
     """Return what each command takes, an option or argument a line."""
-    context = typer.Context(command, info_name="metspack")
+    context = typer.Context(command, info_name="metspack", **command.context_settings)
     return [
         json.dumps({"command": name, **_facts(each)}, ensure_ascii=False)
         for name, below in _commands(context)
