@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from io import BufferedReader
+from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
 from metspack import clock
@@ -20,7 +21,7 @@ from metspack.building.draft import Draft
 from metspack.building.inplace import Described
 from metspack.building.options import BuildOptions, Built, PackageOptions
 from metspack.checking import explained
-from metspack.checking.options import CheckOptions, Level
+from metspack.checking.options import CheckOptions
 from metspack.containers.ipwriter import FORMS
 from metspack.errors import ConfigError, SourceError
 from metspack.files import writing
@@ -150,10 +151,14 @@ def check(
     It is an iterator of findings, and has ``ok``. Nothing is read before the first of them is asked for.
     Raises ``ConfigError`` for an option that cannot be used, and when there is nothing to check.
     """
+    created = clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
+    return CheckReport(_named(path), options or CheckOptions(), created=created, progress=progress)
+
+
+def _named(path: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
     if not (paths := as_places(path)):
         raise ConfigError("there is no package to check", hint="Name one at least.")
-    created = clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
-    return CheckReport(paths, options or CheckOptions(), created=created, progress=progress)
+    return paths
 
 
 class Reportable(Protocol):
@@ -208,11 +213,7 @@ def links(
 
     Children are also looked for in ``roots``, by their OBJID. Raises as ``check`` does.
     """
-    looked = CheckOptions(level=Level.LINKS, roots=as_places(roots), budgets=budgets or Budgets())
-    run = check(path, looked)
-    for _ in run:
-        pass
-    return LinkReport(graphs=tuple(run.graphs), errors=run.summary.errors)
+    return LinkReport.of(_named(path), as_places(roots), budgets)
 
 
 def inspect(

@@ -6,6 +6,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from importlib import import_module
 from itertools import islice
 from json import loads
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from metspack import clock
 from metspack.checking import Checked, Checking, weight
 from metspack.checking.options import CheckOptions
-from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
+from metspack.errors import ConfigError, Interrupted, SourceError, TargetError, TargetExistsError
 from metspack.files import pread, reading
 from metspack.files.reading import as_places
 from metspack.model import Finding
@@ -74,12 +75,13 @@ class ReportFiles:
 
     A context manager: each file appears, whole, when the block ends normally; an earlier one of the
     same form is replaced, any other file is not. Raises ``ConfigError`` for a suffix that is no form's,
-    for a file named twice and for one inside a package that is checked (``roots``): it would be a
+    for a file named twice and for one inside one of the ``packages`` that are checked: it would be a
     file that no METS lists. Raises ``TargetError`` where it cannot be written.
     """
 
-    def __init__(self, paths: Sequence[Path], roots: Sequence[Path] = ()) -> None:
+    def __init__(self, paths: Sequence[Path], packages: Sequence[Path] = ()) -> None:
         self._forms = [_form(path) for path in paths]
+        roots = [folder.resolve() for each in packages if (folder := _folder(each)) is not None]
         self._targets = [_target(path, roots) for path in paths]
         for number, target in enumerate(self._targets):
             if target in self._targets[:number]:
@@ -121,10 +123,17 @@ def _form(path: Path) -> _ReportForm:
     return form
 
 
+def _folder(package: Path) -> Path | None:
+    """Return the folder of a package, None for a zip or tar file."""
+    if package.is_dir():
+        return package
+    return package.parent if package.suffix.lower() == ".xml" else None
+
+
 def _target(path: Path, roots: Sequence[Path]) -> Path:
     target = path.resolve()
     for root in roots:
-        if root.resolve() in target.parents:
+        if root in target.parents:
             raise ConfigError(
                 f"{path} would lie in the package that it reports on, as a file that no METS lists",
                 hint="Name a file outside of the package.",
@@ -149,58 +158,112 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
         )
 
 
-class CheckReport(Checking):
+class KeptCheck(Checking):
+    """A check that keeps its findings for reports in any order; to be closed.
+
+    With ``gathers`` the figures that .html, .txt and .xml show are gathered on the way.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        options: CheckOptions,
+        *,
+        created: str = "",
+        progress: Progress | None = None,
+        gathers: bool = False,
+        keeps_links: bool = True,
+    ) -> None:
+        self.paths = tuple(paths)
+        self.kept = FindingStore()
+        self.folders: dict[str, Path] = {}
+        """The folders of the packages, by the prefixes that paths of their findings have."""
+        self._created = created
+        self._options = options
+        self._shown = progress
+        self._looked = options.looking()
+        self._figures: list[ReportFacts] = []
+        self._is_begun = self._is_complete = False
+        ledger = ledger_of(self._looked)
+        self._ends = [weakref.finalize(self, each.close) for each in (self.kept, ledger) if each is not None]
+        super().__init__(
+            self.paths,
+            self._looked,
+            roots=as_places(options.roots),
+            observer=self._gather if gathers else None,
+            ledger=ledger,
+            credit=credit_of(progress or Silent()),
+            keeps_links=keeps_links,
+        )
+
+    def __next__(self) -> Finding:
+        """Return the next finding."""
+        if not self._is_begun:
+            self._is_begun = True
+            if self._shown is not None:
+                self._progress = LateStage(self._shown, "Reading METS", "Checking", self._weight).advance
+        try:
+            finding = super().__next__()
+        except StopIteration:
+            self._is_complete = True
+            raise
+        self.kept.add(finding)
+        return finding
+
+    def _weight(self) -> int | None:
+        looked = self._looked
+        return weight(self.paths, whole=looked.level.hashes) if looked.leaves_none_out else None
+
+    def end(self) -> Interrupted | None:
+        """Make the check to its end, or until it is interrupted, and return what interrupted it."""
+        try:
+            for _ in self:
+                pass
+        except Interrupted as interrupted:
+            self.stop()
+            return interrupted
+        return None
+
+    def close(self) -> None:
+        """Remove the store of the findings, and end the ledger."""
+        for each in self._ends:
+            each()
+
+    def _gather(self, checked: Checked, /) -> None:
+        self.folders[checked.prefix] = checked.package.root
+        self.folders.update({each: Path(each) for each in checked.places.given.values()})
+        self._figures.append(facts.facts_of(checked, self._looked.level))
+
+    def frame(self) -> Frame:
+        """Return what was checked, how, and the result as far as the check came."""
+        return Frame(
+            path=", ".join(map(str, self.paths)),
+            level=self._looked.level.value,
+            summary=self.summary,
+            sample=self._looked.sample,
+            is_complete=self._is_complete,
+            created=self._created,
+            facts=facts.together(self._figures),
+        )
+
+
+class CheckReport(KeptCheck):
     """The report of a check: an iterator of its findings, which come as they are found.
 
     ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep for the iterator what it has
     not given yet. ``summary`` and ``graphs`` (the links) are of what was done so far.
     """
 
-    def __init__(
-        self,
-        paths: tuple[Path, ...],
-        options: CheckOptions,
-        *,
-        created: str = "",
-        progress: Progress | None = None,
-    ) -> None:
-        self.paths = paths
-        self._created = created
-        self._options = options
-        self._shown = progress
-        self._looked = options.looking()
-        self._figures: list[ReportFacts] = []
-        self._folders: dict[str, Path] = {}
-        self._kept = FindingStore()
-        weakref.finalize(self, self._kept.close)
-        self._given: int | None = None
-        self._rest: Iterator[Finding] | None = None
-        ledger = ledger_of(self._looked)
-        if ledger is not None:
-            weakref.finalize(self, ledger.close)
-        credit = credit_of(progress or Silent())
-        super().__init__(paths, self._looked, roots=as_places(options.roots), ledger=ledger, credit=credit)
+    _given = 0
+    _rest: Iterator[Finding] | None = None
 
     def __next__(self) -> Finding:
         """Return the next finding."""
         if self._rest is not None:
             return next(self._rest)
-        finding = self._next()
-        self._given = (self._given or 0) + 1
-        return finding
-
-    def _next(self) -> Finding:
-        if self._given is None:
-            self._given = 0
-            if self._shown is not None:
-                self._progress = LateStage(self._shown, "Reading METS", "Checking", self._weight).advance
         finding = super().__next__()
-        self._kept.add(finding)
+        self._given += 1
         return finding
-
-    def _weight(self) -> int | None:
-        looked = self._looked
-        return weight(self.paths, whole=looked.level.hashes) if looked.leaves_none_out else None
 
     @property
     def ok(self) -> bool:
@@ -211,12 +274,12 @@ class CheckReport(Checking):
     def findings(self) -> Iterator[Finding]:
         """Yield all findings by file, line, code and place, those too that the iterator gave already."""
         self._end()
-        return self._kept.by_place()
+        return self.kept.by_place()
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as data for JSON, as ``metspack check --json`` prints it."""
         self._end()
-        parsed: dict[str, Any] = loads("".join(_late("json")(self._frame(), self._kept)))
+        parsed: dict[str, Any] = loads("".join(_late("json")(self.frame(), self.kept)))
         return parsed
 
     def write(self, targets: Sequence[Path], checked: str = "") -> None:
@@ -226,44 +289,34 @@ class CheckReport(Checking):
         """
         report = self
         if any(each.suffix.lower() in _FIGURED for each in targets) and self._observer is None:
-            if self._given is not None:  # what was read without the figures for them is read again
+            if self._is_begun:  # what was read without the figures for them is read again
                 report = CheckReport(self.paths, self._options, created=self._created, progress=self._shown)
             report._observer = report._gather
-        unpacked = (each for each in self.paths if each.is_dir() or each.suffix.lower() == ".xml")
-        folders = [each if each.is_dir() else each.parent for each in unpacked]
-        with ReportFiles(targets, folders) as files:
+        with ReportFiles(targets, self.paths) as files:
             report._end()
-            files.write(report._frame(checked), report._kept, report._folders)
+            made = provenance(self.paths, checked) if checked else Provenance()
+            files.write(replace(report.frame(), provenance=made), report.kept, report.folders)
 
     def _end(self) -> None:
-        if self._rest is not None:
-            return
-        given = self._given or 0
-        with suppress(StopIteration):
-            while True:
-                self._next()
-        self._rest = islice(self._kept.as_found(), given, None)
+        if self._rest is None:
+            with suppress(StopIteration):
+                while True:
+                    super().__next__()
+            self._rest = islice(self.kept.as_found(), self._given, None)
 
-    def _gather(self, checked: Checked, /) -> None:
-        self._folders[checked.prefix] = checked.package.root
-        self._folders.update({each: Path(each) for each in checked.places.given.values()})
-        self._figures.append(facts.facts_of(checked, self._looked.level))
 
-    def _frame(self, checked: str = "") -> Frame:
-        return Frame(
-            path=", ".join(map(str, self.paths)),
-            level=self._looked.level.value,
-            summary=self.summary,
-            sample=self._looked.sample,
-            created=self._created,
-            facts=facts.together(self._figures),
-            provenance=self._provenance(checked) if checked else Provenance(),
-        )
-
-    def _provenance(self, checked: str) -> Provenance:
-        return Provenance(
-            checked=checked,
-            host=clock.host(),
-            operator=clock.operator(),
-            paths=tuple(shown(os.path.abspath(each)) for each in self.paths),
-        )
+def provenance(
+    paths: Sequence[Path],
+    checked: str,
+    *,
+    host: str | None = None,
+    operator: str | None = None,
+    shows_paths: bool = True,
+) -> Provenance:
+    """Return when, where, by whom and at which paths packages were checked; None looks up who and where."""
+    return Provenance(
+        checked=checked,
+        host=clock.host() if host is None else host,
+        operator=clock.operator() if operator is None else operator,
+        paths=tuple(shown(os.path.abspath(each)) for each in paths) if shows_paths else (),
+    )

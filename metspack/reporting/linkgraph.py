@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
+from metspack.checking import Level, check
 from metspack.checking.links.graph import Edge, Graph, Node
+from metspack.model import Budgets
 from metspack.reporting.model import printable
 from metspack.resources import json_head
 from metspack.sizes import counted
@@ -171,6 +174,14 @@ class LinkReport:
     def ok(self) -> bool:
         """Whether every link leads where it should, in both directions."""
         return not self.errors and not any(each.is_broken for each in self.graphs)
+
+    @classmethod
+    def of(cls, paths: Sequence[Path], roots: Sequence[Path] = (), budgets: Budgets | None = None) -> Self:
+        """Return the links of packages; raises as ``check`` does."""
+        run = check(paths, Level.LINKS, roots=roots, budgets=budgets)
+        for _ in run:
+            pass
+        return cls(graphs=tuple(run.graphs), errors=run.summary.errors)
 
     def to_json(self) -> dict[str, Any]:
         """Return the links as data for JSON, as ``metspack links --json`` prints them."""

@@ -116,11 +116,6 @@ class FindingStore(tempdb.Scratch):
         if len(self._waiting) + len(self._others) >= _BATCH:
             self._flush()
 
-    def add_all(self, findings: Iterable[Finding]) -> None:
-        """Keep findings as they come; those that came before an error are kept too."""
-        for each in findings:
-            self.add(each)
-
     def as_found(self) -> Iterator[Finding]:
         """Yield all findings in the order in which they came."""
         yield from self._found("ORDER BY id")

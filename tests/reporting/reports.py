@@ -30,7 +30,8 @@ def checked(
 
     with FindingStore() as kept:
         run = check(package, level, roots=roots, observer=gather)
-        kept.add_all(run)
+        for each in run:
+            kept.add(each)
         name = package.name if isinstance(package, Path) else ", ".join(map(str, package))
         yield Frame(path=name, level=level.value, summary=run.summary, facts=facts), kept
 
@@ -43,7 +44,8 @@ def holding(*findings: Finding, frame: Frame | None = None) -> Iterator[tuple[Fr
         NONE, errors=counts[Severity.ERROR], warnings=counts[Severity.WARNING], infos=counts[Severity.INFO]
     )
     with FindingStore() as kept:
-        kept.add_all(findings)
+        for each in findings:
+            kept.add(each)
         yield replace(frame or Frame(path="out", level="full", summary=summary), summary=summary), kept
 
 

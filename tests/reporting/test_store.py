@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,6 +96,6 @@ def test_a_full_disk_is_an_error_that_says_what_to_do() -> None:
         kept._database.execute("PRAGMA max_page_count = 3")
         many = (Code.UNLISTED.at(f"{number:0500}", found="1") for number in range(5_000))
         with pytest.raises(TargetError, match="cannot keep the findings on disk") as raised:
-            kept.add_all(many)
+            collections.deque(map(kept.add, many), maxlen=0)
         assert "SQLITE_TMPDIR" in raised.value.hint
         kept._waiting.clear()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,16 +19,14 @@ from metspack.errors import ConfigError, Interrupted
 from metspack.mets import links
 from metspack.model import Budgets, Limits, Severity
 from metspack.sizes import count, size
-from metspack.stores.urls import shown
 from metspack.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from metspack.checking.ledger import Remembering
-    from metspack.checking.options import Looking
-    from metspack.checking.run import Checked, Checking
-    from metspack.reporting.model import Frame, Provenance, ReportFacts
+    from metspack.checking.options import CheckOptions
+    from metspack.reporting.formats import KeptCheck
+    from metspack.reporting.model import Frame, Provenance
     from metspack.reporting.store import FindingStore
 
 _REPORTS = "Reports"
@@ -188,18 +187,21 @@ class ProvenanceGroup(Group):
 
     def told(self, packages: Sequence[Path]) -> tuple[str, Provenance]:
         """Return the time that was given, "" for none, and what filed reports tell of a check of packages."""
-        from metspack.reporting.model import Provenance  # noqa: PLC0415
+        from metspack.reporting.formats import provenance  # noqa: PLC0415
 
         left_out = set(_PROVENANCE.read_all("--withhold", self.withhold or ()))
-        given = "" if "time" in left_out else _created(self.created)
-        looked_up = set() if self.no_provenance else set(_PROVENANCE_PARTS) - left_out
-        host = "" if "host" in left_out else self.host
-        operator = "" if "operator" in left_out else self.operator
-        return given, Provenance(
-            checked=given or (clock.now(os.environ) if "time" in looked_up else ""),
-            host=host or (clock.host() if "host" in looked_up else ""),
-            operator=operator or (clock.operator() if "operator" in looked_up else ""),
-            paths=tuple(shown(os.path.abspath(each)) for each in packages) if "path" in looked_up else (),
+
+        def stated(part: str, given: str | None) -> str | None:
+            """Return a fact, "" where it is left out, None where it is to be looked up."""
+            return "" if part in left_out else given or ("" if self.no_provenance else None)
+
+        created = stated("time", _created(self.created))
+        return created or "", provenance(
+            packages,
+            clock.now(os.environ) if created is None else created,
+            host=stated("host", self.host),
+            operator=stated("operator", self.operator),
+            shows_paths=stated("path", None) is None,
         )
 
 
@@ -284,23 +286,18 @@ def check(
 
     `metspack check out --report report.html`
     """
-    from metspack import checking  # noqa: PLC0415 -- commands load what they need
-    from metspack.checking.options import CheckOptions  # noqa: PLC0415
-    from metspack.reporting import facts  # noqa: PLC0415
+    from metspack.checking.options import CheckOptions  # noqa: PLC0415 -- commands load what they need
     from metspack.reporting.formats import ReportFiles  # noqa: PLC0415
-    from metspack.reporting.model import Frame  # noqa: PLC0415
-    from metspack.reporting.store import FindingStore, ledger_of  # noqa: PLC0415
 
     failing = common.failing(fail_on)
-    looking = CheckOptions(
+    options = CheckOptions(
         **values(look),
         roots=tuple(root or ()),
         jobs=jobs,
         cluster=cluster,
         profile=choices.checked_profiles.read("--profile", profile),
         budgets=common.budgets(budget),
-    ).looking()
-    chosen = looking.level
+    )
     if json_output and jsonl_output:
         raise ConfigError(
             "--json and --jsonl cannot be combined", hint="Choose one; --report writes the other."
@@ -309,43 +306,16 @@ def check(
         files=count(max_files, "--max-files") if max_files else None,
         bytes=size(max_bytes, "--max-bytes") if max_bytes else None,
     )
-    moment, told = provenance.told(packages)
-    figures: list[ReportFacts] = []
-    folders: dict[str, Path] = {}
-
-    def gather(checked: checking.Checked) -> None:
-        folders[checked.prefix] = checked.package.root
-        folders.update({each: Path(each) for each in checked.places.given.values()})
-        figures.append(facts.facts_of(checked, chosen))
-
-    with ReportFiles(report or (), common.checked_folders(packages)) as files, FindingStore() as kept:
+    created, found_by = provenance.told(packages)
+    with (
+        ReportFiles(report or (), packages) as files,
         # What is printed needs no figures.
-        observer = gather if report else None
-        with ledger_of(looking) or nullcontext() as ledger:
-            run, interrupted = _run_check(
-                packages, looking, kept, root or (), observer, ledger=ledger, quiet=quiet
-            )
-        frame = Frame(
-            path=", ".join(map(str, packages)),
-            level=chosen.value,
-            summary=run.summary,
-            sample=looking.sample,
-            is_complete=interrupted is None,
-            created=moment,
-            fail_on=failing,
-            limits=limits,
-            facts=facts.together(figures),
-            provenance=told,
-        )
-        _print(
-            frame,
-            kept,
-            None if summary else limit,
-            form="json" if json_output else "jsonl" if jsonl_output else "",
-            quiet=quiet,
-        )
-        _tell(run)
-        files.write(frame, kept, folders)
+        _checked(packages, options, gathers=bool(report), quiet=quiet) as (run, interrupted),
+    ):
+        frame = replace(run.frame(), created=created, fail_on=failing, limits=limits, provenance=found_by)
+        form = "json" if json_output else "jsonl" if jsonl_output else ""
+        _print(frame, run.kept, None if summary else limit, form=form, quiet=quiet)
+        files.write(frame, run.kept, run.folders)
     if interrupted is not None:
         raise interrupted
     if frame.is_failed:
@@ -360,32 +330,22 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
     """
     from metspack.checking.options import CheckOptions  # noqa: PLC0415 -- commands load what they need
     from metspack.reporting import json  # noqa: PLC0415
-    from metspack.reporting.model import Frame  # noqa: PLC0415
-    from metspack.reporting.store import FindingStore  # noqa: PLC0415
 
-    looking = CheckOptions(budgets=budgets).looking()
     if not quiet:
         console.info(f"{target} exists already: it is checked, and nothing is built")
-    with FindingStore() as kept:
-        run, interrupted = _run_check([target], looking, kept, quiet=quiet)
-        frame = Frame(
-            path=str(target),
-            level=looking.level.value,
-            summary=run.summary,
-            is_complete=interrupted is None,
-            created=_created(None),
-        )
+    checked = _checked([target], CheckOptions(budgets=budgets), gathers=False, quiet=quiet)
+    with checked as (run, interrupted):
+        frame = replace(run.frame(), created=_created(None) or "")
         found = [each.objid for each in run.summary.results if each.objid]
         is_same = links.bare(objid) in map(links.bare, found) if objid and found else None
         if json_output:
             head = {"target": str(target), "existed": True, "objid": objid or None, "is_same": is_same}
             console.pour(f'{console.json_opening(head)},\n  "check": '.encode())
-            for block in json.document(frame, kept):
+            for block in json.document(frame, run.kept):
                 console.pour(block.encode())
             console.pour(b"}\n")
         else:
-            _print(frame, kept, _LIMIT, form="", quiet=quiet)
-        _tell(run)
+            _print(frame, run.kept, _LIMIT, form="", quiet=quiet)
     if interrupted is not None:
         raise interrupted
     if is_same is False:
@@ -397,45 +357,25 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
         raise typer.Exit(1)
 
 
-def _run_check(
-    packages: Sequence[Path],
-    looking: Looking,
-    kept: FindingStore,
-    roots: Sequence[Path] = (),
-    observer: Callable[[Checked], None] | None = None,
-    *,
-    ledger: Remembering | None = None,
-    quiet: bool,
-) -> tuple[Checking, Interrupted | None]:
-    """Run a check, whose findings are kept; returns what ended it before its time as well."""
-    from metspack import checking  # noqa: PLC0415 -- commands load what they need
-    from metspack.progress import LateStage, credit_of  # noqa: PLC0415
+@contextmanager
+def _checked(
+    packages: Sequence[Path], options: CheckOptions, *, gathers: bool, quiet: bool
+) -> Iterator[tuple[KeptCheck, Interrupted | None]]:
+    """Give a check that was made to its end, or to what interrupted it."""
+    from metspack.reporting.formats import KeptCheck  # noqa: PLC0415 -- commands load what they need
 
-    with console.progress("check", quiet=quiet) as progress:
-        is_weighed = looking.leaves_none_out and not quiet
-        late = LateStage(
-            progress,
-            "Reading METS",
-            "Checking",
-            lambda: checking.weight(packages, whole=looking.level.hashes) if is_weighed else None,
-        )
-        run = checking.Checking(
-            packages,
-            looking,
-            late.advance,
-            roots,
-            observer,
-            ledger=ledger,
-            credit=credit_of(progress),
-            keeps_links=False,
-        )
-        return run, _take_findings(run, kept)
+    with ExitStack() as stack:
+        with console.progress("check", quiet=quiet) as progress:
+            run = KeptCheck(packages, options, progress=progress, gathers=gathers, keeps_links=False)
+            stack.callback(run.close)
+            interrupted = run.end()
+        yield run, interrupted
 
 
-def _created(given: str | None) -> str:
-    """Return the time that reports give for themselves, empty for none."""
+def _created(given: str | None) -> str | None:
+    """Return the time that reports give for themselves, None where none is stated."""
     if given is None:
-        return clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
+        return clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else None
     if given.strip().lower() == "now":
         return clock.now(os.environ)
     try:
@@ -444,23 +384,9 @@ def _created(given: str | None) -> str:
         raise ConfigError(f"--created {error.message}", hint=error.hint.replace("Z.", "Z, or now.")) from None
 
 
-def _tell(run: Checking) -> None:
-    """Tell the result to the log."""
-    console.tell("result", errors=run.summary.errors, warnings=run.summary.warnings)
-
-
-def _take_findings(run: Checking, kept: FindingStore) -> Interrupted | None:
-    """Take all findings of a check; returns what ended it before its time, if anything did."""
-    try:
-        kept.add_all(run)
-    except Interrupted as interrupted:
-        run.stop()
-        return interrupted
-    return None
-
-
 def _print(frame: Frame, kept: FindingStore, limit: int | None, *, form: str, quiet: bool) -> None:
-    """Print the result; ``limit`` is None for the totals alone."""
+    """Print and log the result; ``limit`` is None for the totals alone."""
+    console.tell("result", errors=frame.summary.errors, warnings=frame.summary.warnings)
     if form:
         from metspack.reporting import json  # noqa: PLC0415
 

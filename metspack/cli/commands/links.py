@@ -34,22 +34,18 @@ def links(
 
     `metspack links out --root /mnt/disk2`
     """
-    from metspack import checking  # noqa: PLC0415 -- commands load what they need
-    from metspack.reporting import linkgraph  # noqa: PLC0415
+    from metspack.reporting import linkgraph  # noqa: PLC0415 -- commands load what they need
 
     if summary and json_output:
         raise ConfigError("--summary and --json cannot be combined", hint="Leave one out.")
-    run = checking.check(packages, checking.Level.LINKS, roots=root or (), budgets=common.budgets(budget))
-    for _ in run:
-        pass
+    report = linkgraph.LinkReport.of(packages, root or (), common.budgets(budget))
     if json_output:
-        for piece in linkgraph.lines(run.graphs):
+        for piece in linkgraph.lines(report.graphs):
             console.pour(piece.encode())
     elif summary or not quiet:
-        for line in chain.from_iterable(map(linkgraph.summary if summary else linkgraph.tree, run.graphs)):
+        for line in chain.from_iterable(map(linkgraph.summary if summary else linkgraph.tree, report.graphs)):
             console.prose(line, linkgraph.hanging(line))
-    errors = run.summary.errors
-    if errors and not json_output:
-        console.prose(f"{counted(errors, 'error')}; for details: metspack check --level links")
-    if errors or any(graph.is_broken for graph in run.graphs):
+    if report.errors and not json_output:
+        console.prose(f"{counted(report.errors, 'error')}; for details: metspack check --level links")
+    if not report.ok:
         raise typer.Exit(1)

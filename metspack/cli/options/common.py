@@ -447,15 +447,6 @@ def json_form(form: str | None, *, json_output: bool, name: str = "json") -> str
     return name if json_output else form
 
 
-def checked_folders(packages: Sequence[Path]) -> list[Path]:
-    """Return the folders of packages, which no report may be put into; a zip or tar file has none."""
-    return [path if path.is_dir() else path.parent for path in packages if _is_unpacked(path)]
-
-
-def _is_unpacked(path: Path) -> bool:
-    return path.is_dir() or (path.is_file() and path.suffix.lower() == ".xml")
-
-
 def warn_of_limits(limits: Limits) -> None:
     """Print a warning on limits that look like a slip, before hours of work by them."""
     from metspack.planning.division import slip  # noqa: PLC0415 -- commands load what they need
