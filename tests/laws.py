@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
@@ -11,7 +14,25 @@ from hypothesis import HealthCheck, settings
 THOROUGH = "METSPACK_THOROUGH" in os.environ
 """Whether laws are tried ten times as often, and large archives in every way."""
 
+SLOW_EVERY = int(os.environ.get("METSPACK_SLOW_EVERY", "1"))
+"""The slow tests are divided by so much, and each commit runs another part of them."""
+
+_ASKED = os.environ.get("METSPACK_SEED")
+"""The seed that is asked for, read before tests are kept from the surroundings."""
+
 Case = TypeVar("Case")
+
+
+@cache
+def seed() -> str:
+    """Return that of the environment, else the commit: one for all who run it, another for each change."""
+    if _ASKED is not None:
+        return _ASKED
+    folder = Path(__file__).parent
+    commit = subprocess.run(
+        ("git", "rev-parse", "HEAD"), cwd=folder, capture_output=True, text=True, check=False
+    )
+    return commit.stdout.strip() or "0"
 
 
 def spread(cases: Iterable[Case], every: int) -> list[Case]:

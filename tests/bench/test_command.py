@@ -11,6 +11,8 @@ import pytest
 
 from bench.store import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", *map(str, arguments)]

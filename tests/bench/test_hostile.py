@@ -14,6 +14,8 @@ from bench.hostile_inputs import INPUTS, Hostile
 from bench.store import CHECKOUT
 from tests.laws import spread
 
+pytestmark = pytest.mark.slow
+
 _BYTES = 10_000_000
 EXPECTED = {
     "check": {0, 1, 3},

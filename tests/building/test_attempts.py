@@ -28,6 +28,8 @@ from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings
 from tests.trees import names, tree
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = BuildOptions(created="2026-05-01T12:00:00Z", limits=Limits(files=4), cluster="local:2")
 SPLIT = Limits(files=12, bytes=20_000)
 

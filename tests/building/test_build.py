@@ -352,6 +352,7 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["lobseg", "siard22"])
 def test_segments_that_are_placed_while_others_are_planned_are_the_same(
     layout: str, tmp_path: Path, ahead: list[int]
@@ -367,6 +368,7 @@ def test_segments_that_are_placed_while_others_are_planned_are_the_same(
     assert tree(tmp_path / "1") == tree(tmp_path / "2") == tree(tmp_path / "7")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pack", "is_ahead"), [(None, True), ("zip", False)])
 def test_lobs_of_a_folder_are_placed_before_their_parent_has_an_objid(
     pack: str | None, tmp_path: Path, ahead: list[int], *, is_ahead: bool

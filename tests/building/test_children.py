@@ -180,6 +180,7 @@ def test_memory_hardly_grows_with_the_number_of_segments(tmp_path: Path) -> None
     assert text.count("<mets:mptr ") == text.count("</mets:file>") == MANY
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_what_a_parent_of_csip_names(tmp_path: Path) -> None:
     """METS and PREMIS name each child, as the group of its METS and the structMap do."""
     spots = replace(spots_of([("", each) for each in range(MANY)]), dialect=CSIP)

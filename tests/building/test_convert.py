@@ -55,6 +55,7 @@ def contents(siard: Path) -> Iterator[tuple[str, bytes]]:
                 yield lob.place.id, b"".join(b"".join(shelf.contents(each, "")) for each in lob.extents)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "style"),
     spread(

@@ -79,6 +79,7 @@ def _options(**others: object) -> BuildOptions:
     return BuildOptions(limits=Limits(files=2, bytes=1_000_000), verify=True, **others)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "jobs"), [*((damage, 1) for damage in _DAMAGES), ("LOBs of two segments", 2)]
 )
@@ -103,6 +104,7 @@ def test_a_build_whose_check_fails_is_mended_by_the_same_command(
     assert sum((target / each).stat().st_mtime_ns == at for each, at in before.items()) >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

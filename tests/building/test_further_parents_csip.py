@@ -76,6 +76,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_lobs_and_findings_are_those_of_a_package_without_further_parents(
     tmp_path: Path, source: Path, form: str

@@ -63,6 +63,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dialect", "pack", "layout"), CASES)
 @pytest.mark.parametrize("each", [40, 5_000])
 def test_a_plan_says_about_what_the_build_makes(

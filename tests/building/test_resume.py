@@ -26,6 +26,8 @@ from tests.killing import calls_of, events, killed, partial_of, stop_after
 from tests.laws import spread
 from tests.trees import tree
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = BuildOptions(created="2026-05-01T12:00:00Z", limits=Limits(files=12, bytes=20_000))
 FORMS = {
     "recommendation": OPTIONS,

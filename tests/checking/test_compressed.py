@@ -60,6 +60,7 @@ def told(path: Path, level: Level, sample: FileSample | None = None) -> Counter[
     return Counter((each.path, each.code, text) for each, text in texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", list(Level))
 @pytest.mark.parametrize("make", KINDS)
 def test_a_package_gives_the_same_findings_in_every_form(

@@ -69,6 +69,7 @@ FEW = (0x01, 0x20, 0xFF)  # the last bit, the letter's case, all bits
 BITS = (*(1 << bit for bit in range(8)), 0xFF)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(SLICES))
 @pytest.mark.parametrize("name", METS + MANIFESTS)
 def test_every_changed_byte_of_what_describes_the_package_is_found(
@@ -113,6 +114,7 @@ def test_a_changed_lob_is_found_by_its_cell_when_all_digests_are_computed_anew(
             assert {each.code for each in check(package)} == {"Z015"}, (at, mask)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_that_is_gone_or_renamed_or_cut_or_longer_is_found(package: Path, name: str) -> None:
     path, aside = package / name, package.parent / "aside"

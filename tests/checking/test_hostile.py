@@ -30,6 +30,8 @@ from metspack.planning.assignment import small_columns
 from metspack.siard import metadata
 from metspack.sources.archive import Archive
 
+pytestmark = pytest.mark.slow
+
 SIZE = 400
 FOUR = 4
 STEEP = 6.0

@@ -29,6 +29,8 @@ from tests.checking.test_hostile_products import (
     write,
 )
 
+pytestmark = pytest.mark.slow
+
 _SIZE = 200
 _EACH = "content/schema0/table0/lob1/record{}.bin"
 Make = Callable[[Path, int], None]

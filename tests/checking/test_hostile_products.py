@@ -18,6 +18,8 @@ from metspack.mets.reader import METS, XLINK
 from tests import siards
 from tests.siards import packed
 
+pytestmark = pytest.mark.slow
+
 SIZE = 300
 FOUR = 4
 STEEP = 6.0

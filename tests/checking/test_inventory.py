@@ -57,6 +57,7 @@ def found(package: Path, jobs: int, roots: Iterable[Path] = ()) -> list[Finding]
     return ordered(check(package, Level.STRUCTURE, roots=list(roots), jobs=jobs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", spread(LINKED, 9), ids=lambda each: each.id)
 def test_a_walk_that_ends_late_finds_the_same(case: Case, tmp_path: Path, late: type[Late]) -> None:
     package = case.made(tmp_path)

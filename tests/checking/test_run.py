@@ -361,6 +361,7 @@ def _good() -> Path:
     return _GOOD["package"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["mets.xml", CHILD, "manifest-md5.txt", "manifest-sha256.txt"])
 @law(25)
 @given(place=st.floats(0, 1, exclude_max=True), change=st.integers(1, 255))

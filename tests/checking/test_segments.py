@@ -26,6 +26,8 @@ from tests.laws import law, spread
 from tests.packages import forge
 from tests.packages.forge import LOBS, Lob, lobs
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = "Northwind_lobseg_0", "Northwind_lobseg_1"
 MANIFESTS = ("manifest-md5.txt", "manifest-sha256.txt")
 

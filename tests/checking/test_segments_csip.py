@@ -30,6 +30,8 @@ from tests.checking.ways import assert_told_alike
 from tests.laws import spread
 from tests.packages import forge
 
+pytestmark = pytest.mark.slow
+
 PARTED, MERGED = "parted", "merged"
 LOBS = (
     b"first",

@@ -285,6 +285,7 @@ def test_a_pipe_among_the_files_is_refused_without_waiting(
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 def test_a_killed_build_leaves_nothing_at_its_target_and_goes_on(tmp_path: Path) -> None:
     """A handful of moments; tests/crash tries every call."""
     source = siards.siard(tmp_path / "Small.siard", *(b"content %d" % each for each in range(8)))

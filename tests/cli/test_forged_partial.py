@@ -276,6 +276,7 @@ def changed(value: Any, draw: random.Random) -> Any:
     return draw.choice(VALUES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_a_forged_journal_is_refused_or_gone_on_with(
     metspack: Commands, source: Path, tmp_path: Path, seed: int
@@ -327,6 +328,7 @@ def peak(call: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_line_without_end_is_not_read_to_its_end(metspack: Commands, source: Path, tmp_path: Path) -> None:
     package = forge.forge(tmp_path / "package")
     out = tmp_path / "out"

@@ -361,6 +361,7 @@ class Case:
         return f"{self.number.name} to {whom} of {self.jobs}, {self.when.__name__} {self.delay}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     spread(
@@ -462,6 +463,7 @@ def _command(number: int) -> bytes:
     return b""
 
 
+@pytest.mark.slow
 def test_workers_end_with_their_parent(program: Program, large: Path, tmp_path: Path) -> None:
     run = program.start("build", large, "-o", "out", "--max-files", "1", "-j", "2", cwd=tmp_path)
     _until(lambda: _begun(tmp_path))

@@ -264,6 +264,7 @@ def shelf(metspack: Commands, tmp_path: Path) -> Shelf:
     return Shelf(metspack, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_the_package_named_is_read_or_all_there_are_are_named(
     metspack: Commands, shelf: Shelf, tmp_path: Path, kind: Kind

@@ -15,6 +15,8 @@ import pytest
 from tests.cli.conftest import Program
 from tests.packages import forge
 
+pytestmark = pytest.mark.slow
+
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 130}
 DELAYS = [number * 0.0075 for number in range(40)]
 ENDING = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

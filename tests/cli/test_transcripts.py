@@ -27,6 +27,7 @@ DOCUMENTS = sorted(
     for path in (CHECKOUT / "README.md", *(CHECKOUT / "docs").rglob("*.md"))
     if "```console" in path.read_text(encoding="utf-8")
 )
+_WITH_SERVERS = {"cluster.md", "stores.md"}
 _FENCE = re.compile(r"^( *)```console\s*\n(.*?)^\1```\s*$", re.MULTILINE | re.DOTALL)
 _KEPT = ("LANG", "TMPDIR", "PYTHONPYCACHEPREFIX", *ENVIRONMENT)
 _EXIT = re.compile(r"\(exit ([0-9]+)\)")
@@ -145,7 +146,17 @@ def commands(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("signals")
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(CHECKOUT)))
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(
+            path,
+            id=str(path.relative_to(CHECKOUT)),
+            marks=[pytest.mark.slow] if path.name in _WITH_SERVERS else [],
+        )
+        for path in DOCUMENTS
+    ],
+)
 def test_the_transcripts_are_true(
     document: Path, tmp_path: Path, commands: Path, request: pytest.FixtureRequest, signals: None
 ) -> None:

@@ -32,6 +32,8 @@ from tests.conftest import CHECKOUT
 from tests.siards import siard
 from tests.trees import names, tree
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = BuildOptions(created="2026-05-01T12:00:00Z", limits=Limits(files=4))
 
 

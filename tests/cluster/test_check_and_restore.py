@@ -29,6 +29,8 @@ from tests.cluster.hosts import Hosts, ended, metspack, wait_for
 from tests.conftest import CHECKOUT
 from tests.trees import names, tree
 
+pytestmark = pytest.mark.slow
+
 BUILD = BuildOptions(created="2026-05-01T12:00:00Z", limits=Limits(files=12, bytes=20_000))
 
 

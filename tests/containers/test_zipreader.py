@@ -243,6 +243,7 @@ def test_entries_beyond_4_gib_are_found(tmp_path: Path) -> None:
         assert [each.extent.limit for each in archive.records()] == [far, start]
 
 
+@pytest.mark.slow
 def test_more_than_65535_entries_need_zip64(tmp_path: Path) -> None:
     path = tmp_path / "many.zip"
     with zipfile.ZipFile(path, "w") as archive:
@@ -1027,6 +1028,7 @@ LAW = forged(
 LAW_CONTENTS = {"a/": b"", "a/x": TEXT, "a/ä": b"stored", "b": TEXT[:90]}
 
 
+@pytest.mark.slow
 def test_every_byte_changed_is_an_error_or_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "law.zip"
     path.write_bytes(LAW)

@@ -13,9 +13,11 @@ import pytest
 from tests.conftest import CHECKOUT
 from tests.crash import control, power
 from tests.crash.commands import COMMANDS
-from tests.mutants.test_mutants import seed
+from tests.laws import seed
 
-_EVERY = 550
+pytestmark = pytest.mark.slow
+
+_EVERY = 1_100
 _STATES = 6
 _GROUPS = 8  # a process that disturbs several commands imports and compiles once
 

@@ -20,7 +20,9 @@ import pytest
 from tests import siards
 from tests.conftest import CHECKOUT
 from tests.crash.runner import RESUMES, tree
-from tests.mutants.test_mutants import seed
+from tests.laws import seed
+
+pytestmark = pytest.mark.slow
 
 Making = Callable[[Path], list[str | Path]]
 

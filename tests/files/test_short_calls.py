@@ -14,6 +14,8 @@ from metspack import BuildOptions, Limits
 from tests import siards
 from tests.trees import tree
 
+pytestmark = pytest.mark.slow
+
 _FORMS: Mapping[str, Mapping[str, Any]] = {
     "folder": {},
     "csip": {"dialect": "csip"},

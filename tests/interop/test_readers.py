@@ -25,6 +25,8 @@ from tests.interop import readers
 from tests.laws import THOROUGH, spread
 from tests.shared_data import shared
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = BuildOptions(
     created="2020-01-01T00:00:00Z",
     software=Software(name="metspack", version="metspack 0"),

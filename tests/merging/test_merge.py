@@ -292,6 +292,7 @@ def test_packed_files_are_copied_alike_together_and_one_by_one(
     assert (fault == b"J" * 20) is (tmp_path / "together").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [2, 7])
 @pytest.mark.parametrize("package", ["made", "many", "packed"])
 def test_the_package_is_the_same_for_any_number_of_processes(
@@ -483,6 +484,7 @@ def unpacked_but(package: Path, folder: str) -> None:
     path.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", ["zip", "tar"])
 @pytest.mark.parametrize("is_mixed", [False, True], ids=["packed", "packed and not"])
 def test_packed_containers_are_put_together_where_they_are(tmp_path: Path, pack: str, is_mixed: bool) -> None:

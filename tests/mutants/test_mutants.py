@@ -7,14 +7,9 @@ more.
 
 from __future__ import annotations
 
-import os
-import subprocess
-from functools import cache
-
 import pytest
 
-from tests.conftest import CHECKOUT
-from tests.laws import THOROUGH, spread
+from tests.laws import THOROUGH, seed, spread
 from tests.mutants.bases import BASES, base
 from tests.mutants.drawing import Mutant, drawn
 from tests.mutants.kinds import KINDS
@@ -22,21 +17,10 @@ from tests.mutants.sealing import seal
 from tests.mutants.survivors import is_known
 from tests.mutants.verdicts import Judged, Verdict, before, judged
 
-_ASKED = os.environ.get("METSPACK_MUTANT_SEED")
-"""The seed that is asked for, read before tests are kept from the surroundings."""
+pytestmark = pytest.mark.slow
+
 _EACH = 3
 _FULL_EVERY = 7
-
-
-@cache
-def seed() -> str:
-    """Return that of the environment, else the commit: one for all who run it, another for each change."""
-    if _ASKED is not None:
-        return _ASKED
-    commit = subprocess.run(
-        ("git", "rev-parse", "HEAD"), cwd=CHECKOUT, capture_output=True, text=True, check=False
-    )
-    return commit.stdout.strip() or "0"
 
 
 @pytest.fixture(scope="module", params=spread(BASES, 2))

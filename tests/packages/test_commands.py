@@ -26,6 +26,7 @@ def _name(case: Case) -> str:
     return case.id.rpartition("/")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

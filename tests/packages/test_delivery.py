@@ -17,6 +17,8 @@ from tests.packages.delivery import DISKS, FAULTS, FORMS, Delivery, deliver
 from tests.reporting import pages
 from tests.reporting.reports import checked
 
+pytestmark = pytest.mark.slow
+
 PACKAGES, CHILDREN, WRONG = 40, 1_000, 30
 
 

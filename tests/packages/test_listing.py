@@ -122,6 +122,7 @@ def test_the_golden_packages_are_listed_as_another_reader_sees_them(name: str, c
     assert agree(GOLDEN / name) == count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARCHIVES, ids="/".join)
 def test_packages_of_real_archives(name: tuple[str, str], tmp_path: Path) -> None:
     build.build(shared("data", *name), tmp_path / "out", LARGE)
@@ -290,6 +291,7 @@ def test_a_value_beyond_the_budget_is_refused() -> None:
         values.feed(b"<table><row><c1>" + b"x" * 11, final=False)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     def most(count: int) -> int:
         root = tmp_path / str(count)

@@ -88,6 +88,7 @@ def values(name: str, first: int) -> st.SearchStrategy[list[str]]:
     return st.one_of(right, usual, st.just([""] * 3), st.lists(anything, min_size=3, max_size=3))
 
 
+@pytest.mark.slow
 @law(50)
 @given(written=st.permutations(range(3)), order=values("ORDER", 1), seq=values("SEQ", 0), named=st.booleans())
 def test_check_and_restore_find_the_same_order(

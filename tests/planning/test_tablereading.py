@@ -482,6 +482,7 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
     assert names(tmp_path) == {"a.siard"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_run_that_is_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = archive_of(tmp_path, ["plain"] * 4)

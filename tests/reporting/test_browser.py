@@ -29,6 +29,8 @@ from tests.packages.spread import moved
 from tests.reporting import pages
 from tests.reporting.reports import checked, holding, node, related
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OFFLINE = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic"),

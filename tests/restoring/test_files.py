@@ -125,6 +125,7 @@ def packed(sample: Path, target: Path, options: BuildOptions = OPTIONS) -> None:
     copied((sample, repr(options)), target, lambda out: build.build(sample, out, options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "layout", "split"), CASES, ids=lambda each: each[-1] if isinstance(each, tuple) else str(each)
 )

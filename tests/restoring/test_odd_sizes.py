@@ -77,6 +77,7 @@ def check_it_comes_back(package: Path, expected: list[bytes], options: BuildOpti
     assert tree(beside / "again") == tree(package)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "split", "layout"), spread(product(CASES, [Split.FILL, Split.ALONE], sorted(LAYOUTS)), 3)
 )

@@ -105,6 +105,7 @@ ALIKE = st.lists(st.builds(plain, st.binary(min_size=5, max_size=20)), min_size=
 COLUMNS = ALIKE | SOME | SOME.map(lambda some: [*some, SHARED, *some, SHARED])
 
 
+@pytest.mark.slow
 @law(25)
 @given(
     COLUMNS,
@@ -140,6 +141,7 @@ def test_together_or_one_by_one_lobs_come_back_alike(
         assert found[0][0].sha256 == hashlib.sha256(found[0][1][""]).hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_an_archive_is_the_same_whoever_wrote_its_lobs(
     method: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -152,6 +152,7 @@ def test_every_lob_of_every_archive_is_found_in_every_form(archive: Path, form: 
     assert list(found(formed(archive, form, tmp_path), granted(archive))) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("archive", "layout", "style", "split"),
     [

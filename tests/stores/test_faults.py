@@ -21,6 +21,8 @@ from metspack.stores.urls import StoreUrl
 from tests.stores.conftest import BUCKET, S3, SECRET
 from tests.trees import tree
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ from tests.shared_data import ARCHIVES, shared
 from tests.stores.conftest import S3
 from tests.trees import tree
 
+pytestmark = pytest.mark.slow
+
 _ALL = bool(os.environ.get("METSPACK_ALL_ARCHIVES"))  # a test has no variables of metspack in its environment
 
 

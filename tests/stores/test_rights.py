@@ -21,9 +21,12 @@ from tests.trees import tree
 
 _DROPPED, _DAC_OVERRIDE, _DAC_READ_SEARCH = 24, 1, 2  # PR_CAPBSET_DROP, and what passes over modes
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() == 0 and sys.platform != "linux", reason="only Linux lets root give up single rights"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        os.geteuid() == 0 and sys.platform != "linux", reason="only Linux lets root give up single rights"
+    ),
+]
 
 
 def _give_up_rights() -> None:

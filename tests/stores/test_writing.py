@@ -83,6 +83,7 @@ def test_from_a_store_into_a_store(s3: S3, northwind_full: Path, expected: dict[
     assert s3.objects("package") == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given", [{"dialect": "csip"}, {"pack": "zip", "dialect": "csip"}, {"layout": "siard22"}]
 )
@@ -92,6 +93,7 @@ def test_other_forms_of_packages(s3: S3, northwind_full: Path, given: dict[str, 
     assert s3.objects("package") == files(tmp_path / "package")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_archive", [True, False])
 def test_no_segment_waits_on_disk_while_others_are_planned(
     s3: S3, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_archive: bool
@@ -129,6 +131,7 @@ def test_manifests_and_the_parent_are_put_last(s3: S3, northwind_full: Path) -> 
     assert len(puts) == len(set(puts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [3, 20, 45, 53, 56])
 def test_a_build_that_stopped_is_unfinished_and_the_same_command_goes_on(
     s3: S3, northwind_full: Path, expected: dict[str, bytes], number: int, tmp_path: Path
@@ -267,6 +270,7 @@ def test_segments_take_no_room_once_they_are_in_the_store(
     assert seen == [45]  # one of 46 is empty
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [("ftruncate", 0), ("ftruncate", 1), ("utime", 0), ("close", 0)])
 def test_a_build_that_is_killed_while_it_empties_a_file_goes_on(
     s3: S3,

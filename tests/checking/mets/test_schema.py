@@ -377,6 +377,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, *codes)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["good", "bad"])
 def test_memory_does_not_grow_with_the_document(kind: str) -> None:
     def peak(count: int) -> tuple[int, list[str]]:

@@ -92,6 +92,7 @@ def _below(folder: str, siard: Path) -> dict[str, bytes]:
         return {f"{folder}/{name}": archive.read(name) for name in archive.namelist()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["lobseg", "siard22"])
 def test_lobs_outside_give_the_segments_that_they_gave_inside(
     metspack: Commands, northwind_full: Path, tmp_path: Path, layout: str
