@@ -35,7 +35,7 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_294,
+    "(foundation)": 3_293,
     "stores": 370,
     "files": 3_249,
     "layouts": 643,
@@ -49,10 +49,10 @@ BUDGETS: Mapping[str, int] = {
     "packages": 3_368,
     "checking": 15_441,
     "building": 4_194,
-    "reporting": 2_358,
+    "reporting": 2_398,
     "restoring": 2_030,
     "merging": 1_252,
-    "cli": 4_708,
+    "cli": 4_631,
     "templates": 1_108,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""
