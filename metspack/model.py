@@ -24,15 +24,6 @@ class Digest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
-    """A file format in PRONOM: its unique identifier (``fmt/11``), name and version ("" without one)."""
-
-    puid: str
-    name: str
-    version: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LobPlace:
     """The place of a LOB in the database: ``cell`` is the path of tags below the row (``c3.u2.u3``)."""
 
@@ -189,19 +180,11 @@ class Proofs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """The media type and format that a package records of a whole LOB."""
-
-    media_type: str
-    format: Format | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LobRef:
     """A LOB found: its cell, its size in bytes, and where its bytes are, one extent after the other.
 
     ``entries`` are the names of the archive's entries that it is, none for one that lies outside the archive;
-    ``proofs`` and ``recorded`` are what METS says of it where it comes from a package.
+    ``proofs`` and the media type ``recorded`` are what METS says of it where it comes from a package.
     """
 
     cell: LobCell
@@ -211,7 +194,7 @@ class LobRef:
     extents: tuple[Extent, ...]
     entries: tuple[str, ...] = ()
     proofs: Proofs | None = None
-    recorded: Recorded | None = None
+    recorded: str | None = None
 
     @property
     def place(self) -> LobPlace:
@@ -372,7 +355,7 @@ class LobRun(Columnar):
             extents=(self.extent(number),),
             entries=(self.entries[number],) if self.entries else (),
             proofs=None if proof is None else Proofs(whole=proof),
-            recorded=None if shared.recorded is None else Recorded(media_type=shared.recorded),
+            recorded=shared.recorded,
         )
 
 

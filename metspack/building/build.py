@@ -552,7 +552,6 @@ class BuildWork:
             if self.options.add_digests
             else None,
             accepted=self.options.accepted,
-            identify=self.options.identify,
             links=self._is_linking,
             trusts=bool(self.options.trust_checksums),
             stretch=stretch,

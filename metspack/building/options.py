@@ -31,7 +31,7 @@ from metspack.progress import Progress
 from metspack.resources import __version__
 from metspack.siard import offsets, upgrade
 from metspack.sizes import HandedOver
-from metspack.sources import opening, pronom
+from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.opening import Source, SourceFacts
 from metspack.values import dataclass
@@ -47,9 +47,8 @@ class PackageOptions:
     ``created`` is the only time written, as xs:dateTime (2026-05-01T12:00:00Z); the functions of the public
     API take SOURCE_DATE_EPOCH or the clock when it is empty; ``is_dated``: it is not the clock's, and a run
     that goes on with another must have the same. ``terms`` say what becomes of a run that was stopped.
-    ``grants`` are the folders that LOBs may lie in
-    beside that of the archive. ``accepted`` is of ``lobstream.ACCEPTABLE``; ``identify`` identifies formats
-    of LOBs by their bytes; ``verify`` reads every byte once more at the end. ``require_message_digest``
+    ``grants`` are the folders that LOBs may lie in beside that of the archive. ``accepted`` is of
+    ``lobstream.ACCEPTABLE``; ``verify`` reads every byte once more at the end. ``require_message_digest``
     refuses an archive whose messageDigest is not found right. ``dialect`` is of
     ``dialects.DIALECTS``; ``checksum``, ``mets_profile`` and ``dialect_options``, those that it alone takes,
     are as it has them when None.
@@ -69,7 +68,6 @@ class PackageOptions:
     href_style: str = HREF_STYLES[0]
     dialect: str = dialects.DEFAULT
     dialect_options: DialectOptions | None = None
-    identify: bool = False
     verify: bool = False
     check_message_digest: bool = True
     require_message_digest: bool = False
@@ -258,7 +256,6 @@ def dialect(
         agents=options.agents,
         mets_profile=options.mets_profile,
         href_style=options.href_style,
-        registry=pronom.registry() if options.identify else None,
         trusted=trusted,
         options=options.dialect_options,
     )

@@ -26,7 +26,6 @@ from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.sizes import counted
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
-from metspack.sources.pronom import Identifying
 from metspack.values import dataclass
 
 NOTHING_KNOWN = KnownDigests(values={})
@@ -96,9 +95,9 @@ class Placing:
 
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
     ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
-    files get those of the manifests as well. ``identifying`` identifies formats, None
-    for none. ``moved`` is called with numbers of bytes copied, ``ended`` with each LOB when its last byte was
-    taken and proven, but for those of runs that are as their cells say; ``joined`` as well with one in parts.
+    files get those of the manifests as well. ``moved`` is called with numbers of bytes copied, ``ended`` with
+    each LOB when its last byte was taken and proven, but for those of runs that are as their cells say;
+    ``joined`` as well with one in parts.
     ``links``: what is a whole file becomes a hard link in folders, and is read and proven all the same.
     ``goes_on``: earlier parts of the first LOB may have been placed before, by a run that was stopped.
     """
@@ -111,7 +110,6 @@ class Placing:
         checksum: str,
         algorithms: tuple[str, ...] = (),
         accepted: frozenset[str] = frozenset(),
-        identifying: Identifying | None = None,
         moved: Callable[[int], None],
         ended: Callable[[Passage], None],
         joined: Callable[[Passage], None],
@@ -128,7 +126,6 @@ class Placing:
         self._of_file = (*MANIFEST_ALGORITHMS, checksum)
         self._joined = joined
         self._accepted = accepted
-        self._identifying = identifying
         self._moved = moved
         self._ended = ended
         self._split: Passage | None = None
@@ -158,7 +155,7 @@ class Placing:
         """Return whether nothing is asked of a run's LOBs but to be as their cells say."""
         is_asked = bool(self._asked) and shared.digest is None
         known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
-        return self._identifying is None and not is_asked and known
+        return not is_asked and known
 
     def _place_run(self, run: LobRun, segment: Destination, known: KnownDigests) -> Iterator[Placed]:
         """Place the LOBs of a run; one that is not what it should be goes by itself, which tells why."""
@@ -244,9 +241,7 @@ class Placing:
         if part is None:
             is_compared = number in known.compared
             whole = self._place_whole(lob, path, segment, known.of(number), is_compared=is_compared)
-            return placed_file(
-                lob_id, path, whole.media_type, whole.hashers, self._checksum, kind=whole.format
-            )
+            return placed_file(lob_id, path, whole.media_type, whole.hashers, self._checksum)
         path += self._layout.part_suffix(part)
         hashers = self._place_part(lob, part, path, segment)
         return replace(
@@ -259,7 +254,7 @@ class Placing:
     def _passage(
         self, lob: LobRef, algorithms: tuple[str, ...], known: Mapping[str, str] | None = None
     ) -> Passage:
-        return Passage(lob, self._holdings, algorithms, self._accepted, self._identifying, known=known)
+        return Passage(lob, self._holdings, algorithms, self._accepted, known=known)
 
     def _place_whole(
         self, lob: LobRef, path: str, segment: Destination, known: Mapping[str, str], *, is_compared: bool

@@ -37,7 +37,6 @@ from metspack.progress import Progress
 from metspack.siard import entries, metadata
 from metspack.sources.archive import Archive, extension_of
 from metspack.sources.lobstream import OpenHoldings, Passage, what
-from metspack.sources.pronom import Identifying
 from metspack.uris import ReferenceRefused, shown
 from metspack.values import dataclass
 
@@ -330,8 +329,7 @@ class SegmentedLobs(tempdb.Scratch):
         self.notes: Counter[str] = Counter()
         super().__init__(
             f"CREATE TABLE file (n INTEGER PRIMARY KEY, segment TEXT, {', '.join(COLUMNS)})",
-            "CREATE TABLE whole (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, type TEXT, checksum TEXT, "
-            "puid TEXT, name TEXT, version TEXT)",
+            "CREATE TABLE whole (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, type TEXT, checksum TEXT)",
             "BEGIN",
         )
 
@@ -399,19 +397,18 @@ class SegmentedLobs(tempdb.Scratch):
     def read(self, staging: Partial, options: PackageOptions, progress: Progress) -> None:
         """Read all files of the segments once: the LOBs in the order of their cells, then the others.
 
-        Of the options it takes ``accepted``, and ``identify`` for the formats of LOBs.
-        Raises ``SourceError`` for a LOB that is not what its cell says, and for files that changed.
+        Of the options it takes ``accepted``. Raises ``SourceError`` for a LOB that is not what its cell says,
+        and for files that changed.
         """
         algorithms = tuple(each for each in self._algorithms if each not in MANIFEST_ALGORITHMS)
         accepted = options.accepted
-        identifying = Identifying(staging.work / "probe") if options.identify else None
         with OpenHoldings(self._archive.holdings()) as holdings, tempdb.explained(_LOBS):
             for lob, _ in slices.entries(slices.path(staging.work, _LISTED)):
                 if is_split(lob):
-                    passage = Passage(lob, holdings, (self._checksum, *algorithms), accepted, identifying)
+                    passage = Passage(lob, holdings, (self._checksum, *algorithms), accepted)
                     self._read_parts(lob, passage, progress)
                 else:
-                    passage = Passage(lob, holdings, self._algorithms, accepted, identifying)
+                    passage = Passage(lob, holdings, self._algorithms, accepted)
                     for block in passage.portion():
                         progress.advance(len(block))
                     passage.end()
@@ -442,13 +439,12 @@ class SegmentedLobs(tempdb.Scratch):
             self._take(extent, replace(part, part_of=lob.place.id, sequence=number))
         passage.end()
         self._database.execute(
-            "INSERT INTO whole (id, size, type, checksum, puid, name, version) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO whole (id, size, type, checksum) VALUES (?, ?, ?, ?)",
             (
                 lob.place.id,
                 lob.size,
                 passage.media_type,
                 passage.hashers.digest(self._checksum).value,
-                *filetable.row_of_format(passage.format),
             ),
         )
 
@@ -482,8 +478,7 @@ class SegmentedLobs(tempdb.Scratch):
         return filetable.placed_file(identifier, "", kind, hashers, self._checksum)
 
     def _listed(self, passage: Passage) -> PlacedFile:
-        file = self._placed(passage.lob.place.id, passage.media_type, passage.hashers)
-        return replace(file, format=passage.format)
+        return self._placed(passage.lob.place.id, passage.media_type, passage.hashers)
 
     def _take(self, extent: FileExtent | ZipExtent, file: PlacedFile) -> None:
         assert isinstance(extent, FileExtent)  # noqa: S101 -- _path let no other through
@@ -507,15 +502,9 @@ class SegmentedLobs(tempdb.Scratch):
 
     def split_lobs(self) -> Iterator[SplitLob]:
         """Yield the split LOBs in the order of their cells."""
-        sql = "SELECT id, size, type, checksum, puid, name, version FROM whole ORDER BY n"
-        for identifier, size, kind, checksum, *identified in self._database.execute(sql):
-            yield SplitLob(
-                id=identifier,
-                size=size,
-                media_type=kind,
-                checksum=checksum,
-                format=filetable.format_of(identified),
-            )
+        sql = "SELECT id, size, type, checksum FROM whole ORDER BY n"
+        for identifier, size, kind, checksum in self._database.execute(sql):
+            yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
 
     def split_parts(self, objids: dict[str, str]) -> Iterator[SplitPart]:
         """Yield the parts of the split LOBs in the same order; ``objids`` are the segments' by folder."""

@@ -32,7 +32,6 @@ from metspack.mets.dialects.interface import (
     SplitPart,
 )
 from metspack.mets.filetable import PlacedFile, Placements
-from metspack.model import Format
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.sharedlobs import Sharing
@@ -41,7 +40,6 @@ from metspack.sizes import counted
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 from metspack.sources.opening import Source
-from metspack.sources.pronom import Identifying
 from metspack.values import dataclass
 
 
@@ -51,8 +49,8 @@ class SegmentTask:
 
     ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
     the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
-    of its cell; ``identify``: formats are told by the bytes;
-    ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that are known.
+    of its cell; ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that
+    are known.
     ``stretch`` is what is placed of the slice; ``is_described``: all of it is, and the segments are
     described. Otherwise that is done afterwards, by a task that has the results in ``placed``.
     ``journal`` is where segments are recorded that are finished, with the ``digests`` of their slices; None
@@ -71,7 +69,6 @@ class SegmentTask:
     packing: Packing | None = None
     add_digests: str | None = None
     accepted: frozenset[str] = frozenset()
-    identify: bool = False
     links: bool = False
     trusts: bool = False
     stretch: SliceStretch = slices.WHOLE
@@ -214,14 +211,8 @@ def digest_for_cells(checksum: str) -> str:
 def split_lobs(work: Path, tasks: Iterable[int]) -> Iterator[SplitLob]:
     """Yield the split LOBs of some tasks."""
     for task in tasks:
-        for identifier, size, kind, checksum, identified in json_lines(wholes_path(work, task)):
-            yield SplitLob(
-                id=identifier,
-                size=size,
-                media_type=kind,
-                checksum=checksum,
-                format=identified and Format(**identified),
-            )
+        for identifier, size, kind, checksum in json_lines(wholes_path(work, task)):
+            yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
 
 
 def split_parts(work: Path, tasks: Iterable[int]) -> Iterator[SplitPart]:
@@ -274,9 +265,7 @@ class _ProvenLobs:
     def note_whole(self, passage: Passage) -> None:
         lob = passage.lob
         checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
-        identified = passage.format and asdict(passage.format)
-        lob_id = lob.place.id
-        self.wholes.write(_line(lob_id, lob.size, passage.media_type, checksum, identified))
+        self.wholes.write(_line(lob.place.id, lob.size, passage.media_type, checksum))
 
     def note_part(self, file: PlacedFile, objid: str) -> None:
         self.parts.write(_line(file.part_of, file.id, objid))
@@ -326,7 +315,6 @@ def place_rest(
                 checksum=task.dialect.checksum_type,
                 algorithms=(task.add_digests,) if task.add_digests else (),
                 accepted=task.accepted,
-                identifying=Identifying(task.work / f"probe-{task.label}") if task.identify else None,
                 moved=moved,
                 ended=proven.note_lob,
                 joined=proven.note_whole,
@@ -383,7 +371,6 @@ def placed_of(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
 def clear(task: SegmentTask) -> None:
     """Remove what an earlier run left of segments, or of a stretch, that it had not finished."""
     first = task.segments[len(task.finished)]
-    writing.remove(task.work / f"probe-{task.label}")
     if not task.is_described:
         writing.remove(placed_path(task.work, task.label))
         for each in slices.runs(slices.path(task.sliced, first.number), task.stretch):

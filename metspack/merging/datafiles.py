@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from metspack import safexml
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.files import tempdb
@@ -22,7 +21,6 @@ from metspack.merging.ips import (
     IpFiles,
     Names,
     check_fixity,
-    damaged,
     is_data,
     is_kept,
     is_made_anew,
@@ -35,11 +33,9 @@ from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.mets.fastreader import Run
 from metspack.mets.reader import File
-from metspack.model import LONGEST, SMALL, Budgets, Columnar, Format
-from metspack.packages.formats import PREMIS, SplitFormat, split_formats
+from metspack.model import LONGEST, SMALL, Budgets, Columnar
 from metspack.packages.index import AT_INDEX, Document, MetsTables, Row, plain_run
 from metspack.packages.lobs import StatedFixity
-from metspack.packages.metsfiles import format_in
 from metspack.uris import shown
 from metspack.values import dataclass
 
@@ -80,11 +76,11 @@ _WITHOUT_DIGEST = f"""SELECT e.line, d.path FROM data d JOIN entry e ON e.id = d
 WHERE d.n > ? AND e.mets = ? AND (e.algorithm IS NULL OR e.algorithm NOT IN ({", ".join("?" * len(OCTETS))}))
 ORDER BY d.n LIMIT 1"""  # noqa: S608
 _VIEW = """CREATE VIEW data_file AS SELECT d.n, d.container, d.path, d.xml_id, e.mets, e.line, e.size,
-    e.algorithm, e.digest, e.media, e.format, CASE WHEN e.groupid <> '' AND e.seq GLOB '[0-9]*'
+    e.algorithm, e.digest, e.media, CASE WHEN e.groupid <> '' AND e.seq GLOB '[0-9]*'
     AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of, CAST(e.seq AS INTEGER) AS seq,
     coalesce(r.files, 1) AS files, r.columns FROM data d JOIN entry e ON e.id = d.entry
 LEFT JOIN run r ON r.entry = d.entry"""
-_COLUMNS = f"""n, files, columns, container, mets, algorithm, part_of, format, path, xml_id,
+_COLUMNS = f"""n, files, columns, container, mets, algorithm, part_of, path, xml_id,
     coalesce(nullif(media, ''), '{DEFAULT}'), size, digest, seq, line"""
 _PARTS = "SELECT 1 FROM data_file WHERE part_of <> '' LIMIT 1"
 _IN_ORDER = f"SELECT {_COLUMNS} FROM data_file WHERE n > ? ORDER BY n"  # noqa: S608
@@ -97,9 +93,9 @@ _ARCHIVES = f"SELECT {_COLUMNS} FROM data_file WHERE path LIKE '%{SIARD}' ORDER 
 _UNLISTED = """SELECT g.key FROM json_each(?2) g
 WHERE NOT EXISTS (SELECT 1 FROM data d WHERE d.path = g.value AND d.container = ?1) ORDER BY g.key LIMIT 1"""
 # What else the parent lists in its own folder.
-_BESIDE = f"""SELECT path, size, algorithm, digest, line, mets FROM entry
+_BESIDE = f"""SELECT path, size, algorithm, digest FROM entry
 WHERE mets IN (?1, ?2) AND substr(path, 1, length(?3)) = ?3 AND {data_path("?4")} IS NULL
-AND (?5 = '' OR substr(path, -length(?5)) = ?5) ORDER BY path, id"""  # noqa: S608
+ORDER BY path, id"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +113,6 @@ class DataFile:
     said: StatedFixity
     part_of: str = ""
     sequence: int | None = None
-    format: Format | None = None
 
     @property
     def names(self) -> Names:
@@ -138,7 +133,6 @@ class DataRun(Columnar):
     mets: Path
     algorithm: str | None
     part_of: str
-    format: Format | None
     paths: Sequence[str]
     ids: Sequence[str]
     media_types: Sequence[str]
@@ -161,7 +155,6 @@ class DataRun(Columnar):
             said=stated(self.sizes[number], self.algorithm, self.digests[number], by=by),
             part_of=self.part_of,
             sequence=self.sequences[number] if self.part_of else None,
-            format=self.format,
         )
 
 
@@ -288,7 +281,7 @@ class DataFiles:
         self._containers = containers
         self._tables = tables
         self._mets: dict[int, Path] = {}  # where the documents lie, by their numbers in the tables
-        self._own: dict[int, list[int]] = {}  # documents of IPs that have children, by the number of the IP
+        self._own: list[int] = []  # the numbers of the parent's
         self.left_out = self.count = 0
         self.examples: tuple[str, ...] = ()
         self.unproven: list[Path] = []
@@ -339,7 +332,7 @@ class DataFiles:
         for batch in _lots(self._tables.rows(sql, *values)):
             for _, alike in groupby(batch, _alike):
                 files = list(alike)
-                _, _, packed, container, mets, algorithm, part_of, kind, *_ = files[0]
+                _, _, packed, container, mets, algorithm, part_of, *_ = files[0]
                 columns: Sequence[Sequence[Any]] = [*zip(*files, strict=True)][-len(DataRun.OF_EACH) :]
                 if packed is not None:
                     columns = _unpacked(packed)
@@ -349,7 +342,6 @@ class DataFiles:
                     mets=self._mets[mets],
                     algorithm=algorithm,
                     part_of=part_of,
-                    format=format_in(kind),
                     **dict(zip(DataRun.OF_EACH, columns, strict=True)),
                 )
                 yield files[-1][0], run
@@ -367,32 +359,13 @@ class DataFiles:
     def documents(self) -> Iterator[tuple[tuple[str, ...], StatedFixity]]:
         """Yield the parent's own documentation and descriptive metadata, as names from its folder."""
         before = None
-        for names, *said, _line, _mets in self._beside():
+        folder = self._containers[0].ip.name
+        first, last = self._own[0], self._own[-1]
+        for path, *said in self._tables.rows(_BESIDE, first, last, f"{folder}/", folder):
+            names = tuple(path.split("/"))[1:]
             if names != before and names[-1] != CSIP_METS and is_kept(names):
                 yield names, stated(*said, by=str(self._containers[0].mets))
             before = names
-
-    def _beside(self, number: int = 0, end: str = "") -> Iterator[tuple[Any, ...]]:
-        """Yield what a parent lists in its folder but for data, by names from there, sorted by path."""
-        folder = self._containers[number].ip.name
-        first, last = self._own[number][0], self._own[number][-1]
-        for path, *said in self._tables.rows(_BESIDE, first, last, f"{folder}/", folder, end):
-            yield tuple(path.split("/"))[1:], *said
-
-    def split_formats(self) -> dict[str, SplitFormat]:
-        """Return what PREMIS of parents say of LOBs that lie in parts: few, for each is a large one."""
-        found: dict[str, SplitFormat] = {}
-        for number in self._own:
-            parent = self._containers[number]
-            for names, *row, line, mets in self._beside(number, "/".join(("", *PREMIS))):
-                if names[:1] != (REPRESENTATIONS_FOLDER,) or names[2:] != PREMIS:
-                    continue
-                said = stated(*row, by=f"{self._mets[mets]} line {line}")
-                try:
-                    found |= {each.lob: each for each in split_formats(proven(parent, names, said))}
-                except safexml.XmlError as error:
-                    raise damaged(parent.folder.joinpath(*names), error) from None
-        return found
 
     def _listed_below(self, container: GivenIp) -> Row | None:
         """Return what a container's METS says of that of its representation, None for nothing."""
@@ -425,8 +398,8 @@ class DataFiles:
         """Add the data files that one METS lists, known by its number in the tables and by its path."""
         container = self._containers[number]
         self._mets[mets] = path
-        if number == 0 or container.is_list:
-            self._own.setdefault(number, []).append(mets)
+        if number == 0:
+            self._own.append(mets)
         if container.is_list:
             return
         row = self._tables.row
@@ -507,8 +480,8 @@ def _lots(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
 
 def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return what the files of a run have in common, of one of the rows of ``_COLUMNS``."""
-    size, folder = row[11], (row[8] or "").rpartition("/")[0]
-    return *row[2:8], folder, size is not None and size <= SMALL
+    size, folder = row[10], (row[7] or "").rpartition("/")[0]
+    return *row[2:7], folder, size is not None and size <= SMALL
 
 
 _KEEPING_SPLIT = "the split LOBs"
@@ -517,18 +490,16 @@ _KEEPING_SPLIT = "the split LOBs"
 class Wholes(tempdb.Scratch):
     """The split LOBs with their digests as wholes, and their parts, kept on disk; a context manager.
 
-    ``objid`` is the package that has all parts, ``formats`` what is known of the LOBs. They come LOB by LOB,
-    in their order.
+    ``objid`` is the package that has all parts. They come LOB by LOB, in their order.
     """
 
-    def __init__(self, objid: str, formats: Mapping[str, SplitFormat]) -> None:
+    def __init__(self, objid: str) -> None:
         super().__init__(
             "CREATE TABLE lob (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, media TEXT, checksum TEXT)",
             "CREATE TABLE part (n INTEGER PRIMARY KEY, lob TEXT, id TEXT)",
             "BEGIN",
         )
         self._objid = objid
-        self._formats = formats
         self._lob = ""
         self._media = ""
         self._checksum = ""
@@ -563,9 +534,7 @@ class Wholes(tempdb.Scratch):
         for identifier, size, media, checksum in self._database.execute(
             "SELECT id, size, media, checksum FROM lob ORDER BY n"
         ):
-            known = self._formats.get(identifier)
-            kind = known.format if known is not None and known.size == str(size) else None
-            yield SplitLob(id=identifier, size=size, media_type=media, checksum=checksum, format=kind)
+            yield SplitLob(id=identifier, size=size, media_type=media, checksum=checksum)
 
     def parts(self) -> Iterator[SplitPart]:
         """Yield their parts in the same order."""

@@ -256,8 +256,7 @@ class _MergeWork:
         moved, self._moved = self._moved, None
         self.progress.advance(moved or 0)
         folder = dialect.data_folder(self.objid)
-        formats = self.found.split_formats()
-        with Wholes(self.objid, formats) as wholes:
+        with Wholes(self.objid) as wholes:
             if self._ahead is None:
                 useful = processes.useful(jobs, files=files, size=size)
                 self._workers.jobs = useful if _are_small(files, size) else processes.of_large(useful)
@@ -388,7 +387,7 @@ def _is_apart(run: DataRun) -> bool:
 def _likeness(run: DataRun) -> str | None:
     """Return the algorithm of the digests of files that are copied together, None for those that are not."""
     is_small = run.sizes[0] is not None and run.sizes[0] <= SMALL
-    is_plain = is_small and not run.part_of and run.format is None
+    is_plain = is_small and not run.part_of
     return run.algorithm if is_plain and run.algorithm in OCTETS else None
 
 
@@ -483,7 +482,7 @@ class _CopyTask:
         told = [hashlib.sha256() for _ in _TOLD]
         common: list[tuple[str, int]] = []
         for run, _ in self.runs:
-            said = repr((str(run.ip.path), run.representation, run.algorithm, run.part_of, run.format))
+            said = repr((str(run.ip.path), run.representation, run.algorithm, run.part_of))
             before = common.pop()[1] if common and common[-1][0] == said else 0
             common.append((said, before + len(run)))
             for name, each in zip(_TOLD, told, strict=True):
@@ -658,7 +657,7 @@ class _Copier:
 
         self._folder.put(file.path, blocks(), file.said.size or 0)
         placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self._checksum)
-        return replace(placed, part_of=file.part_of, sequence=file.sequence, format=file.format)
+        return replace(placed, part_of=file.part_of, sequence=file.sequence)
 
 
 def _proven_blocks(file: DataFile, hashers: Hashers, whole: Hashers | None) -> Iterator[bytes]:

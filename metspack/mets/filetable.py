@@ -12,7 +12,6 @@ from typing import Any
 
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import reading, tempdb
-from metspack.model import Format
 from metspack.values import dataclass
 
 
@@ -31,8 +30,6 @@ class PlacedFile:
     """The id of the LOB that the file is a part of, "" when it is a whole one."""
     sequence: int | None = None
     """The part's number, from 0."""
-    format: Format | None = None
-    """Its format, for those that were identified."""
 
     def below(self, folder: str) -> PlacedFile:
         """Return the same file by its path from above a folder, which ends with a slash."""
@@ -50,8 +47,6 @@ def placed_file(
     media_type: str,
     hashers: Hashers,
     checksum: str,
-    *,
-    kind: Format | None = None,
 ) -> PlacedFile:
     """Return a whole file by its digests, which are those of ``algorithms(checksum)`` or more."""
     return PlacedFile(
@@ -62,40 +57,26 @@ def placed_file(
         checksum=hashers.digest(checksum).value,
         md5=hashers.digest("MD5").value,
         sha256=hashers.digest("SHA-256").value,
-        format=kind,
     )
 
 
-_OWN = tuple(name for name in PlacedFile.__dataclass_fields__ if name != "format")
-COLUMNS = (*_OWN, "puid", "format_name", "format_version")
+COLUMNS = tuple(PlacedFile.__dataclass_fields__)
 """The columns of a table of placed files."""
 
 
 def row_of(file: PlacedFile) -> tuple[Any, ...]:
     """Return a placed file as a row of such a table."""
-    return (*(getattr(file, name) for name in _OWN), *row_of_format(file.format))
+    return tuple(getattr(file, name) for name in COLUMNS)
 
 
 def file_of(row: Sequence[Any]) -> PlacedFile:
     """Return the placed file that a row of such a table is."""
-    own = dict(zip(_OWN, row[: len(_OWN)], strict=True))
-    return PlacedFile(**own, format=format_of(row[len(_OWN) :]))
-
-
-def row_of_format(kind: Format | None) -> tuple[str | None, str | None, str | None]:
-    """Return a format as the three last columns of such a row, all empty for None."""
-    return (None, None, None) if kind is None else (kind.puid, kind.name, kind.version)
-
-
-def format_of(row: Sequence[Any]) -> Format | None:
-    """Return the format that three columns of a row are."""
-    puid, name, version = row
-    return None if puid is None else Format(puid=puid, name=name, version=version)
+    return PlacedFile(**dict(zip(COLUMNS, row, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedRun:
-    """Placed files, one after the other, as columns of one length; none is a part or has a format."""
+    """Placed files, one after the other, as columns of one length; none is a part."""
 
     id: Sequence[str]
     path: Sequence[str]
@@ -174,7 +155,7 @@ def runs(files: Iterable[PlacedFile]) -> Iterator[Placed]:
     """Yield files together as far as they are alike, in their order."""
     rows: list[tuple[Any, ...]] = []
     for file in files:
-        is_plain = not file.part_of and file.sequence is None and file.format is None
+        is_plain = not file.part_of and file.sequence is None
         if rows and (not is_plain or len(rows) == _LONGEST):
             yield _run(rows)
             rows = []

@@ -10,7 +10,7 @@ from metspack import resources
 from metspack.digests import Hashers
 from metspack.mets import writer
 from metspack.mets.filetable import Placed, PlacedFile
-from metspack.model import Digest, Format
+from metspack.model import Digest
 from metspack.values import dataclass
 
 TEMPLATES = resources.template_folder() / "premis"
@@ -51,16 +51,12 @@ class PremisWhole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileObject:
-    """A file; ``path`` is relative to the IP or representation, "" for a file that lies in parts.
-
-    ``format`` is None for one that was not identified: then its media type is all that is known.
-    """
+    """A file; ``path`` is relative to the IP or representation, "" for a file that lies in parts."""
 
     id: str
     path: str
     size: int
     media_type: str
-    format: Format | None
     digests: tuple[Digest, ...]
     relationships: tuple[Relationship, ...] = ()
 
@@ -79,11 +75,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PremisAgent:
-    """Software that carried out events; ``note`` names what it worked with, "" for nothing."""
+    """Software that carried out events."""
 
     name: str
     version: str
-    note: str = ""
 
 
 def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
@@ -95,7 +90,6 @@ def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
         path=folder + file.path,
         size=file.size,
         media_type=file.media_type,
-        format=file.format,
         digests=tuple(Digest(algorithm=name, value=value) for name, value in known.items()),
         relationships=(part_of,) if file.part_of else (),
     )
@@ -108,7 +102,7 @@ def write(
     files: Iterable[FileObject | str],
     events: Iterable[Event],
     created: str,
-    agents: Iterable[PremisAgent],
+    agent: PremisAgent,
     algorithms: Iterable[str],
 ) -> Hashers:
     """Write a PREMIS document; returns its digests and size. Nothing of ``files`` is held, some by ``rows``.
@@ -120,7 +114,7 @@ def write(
         "files": (each if isinstance(each, str) else _file(each) for each in files),
         "events": events,
         "created": created,
-        "agents": agents,
+        "agent": agent,
     }
     return writer.write_document(target, TEMPLATES, "premis.xml.j2", facts, algorithms)
 

@@ -34,8 +34,6 @@ _BOUND = {
 }  # what prefixes mean that nobody declares (Namespaces in XML, 3)
 _HREF = f"{XLINK} href"
 _FORMAT = {
-    f"{SIP} FILEFORMATNAME": "format_name",
-    f"{SIP} FILEFORMATVERSION": "format_version",
     f"{SIP} FORMATREGISTRY": "format_registry",
     f"{SIP} FORMATREGISTRYKEY": "format_key",
 }
@@ -114,7 +112,7 @@ class File:
     ``groups`` are the IDs and USEs of the ``fileGrp`` elements around it, outermost first. ``href`` is
     that of the first ``FLocat`` whose location may be a path, or else of the first that has one;
     ``others`` are further ones that may be paths. ``embedded`` tells of an ``FContent``. ``line`` is the
-    start tag's. ``format_...`` are E-ARK's attributes of a file (SIP32 to SIP35), ``mdtype`` is the MDTYPE
+    start tag's. ``format_...`` are E-ARK's attributes of a file (SIP34, SIP35), ``mdtype`` is the MDTYPE
     of an ``mdRef``, ``admid`` the ADMID of a ``file``.
     """
 
@@ -132,8 +130,6 @@ class File:
     embedded: bool
     line: int
     others: tuple[str, ...] = ()
-    format_name: str | None = None
-    format_version: str | None = None
     format_registry: str | None = None
     format_key: str | None = None
     mdtype: str | None = None

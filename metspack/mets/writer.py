@@ -124,7 +124,7 @@ class RowFormat:
         self._href = href
         self._before = str(finalized(href("a"))).removesuffix("a")
         names = (*PlacedRun.__dataclass_fields__, "href")
-        odd = {"part_of": "", "sequence": None, "format": None}
+        odd = {"part_of": "", "sequence": None}
         text = macro({name: f"\ue000{name}\ue001" for name in names} | odd)
         pieces = _MARK.split(text)
         self._names = pieces[1::2]

@@ -31,13 +31,12 @@ from metspack.packages.metsfiles import (
     PlainRun,
     archive_of,
     digest_of,
-    format_of,
-    format_words,
     is_aside,
     is_of_lob,
     is_representation,
     located,
     plain_files,
+    puid_of,
     size_of,
     split_lob,
 )
@@ -68,7 +67,7 @@ def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
 
 
 _BATCH = 2_000
-_ONE_BY_ONE = {"format_name", "format_version", "format_registry", "format_key"}
+_ONE_BY_ONE = {"format_registry", "format_key"}
 _OF_ITS_OWN = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
 _READ_INTO = ("entry", "whole", "mptr", "mapped")  # the tables of what documents say
 _SCHEMA = """
@@ -77,14 +76,14 @@ CREATE TABLE mets (
 );
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, kind TEXT, xml_id TEXT, lob TEXT, part INTEGER, groupid TEXT,
-    seq TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT, format TEXT, path TEXT, refused TEXT,
+    seq TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT, puid TEXT, path TEXT, refused TEXT,
     child INTEGER, line INTEGER
 );
 CREATE INDEX entry_child ON entry (mets) WHERE child;
 CREATE TABLE here (xml_id TEXT PRIMARY KEY, entry INTEGER) WITHOUT ROWID;
 CREATE TABLE whole (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, size INTEGER, algorithm TEXT, digest TEXT, media TEXT,
-    line INTEGER, format TEXT
+    line INTEGER
 );
 CREATE INDEX whole_lob ON whole (lob);
 CREATE TABLE mptr (
@@ -103,7 +102,7 @@ INSERT INTO several SELECT lob FROM entry WHERE lob IS NOT NULL GROUP BY lob HAV
 UNION SELECT lob FROM whole WHERE lob IS NOT NULL
 """
 _PUT_ENTRY = """INSERT INTO entry
-    (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, format, path, refused,
+    (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, puid, path, refused,
     child, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 # What the files of a run are: of no LOB, each a LOB, each a part.
 _NO_LOBS, _LOBS, _PARTS = range(3)
@@ -117,7 +116,7 @@ _FILES = tempdb.BulkInsert(
     counts=True,
 )
 _PUT_WHOLE = """INSERT INTO whole
-    (mets, lob, size, algorithm, digest, media, format, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+    (mets, lob, size, algorithm, digest, media, line) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, down, div, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
 _DOWN = (
@@ -305,13 +304,7 @@ class MetsTables(reading.Closable):
         if fact.id is not None and fact.id != fact.id.strip():  # XML Schema, whiteSpace of ID
             fact = replace(fact, id=fact.id.strip())
         size, digest = size_of(fact), digest_of(fact)
-        said = (
-            size,
-            digest and digest.algorithm,
-            digest and digest.value,
-            fact.mimetype,
-            format_words(format_of(fact)),
-        )
+        said = size, digest and digest.algorithm, digest and digest.value, fact.mimetype
         if links.SPLIT_LOBS in fact.groups and fact.href is None:
             self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
             self._flush(_PUT_WHOLE)  # few, and asked for by the parts that come after
@@ -337,6 +330,7 @@ class MetsTables(reading.Closable):
             fact.groupid,
             fact.seq,
             *said,
+            puid_of(fact),
             None if path is None else "/".join(path),
             refused,
             is_child,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
-from metspack.model import LONGEST, Columnar, Digest, Format, LobPlace, ZipExtent
+from metspack.model import LONGEST, Columnar, Digest, LobPlace, ZipExtent
 from metspack.sizes import counted
 from metspack.values import dataclass, regex
 
@@ -33,7 +33,7 @@ class HeldPart:
     ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or SEQ
     is not given). ``digest`` may have an algorithm that METS knows and Python does not. ``mets`` and
     ``line`` are where it is listed, ``segment`` the OBJID of that METS. ``inside`` is where it is packed,
-    None for a file of its own. ``format`` is its format as PRONOM has it, if METS says it.
+    None for a file of its own. ``puid`` is its format's id in PRONOM, None where METS has none.
     """
 
     id: str
@@ -46,7 +46,7 @@ class HeldPart:
     line: int
     segment: str
     inside: Inside | None = None
-    format: Format | None = None
+    puid: str | None = None
 
     @property
     def name(self) -> str:
@@ -158,7 +158,7 @@ class HeldLob:
 
     ``source`` is where its size and digest stand: the parent METS for a split LOB. ``is_mapped`` is False
     for a split LOB that the parent's SPLITLOB structMap says nothing of, ``is_described`` for one of whose
-    whole METS says nothing. ``format`` is what METS says of it.
+    whole METS says nothing.
     """
 
     id: str
@@ -169,7 +169,6 @@ class HeldLob:
     source: str
     is_mapped: bool = True
     is_described: bool = True
-    format: Format | None = None
 
     @property
     def doubt(self) -> str:
@@ -210,7 +209,6 @@ class HeldWhole:
     digest: Digest | None
     media_type: str | None
     source: str
-    format: Format | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from metspack.layouts.names import ARCHIVE, SEGMENT_GROUP, SIARD
 from metspack.mets import PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name, packages, reader
 from metspack.mets.fastreader import Run
 from metspack.mets.links import SPLIT_LOBS, Mptr, is_of_children
-from metspack.model import Digest, Format
+from metspack.model import Digest
 from metspack.siard import metadata
 from metspack.values import dataclass, regex
 
@@ -62,34 +62,10 @@ _PRONOM = "pronom"
 _PUID = regex(r"(?:x-)?s?fmt/[0-9]+")
 
 
-def format_of(fact: reader.File) -> Format | None:
-    """Return the format of a file by PRONOM, as E-ARK's attributes say it (SIP32 to SIP35)."""
-    return pronom(
-        fact.format_registry or "",
-        fact.format_key or "",
-        fact.format_name or "",
-        fact.format_version or "",
-    )
-
-
-def pronom(registry: str, key: str, name: str, version: str) -> Format | None:
-    """Return a format as PRONOM has it; None for another registry's, and for a key that is not a PUID."""
-    if registry.strip().casefold() != _PRONOM or not _PUID.fullmatch(key.strip()):
-        return None
-    return Format(puid=key.strip(), name=name, version=version)
-
-
-def format_words(kind: Format | None) -> str | None:
-    """Return a format as one text for a database, None for none; ``format_in`` is the way back."""
-    return None if kind is None else f"{kind.puid}\n{kind.version}\n{kind.name}"
-
-
-def format_in(words: str | None) -> Format | None:
-    """Return the format that ``format_words`` made a text of."""
-    if words is None:
-        return None
-    puid, version, name = words.split("\n", 2)
-    return Format(puid=puid, name=name, version=version)
+def puid_of(fact: reader.File) -> str | None:
+    """Return the PRONOM id of a file's format by E-ARK's attributes (SIP34, SIP35), None without one."""
+    registry, key = (fact.format_registry or "").strip(), (fact.format_key or "").strip()
+    return key if registry.casefold() == _PRONOM and _PUID.fullmatch(key) else None
 
 
 LOB_ID = regex(

@@ -33,7 +33,7 @@ from metspack.packages.lobs import (
     ListedFile,
     Mapped,
 )
-from metspack.packages.metsfiles import format_in, is_representation
+from metspack.packages.metsfiles import is_representation
 from metspack.packages.splitlobs import chained
 
 _NEAR = 200
@@ -44,7 +44,7 @@ _KEPT = 1_000  # parts of LOBs, and errors, that are kept
 _NOT_SEVERAL = "NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob)"
 _IS_ALONE = f"""
 {_NOT_SEVERAL} AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
-AND e.path IS NOT NULL AND e.size IS NOT NULL AND e.format IS NULL
+AND e.path IS NOT NULL AND e.size IS NOT NULL
 """
 _IS_FIRST = """
 e.lob IS NOT NULL AND NOT EXISTS (
@@ -58,7 +58,7 @@ AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) ORDER
 """
 _OF_PART = """
 e.part, e.xml_id, e.seq, e.path, e.size, e.algorithm, e.digest, e.media, e.line, e.refused, m.path,
-coalesce(m.called, m.objid, ''), e.format
+coalesce(m.called, m.objid, ''), e.puid
 """
 _PARTS = f"""
 SELECT {_OF_PART} FROM entry e JOIN mets m ON m.id = e.mets WHERE e.lob = ? ORDER BY e.id
@@ -72,7 +72,7 @@ SELECT e.lob, CASE WHEN {_IS_ALONE} THEN e.path END FROM entry e WHERE e.id > ? 
 """  # noqa: S608 -- constants
 _PATH = 3  # of what is selected of a part
 _WHOLES = """
-SELECT w.size, w.algorithm, w.digest, w.media, m.path, w.line, w.format
+SELECT w.size, w.algorithm, w.digest, w.media, m.path, w.line
 FROM whole w JOIN mets m ON m.id = w.mets WHERE w.lob = ? ORDER BY w.id
 """
 _MAPPED = """
@@ -227,7 +227,7 @@ class Package(Closable):
     def listed_files(self, lobs: Sequence[str]) -> dict[str, ListedFile]:
         """Return those of many LOBs, by id, that are each one file of its own, listed once and with a size.
 
-        Of others, and of those that are packed or have a format, ``lob`` tells all.
+        Of others, and of those that are packed, ``lob`` tells all.
         """
         rows = self._listed(lobs) if lobs and self.index.files.are_unpacked else ()
         return {row[0]: ListedFile(*row) for row in rows if row[2] is not None}
@@ -292,11 +292,10 @@ class Package(Closable):
             source=whole.source if whole else ordered[0].source,
             is_mapped=bool(named),
             is_described=whole is not None,
-            format=None if whole is None else whole.format,
         )
 
     def _part(self, lob: str, row: Row) -> HeldPart:
-        _, xml_id, seq, path, size, algorithm, value, media, line, refused, mets, called, kind = row
+        _, xml_id, seq, path, size, algorithm, value, media, line, refused, mets, called, puid = row
         if path is None:
             raise SourceError(
                 f"LOB {lob}: {mets} line {line}: {refused}",
@@ -312,7 +311,7 @@ class Package(Closable):
             mets=mets,
             line=line,
             segment=called,
-            format=format_in(kind),
+            puid=puid,
             inside=self._inside(lob, tuple(path.split("/"))),
         )
         return self._measured(lob, part) if size is None else part
@@ -418,7 +417,6 @@ def _in_one_file(lob: str, part: HeldPart) -> HeldLob:
         digest=part.digest,
         media_type=part.media_type,
         source=part.source,
-        format=part.format,
     )
 
 
@@ -450,7 +448,7 @@ def _said(row: Row) -> str:
 def _whole(row: Row) -> HeldWhole:
     size, algorithm, value, media = row[:4]
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
-    return HeldWhole(size=size, digest=digest, media_type=media, source=_said(row), format=format_in(row[6]))
+    return HeldWhole(size=size, digest=digest, media_type=media, source=_said(row))
 
 
 def _mapped_whole(parts: list[HeldPart], named: list[Mapped]) -> HeldWhole | None:

@@ -36,14 +36,12 @@ from metspack.model import (
     LobRef,
     LobRun,
     Proofs,
-    Recorded,
     RunShared,
     ZipExtent,
 )
 from metspack.packages import package as packages_package
 from metspack.packages.cells import altered, archive_place, from_root, grants, is_place
 from metspack.packages.files import open_part
-from metspack.packages.formats import Kinds
 from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Row, Selection, place_of, rows_of
 from metspack.packages.package import Package
 from metspack.progress import Progress
@@ -76,7 +74,6 @@ class ListedLobs:
         self.unproven = 0
         self.unmapped = 0
         self.doubt = ""
-        self.kinds = Kinds(package)
         self._asked = tempdb.create()
         self._asked.execute("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID")
         self._asked.execute("BEGIN")
@@ -226,13 +223,11 @@ class ListedLobs:
             media_type=held.media_type or DEFAULT,
             extents=tuple(_extent(self.package.root, held.id, part, root, entries) for part in held.parts),
             proofs=self.proofs(held),
-            recorded=self.kinds.recorded(held),
+            recorded=_media_type(held.media_type),
         )
 
     def remarks(self) -> Iterator[str]:
         """Yield warnings about bytes that METS does not prove."""
-        if self.kinds.unread:
-            yield self.kinds.unread
         if self.doubt:
             yield self.doubt
         if self.unmapped > 1:
@@ -283,9 +278,7 @@ def _shared(likeness: _Likeness) -> RunShared:
 def with_proof(lob: LobRef, file: ListedFile) -> LobRef:
     """Return a LOB with digest and media type of the file that it is in METS."""
     digest = Digest(algorithm=file.algorithm or "", value=file.digest or "")
-    media_type = _media_type(file.media_type)
-    recorded = None if media_type is None else Recorded(media_type=media_type)
-    return replace(lob, proofs=Proofs(whole=digest), recorded=recorded)
+    return replace(lob, proofs=Proofs(whole=digest), recorded=_media_type(file.media_type))
 
 
 def _media_type(listed: str | None) -> str | None:
@@ -446,14 +439,14 @@ class PackagedArchive(Archive):
         return [] if file is None else [file]
 
     def _listed(self, lob: LobRef) -> LobRef:
-        """Return a LOB with its proofs and format from METS."""
+        """Return a LOB with its proofs and media type from METS."""
         files = tuple(self._file(each) for each in lob.extents)
         first = lob.extents[0]
         where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
         held = self._lobs.held(f"LOB {lob.place.id} ({shown(where)})", self.id_prefix + lob.place.id, files)
         for part, extent in zip(held.parts, lob.extents, strict=True):
             check_size(held.id, part, extent.size)
-        return replace(lob, proofs=self._lobs.proofs(held), recorded=self._lobs.kinds.recorded(held))
+        return replace(lob, proofs=self._lobs.proofs(held), recorded=_media_type(held.media_type))
 
     def _file(self, extent: Extent) -> tuple[str, ...] | None:
         """Return the names from the package's root of a file that lies below it."""

@@ -16,14 +16,12 @@ from metspack.model import (
     Digest,
     Extent,
     FileExtent,
-    Format,
     LobCell,
     LobPlace,
     LobRef,
     LobRun,
     Part,
     Proofs,
-    Recorded,
     RunShared,
     ZipExtent,
 )
@@ -50,28 +48,12 @@ def _line(lob: LobRef, part: Part | None) -> bytes:
     fields = (
         (place.schema, place.table, place.cell, place.row),
         (cell.file, cell.length, _said(cell.digest)),
-        (lob.size, lob.extension, lob.media_type, _kind(lob.recorded)),
+        (lob.size, lob.extension, lob.media_type, lob.recorded),
         [_written(extent) for extent in lob.extents],
         part and (part.number, part.offset, part.size, part.is_last),
         proofs and (_said(proofs.whole), [_said(each) for each in proofs.extents]),
     )
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
-
-
-def _kind(said: Recorded | None) -> tuple[str, ...] | None:
-    if said is None:
-        return None
-    of = said.format
-    return (said.media_type,) if of is None else (said.media_type, of.puid, of.name, of.version)
-
-
-def _recorded(said: list[str] | None) -> Recorded | None:
-    if said is None:
-        return None
-    media_type, *of = said
-    return Recorded(
-        media_type=media_type, format=Format(puid=of[0], name=of[1], version=of[2]) if of else None
-    )
 
 
 def _said(digest: Digest | None) -> tuple[str, str] | None:
@@ -94,7 +76,7 @@ def _extent(fields: list[Any]) -> Extent:
 
 
 def _entry(fields: list[Any]) -> Entry:
-    place, (file, length, digest), (size, extension, kind, said), extents, part, proofs = fields
+    place, (file, length, digest), (size, extension, kind, recorded), extents, part, proofs = fields
     schema, table, cell, row = place
     return (
         LobRef(
@@ -110,7 +92,7 @@ def _entry(fields: list[Any]) -> Entry:
             extents=tuple(_extent(extent) for extent in extents),
             proofs=proofs
             and Proofs(whole=_digest(proofs[0]), extents=tuple(_digest(each) for each in proofs[1])),
-            recorded=_recorded(said),
+            recorded=recorded,
         ),
         part and Part(number=part[0], offset=part[1], size=part[2], is_last=part[3]),
     )
@@ -141,7 +123,7 @@ def _run(fields: list[Any]) -> LobRun:
 
 def _shared(lob: LobRef) -> _Shared | None:
     """Return what a LOB may have in common with others of a run, None for one that goes by itself."""
-    extent, cell, said = lob.extents[0], lob.cell, lob.recorded
+    extent, cell = lob.extents[0], lob.cell
     proofs = _UNPROVEN if lob.proofs is None else lob.proofs
     if (
         len(lob.extents) > 1
@@ -150,7 +132,6 @@ def _shared(lob: LobRef) -> _Shared | None:
         or cell.length not in {None, lob.size}
         or proofs.extents
         or (proofs is not _UNPROVEN and proofs.whole is None)
-        or (said is not None and said.format is not None)
     ):
         return None
     place, digest = cell.place, cell.digest
@@ -160,7 +141,7 @@ def _shared(lob: LobRef) -> _Shared | None:
         place.cell,
         lob.extension,
         lob.media_type,
-        None if said is None else said.media_type,
+        lob.recorded,
         None if digest is None else digest.algorithm,
         None if proofs.whole is None else proofs.whole.algorithm,
         cell.length is not None,

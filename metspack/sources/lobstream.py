@@ -17,10 +17,9 @@ from metspack.files import reading
 from metspack.files.byteranges import Below, HeldMedium, Medium, Stamp, Stretch
 from metspack.files.reading import Closable
 from metspack.files.threads import ThreadedHashers
-from metspack.model import Digest, Extent, Format, LobRef, LobRun, Proofs, ZipExtent
+from metspack.model import Digest, Extent, LobRef, LobRun, Proofs, ZipExtent
 from metspack.siard import entries
 from metspack.sizes import TextLength
-from metspack.sources.pronom import Identifying
 from metspack.uris import shown
 from metspack.values import dataclass
 
@@ -249,8 +248,8 @@ class Passage:
 
     ``hashers`` has taken all bytes read so far. After ``end``, ``is_part_digest`` tells whether the
     cell's digest was only the last part's, ``unit`` in what its length counts (None without a length);
-    ``media_type`` and ``format`` are what ``identifying`` told by the bytes, if it was to and could; what the
-    source has recorded, if it was not to. ``known`` digests are not computed.
+    ``media_type`` is what the source has recorded, else that of the LOB's column or extension. ``known``
+    digests are not computed.
     """
 
     def __init__(
@@ -259,7 +258,6 @@ class Passage:
         holdings: OpenHoldings,
         algorithms: tuple[str, ...],
         accepted: frozenset[str] = frozenset(),
-        identifying: Identifying | None = None,
         *,
         known: Mapping[str, str] | None = None,
     ) -> None:
@@ -269,10 +267,7 @@ class Passage:
         said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
         self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)), known)
         self.is_part_digest = False
-        recorded = lob.recorded if identifying is None else None
-        self.media_type = lob.media_type if recorded is None else recorded.media_type
-        self.format: Format | None = None if recorded is None else recorded.format
-        self._probe = None if identifying is None else identifying.probe(lob.extension)
+        self.media_type = lob.media_type if lob.recorded is None else lob.recorded
         self.unit: str | None = None if lob.cell.length is None else "bytes"
         self._accepted = accepted
         # Counting characters costs as much as a digest; only a text LOB that is not all ASCII needs it.
@@ -307,15 +302,12 @@ class Passage:
             self.hashers.update(given)
             if self._lengths is not None:
                 self._lengths.update(given)
-            if self._probe is not None:
-                self._probe.take(given)
             yield given
 
     @property
     def is_known(self) -> bool:
         """Whether nothing remains to be told by the bytes of the LOB."""
-        asks = (self._lengths, self._probe, self._last)
-        return not self.hashers.computes and asks == (None, None, None)
+        return not self.hashers.computes and self._lengths is None and self._last is None
 
     def skip(self) -> None:
         """Take the bytes as read, of which all is known."""
@@ -326,7 +318,6 @@ class Passage:
         """Raise SourceError unless the LOB, which was read whole, agrees with its cell."""
         for _ in self._blocks:  # a zip entry proves itself when it is asked for more
             raise AssertionError(f"{self._what} was not taken whole")
-        self._identify()
         cell, proof = self.lob.cell, self._proofs.whole
         if proof is not None:
             _check(self._what, proof, self.hashers)
@@ -357,12 +348,6 @@ class Passage:
                 hint="DBPTK writes such digests. Nothing proves the other parts; to accept that, use "
                 f"--accept {PART_DIGEST}: the package gets the digest of the whole.",
             )
-
-    def _identify(self) -> None:
-        found = None if self._probe is None else self._probe.identify()
-        if found is not None:
-            self.media_type = found.type_beside(self.lob.media_type)
-            self.format = found.format
 
 
 def _check(about: str, proof: Digest, hashers: Hashers) -> None:

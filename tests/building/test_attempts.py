@@ -80,7 +80,7 @@ def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
         {"dialect": "csip", "pack": "tar"},
         {"pack": "zip"},
         {"limits": SPLIT},
-        {"limits": SPLIT, "layout": "siard22", "add_digests": True, "identify": True},
+        {"limits": SPLIT, "layout": "siard22", "add_digests": True},
     ],
     ids=lambda changed: " ".join(changed) or "plain",
 )

@@ -156,23 +156,6 @@ def test_a_build_that_was_stopped_at_a_further_parent_gives_the_same_bytes(
     assert contents(tmp_path / "again") == contents(out)
 
 
-def test_formats_of_lobs_in_parts_are_known_to_further_parents(tmp_path: Path, source: Path) -> None:
-    picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(60) + b"\0\0\0\0IEND\xaeB`\x82"
-    source = siards.siard(tmp_path / "Pictures.siard", *(picture + b"%d" % number for number in range(4)))
-    options = replace(
-        PARTS, split=metspack.Split.ALONE, limits=metspack.Limits(bytes=50), identify=True, parent_limit=1
-    )
-    merged = []
-    for limit in (1, None):
-        out = tmp_path / f"{limit}"
-        metspack.build(source, out, replace(options, parent_limit=limit))
-        assert wrong(out) == []
-        metspack.merge([out], tmp_path / f"{limit}.merged", metspack.PackageOptions(created=OPTIONS.created))
-        merged.append(contents(tmp_path / f"{limit}.merged"))
-    assert merged[0] == merged[1]
-    assert any(b"fmt/" in data for data in merged[0].values())
-
-
 def test_an_ip_of_a_further_parent_that_is_not_given_is_told(tmp_path: Path, source: Path) -> None:
     out = built(tmp_path, source, OPTIONS)
     for lost, by in (("TREE_s0_t0_c2_seg_4", "TREE_segments_2"), ("TREE_segments_1", "TREE")):

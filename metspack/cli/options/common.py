@@ -226,15 +226,6 @@ Verify = Annotated[
         "Read every byte back from disk before the package is published.",
     ),
 ]
-Identify = Annotated[
-    bool,
-    option(
-        "--identify",
-        "Identify each LOB's file format (PRONOM) and record it in METS and PREMIS; requires pip install "
-        "'metspack[identify]'.",
-        METS,
-    ),
-]
 
 SiardVersion = Annotated[
     str | None,

@@ -287,7 +287,6 @@ class DescriptionGroup(Group):
         ),
     ] = "relative"
     accept: common.Accept = None
-    identify: common.Identify = False
     verify: common.Verify = False
     no_message_digest_check: Annotated[
         bool,

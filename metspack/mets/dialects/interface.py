@@ -17,9 +17,7 @@ from metspack.layouts import Layout, lobseg
 from metspack.layouts.names import SIARD
 from metspack.mets.filetable import Placed, PlacedFile
 from metspack.mets.packages import noted
-from metspack.model import Format
 from metspack.siard.metadata import Metadata
-from metspack.sources.pronom import Registry
 from metspack.values import dataclass
 
 HREF_STYLES = ("relative", "file-uri")
@@ -55,7 +53,6 @@ class SplitLob:
     size: int
     media_type: str
     checksum: str
-    format: Format | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +204,7 @@ class PackageFacts:
     """What a dialect describes a package by: what was asked for, and the archive's ``metadata`` if any.
 
     ``mets_profile`` None is the dialect's own, ``options`` None are its defaults, and so are those of another
-    dialect. ``registry`` is what formats are told by, None when nobody asked; ``trusted`` says whose digests
+    dialect. ``trusted`` says whose digests
     of LOBs were not calculated but taken, "" where all were calculated.
     """
 
@@ -219,7 +216,6 @@ class PackageFacts:
     agents: tuple[str, ...] = ()
     mets_profile: str | None = None
     href_style: str = HREF_STYLES[0]
-    registry: Registry | None = None
     trusted: str = ""
     options: DialectOptions | None = None
 

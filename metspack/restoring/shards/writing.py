@@ -219,7 +219,7 @@ def _of_part(part: HeldPart, media_type: str | None, base: str) -> ShardFile:
         offset=offset,
         length=part.size,
         media_type=part.media_type or media_type,
-        format_uri=None if part.format is None else f"{PRONOM}{part.format.puid}",
+        format_uri=None if part.puid is None else f"{PRONOM}{part.puid}",
     )
 
 

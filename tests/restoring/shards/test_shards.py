@@ -19,6 +19,7 @@ from lxml import etree
 
 from metspack.errors import ConfigError, SourceError
 from metspack.files import walking
+from metspack.mets.reader import SIP
 from metspack.packages.package import Package
 from metspack.restoring.shards import reading
 from metspack.restoring.shards.reading import FoundExtent, FoundShard, concatenated, read_shard
@@ -153,6 +154,24 @@ def test_a_format_that_is_known_is_written() -> None:
     shard = Shard(lob="x", pid="uuid:1", files=(file,))
     assert etree.fromstring(to_doms(shard)).findtext(".//format_uri") == "info:pronom/fmt/11"
     assert json.loads(to_json(shard))["files"][0]["format_uri"] == "info:pronom/fmt/11"
+
+
+@pytest.mark.parametrize(
+    ("registry", "key", "expected"),
+    [
+        ("PRONOM", "fmt/11", "info:pronom/fmt/11"),
+        ("pronom ", " x-fmt/111", "info:pronom/x-fmt/111"),
+        ("GDFR", "fmt/11", None),
+        ("PRONOM", "png", None),
+    ],
+)
+def test_the_format_is_that_of_mets(root: Path, registry: str, key: str, expected: str | None) -> None:
+    said = f'xmlns:sip="{SIP}" sip:FORMATREGISTRY="{registry}" sip:FORMATREGISTRYKEY="{key}" ID="s0.t2.c4.r1"'
+    splitting.edit(root / "Northwind_lobseg_0" / "mets.xml", 'ID="s0.t2.c4.r1"', said)
+    splitting.agreed(root)
+    with Package(root) as package:
+        (shard,) = shards(package, "s0.t2.c4.r1")
+    assert [each.format_uri for each in shard.files] == [expected]
 
 
 @pytest.mark.parametrize("form", ["json", "doms"])

@@ -81,7 +81,6 @@ class Csip(CsipPackage, Dialect):
             created=package.created,
             checksum_type=package.checksum_type,
             software=package.software,
-            registry=package.registry,
             trusted=package.trusted,
             descriptive=None if wanted.descriptive is None else read_given(as_path(wanted.descriptive)),
             documentation=None if wanted.documentation is None else as_path(wanted.documentation),
@@ -162,14 +161,9 @@ class Csip(CsipPackage, Dialect):
             data,
             label=part.label,
             objects=premis.rows(content.files(), self.checksum_type, data.folder),
-            done=(
-                *(
-                    (SPLITTING,)
-                    if any(isinstance(each, PlacedFile) and each.part_of for each in content.files())
-                    else ()
-                ),
-                *self.identified(),
-            ),
+            done=(SPLITTING,)
+            if any(isinstance(each, PlacedFile) and each.part_of for each in content.files())
+            else (),
         )
         with closing(Placements()) as schemas:
             facts = self.write_package(ip, part, self.group(ip, representation, data), schemas)

@@ -24,7 +24,6 @@ from metspack.mets.premis import (
     Relationship,
 )
 from metspack.siard.metadata import Metadata
-from metspack.sources.pronom import TAIL, WHOLE, Registry
 from metspack.values import dataclass
 
 PREMIS = "metadata/preservation/premis.xml"
@@ -72,12 +71,11 @@ class Description:
 class Action:
     """Something that was done to a package or a representation: the type of the event, and its detail.
 
-    ``agent`` is the software that did it, "" for metspack; ``key`` tells events of one type apart.
+    ``key`` tells events of one type apart.
     """
 
     type: str
     detail: str
-    agent: str = ""
     outcome: str = SUCCESS
     key: str = ""
 
@@ -125,7 +123,7 @@ RELOCATION = Action(
 class CsipDocuments:
     """Facts that all documents of a package share. ``created`` is the one clock value, as xs:dateTime.
 
-    ``registry`` is what formats were told by, None when nobody asked; ``trusted`` whose digests of LOBs were
+    ``trusted`` says whose digests of LOBs were
     taken and not calculated, "" for nobody's.
     """
 
@@ -135,7 +133,6 @@ class CsipDocuments:
     created: str
     checksum_type: str
     software: Software
-    registry: Registry | None = None
     trusted: str = ""
 
     @property
@@ -179,22 +176,15 @@ class CsipDocuments:
                     detail=each.detail,
                     outcome=each.outcome,
                     object=about,
-                    agent=each.agent or self.software.name,
+                    agent=self.software.name,
                 )
                 for each in done
             ],
             created=self.created,
-            agents=self._agents(done),
+            agent=PremisAgent(name=self.software.name, version=self.software.version),
             algorithms=ip.algorithms,
         )
         return ip.register(path, hashers)
-
-    def _agents(self, done: Iterable[Action]) -> Iterator[PremisAgent]:
-        yield PremisAgent(name=self.software.name, version=self.software.version)
-        registry = self.registry
-        if registry is not None and any(each.agent == registry.software for each in done):
-            note = f"PRONOM: {registry.signatures}"
-            yield PremisAgent(name=registry.software, version=registry.version, note=note)
 
     def digested(self) -> Action:
         """Return that digests were calculated, and which were not."""
@@ -205,17 +195,6 @@ class CsipDocuments:
             "representation were calculated while the files were written."
         )
         return Action(type=DIGESTS.type, detail=detail)
-
-    def identified(self) -> tuple[Action, ...]:
-        """Return that the formats of LOBs were identified, if they were to be."""
-        if self.registry is None:
-            return ()
-        detail = (
-            "The formats of the LOBs were identified by their bytes, with the signatures of PRONOM "
-            f"({self.registry.signatures}); of those larger than {WHOLE:,} bytes by so many of the first and "
-            f"the last {TAIL:,}."
-        )
-        return (Action(type="format identification", detail=detail, agent=self.registry.software),)
 
     def write_representation(
         self,

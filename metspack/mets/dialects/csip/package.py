@@ -139,7 +139,6 @@ class CsipPackage(CsipDocuments):
             done=(
                 *((RELOCATION,) if content.children else ()),
                 *replaced_digests(content.history),
-                *(self.identified() if next(content.split(), None) is not None else ()),
             ),
         )
         return self.group(ip, mets, data)
@@ -150,7 +149,6 @@ class CsipPackage(CsipDocuments):
             path=f"{DATA}/{file.path}",
             size=file.size,
             media_type=file.media_type,
-            format=file.format,
             digests=(Digest(algorithm=self.checksum_type, value=file.checksum),),
         )
         yield from self.split_objects(content.split(), content.parts())
@@ -167,7 +165,6 @@ class CsipPackage(CsipDocuments):
             path="",
             size=lob.size,
             media_type=lob.media_type,
-            format=lob.format,
             digests=(Digest(algorithm=self.checksum_type, value=lob.checksum),),
             relationships=(has,),
         )
@@ -370,7 +367,7 @@ def write_further(
             premis.rows((file,), dialect.checksum_type, data.folder),
             dialect.split_objects(content.split(), content.parts()),
         ),
-        done=dialect.identified() if next(content.split(), None) is not None else (),
+        done=(),
     )
     with closing(Placements()) as schemas:
         facts = dialect.write_package(ip, part, own.group(ip, mets, data), schemas)

@@ -28,7 +28,6 @@ from metspack.mets.dialects.interface import (
     Software,
 )
 from metspack.mets.dialects.recommendation import TEMPLATES
-from metspack.sources.pronom import Registry
 from metspack.values import dataclass
 
 _CHILDREN_AT_ONCE = 100
@@ -39,7 +38,7 @@ class Recommendation(Dialect):
     """The dialect of the recommendation: the parent in the package's root, each child in its segment.
 
     ``version`` is that of SIARD, None for LOBs that belong to no archive. ``href_style`` ``file-uri`` gives
-    0.16's pseudo-absolute references, which count from the package's root. ``registry`` is what told formats.
+    0.16's pseudo-absolute references, which count from the package's root.
     """
 
     version: str | None
@@ -49,7 +48,6 @@ class Recommendation(Dialect):
     agents: tuple[str, ...]
     profile: str
     href_style: str
-    registry: Registry | None = None
 
     mets: ClassVar[str] = PLAIN_METS
     footprint: ClassVar[Footprint] = Footprint(
@@ -68,7 +66,6 @@ class Recommendation(Dialect):
             agents=package.agents,
             profile=PROFILE if package.mets_profile is None else package.mets_profile,
             href_style=package.href_style,
-            registry=package.registry,
         )
 
     def check(self, objid: str) -> None:  # noqa: ARG002 -- any OBJID will do
@@ -207,7 +204,6 @@ class Recommendation(Dialect):
             "created": self.created,
             "software": {"name": self.software.name, "version": self.software.version},
             "agents": self.agents,
-            "registry": self.registry,
             "checksum_type": self.checksum_type,
         }
 
