@@ -235,11 +235,6 @@ class Hashers:
         self._hashers = {each: hasher(each) for each in algorithms if each not in self._known}
         self.size = 0
 
-    @property
-    def computes(self) -> bool:
-        """Whether there are digests that are not known."""
-        return bool(self._hashers)
-
     def update(self, block: bytes) -> None:
         """Add the next bytes."""
         self.size += len(block)

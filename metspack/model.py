@@ -6,7 +6,7 @@ number in their folder, segments from 0 (recommendation 0.28 §5.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum, unique
 from functools import total_ordering
@@ -366,22 +366,6 @@ def one_by_one(found: Iterable[LobRun | LobRef]) -> Iterator[LobRef]:
             yield from each.lobs()
         else:
             yield each
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownDigests:
-    """Digests of a run's LOBs that are taken and not computed: by algorithm, None for a LOB without.
-
-    ``compared`` are the LOBs, by their place in the run from 0, that are read and compared all the same.
-    """
-
-    values: Mapping[str, Sequence[str | None]]
-    compared: frozenset[int] = frozenset()
-
-    def of(self, number: int) -> dict[str, str]:
-        """Return the digests of one of the LOBs."""
-        found = ((name, column[number]) for name, column in self.values.items())
-        return {name: value for name, value in found if value is not None}
 
 
 @unique

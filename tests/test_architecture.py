@@ -35,24 +35,24 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_284,
+    "(foundation)": 3_274,
     "stores": 370,
-    "files": 3_249,
+    "files": 3_248,
     "layouts": 643,
     "containers": 2_092,
     "siard": 2_036,
     "locations": 2_097,
-    "sources": 2_238,
-    "mets": 4_198,
+    "sources": 2_229,
+    "mets": 4_187,
     "planning": 1_447,
     "inspecting": 820,
     "packages": 3_240,
     "checking": 15_441,
-    "building": 4_162,
+    "building": 3_744,
     "reporting": 2_398,
     "restoring": 2_030,
     "merging": 1_225,
-    "cli": 4_621,
+    "cli": 4_595,
     "templates": 1_096,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

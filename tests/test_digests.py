@@ -46,6 +46,13 @@ def test_a_copy_goes_its_own_way() -> None:
     assert one.digest("MD5").value == hashlib.md5(b"sam", usedforsecurity=False).hexdigest()
 
 
+def test_known_digests_are_not_computed() -> None:
+    hashers = Hashers(("MD5", "SHA-256"), {"MD5": "given"})
+    hashers.update(b"one")
+    assert hashers.copy().digest("MD5").value == hashers.digest("MD5").value == "given"
+    assert hashers.digest("SHA-256").value == hashlib.sha256(b"one").hexdigest()
+
+
 def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         hasher("TIGER")

@@ -129,16 +129,7 @@ class BuildWork:
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
         building_options.check_reader(options)
-        self.dialect = building_options.dialect(
-            options,
-            self.name,
-            self.objid,
-            self.archive,
-            self.version,
-            trusted=manifests.trusted_sources(
-                options.trust_checksums, options.spot_check, has_cells=self.archive is not None
-            ),
-        )
+        self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
         manifests.check(
             self.layout,
             options.dialect,
@@ -169,7 +160,6 @@ class BuildWork:
         self.stays: frozenset[Column] = frozenset()
         self.upgrade: Upgrade | None = None
         self.made_of = SourceFacts(name=source.stem)
-        self._trusted: dict[str, int] | None = None
         self._remarked: list[str] = []
         self._earlier: EarlierRun
         self.handed_over: HandedOver | None = None
@@ -201,7 +191,6 @@ class BuildWork:
             else:
                 course = self._recall(planned, departures)
             links = self._links(staging, course)
-            trusted = self._trusted
             (files, size), most = self.needed(course), self.division.limits.bytes
             done, moved = self._earlier.done(course)
             files, size = files - max(links.lobs, done), size - max(links.bytes, moved)
@@ -255,7 +244,6 @@ class BuildWork:
             readers=self._readers(course),
             unopened=self._unopened(),
             linked=links.lobs if self._is_linking else None,
-            trusted=trusted,
             made_of=self.made_of,
             children=placed.children(),
             handed_over=self.handed_over,
@@ -268,7 +256,6 @@ class BuildWork:
         course = self._plan(staging, departures)
         self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
         self._leave_columns(departures)
-        self._trusted = self._trust(staging, course)
         return course
 
     def _leave_columns(self, departures: Departures) -> None:
@@ -288,7 +275,6 @@ class BuildWork:
             "remarks": self._remarked,
             "stays": sorted(self.stays),
             "traits": asdict(self.traits),
-            "trusted": self._trusted,
             "shared": self.sharing.save(self._earlier.shared()),
         }
         self._earlier.save_plan(course, self.source, said)
@@ -301,7 +287,6 @@ class BuildWork:
             self.warnings, self._remarked = self._earlier.words(planned)
             self.stays = frozenset((one, two, three) for one, two, three in planned["stays"])
             self.traits = journal.read_as(LobTraits, planned["traits"])
-            self._trusted = planned["trusted"] and dict(planned["trusted"])
             self.sharing.recall(self._earlier.shared(), planned["shared"])
         self._leave_columns(departures)
         return course
@@ -335,22 +320,6 @@ class BuildWork:
                 hint="Leave --link-mode hardlink out.",
             )
         return found
-
-    def _trust(self, staging: Partial, course: Course) -> dict[str, int] | None:
-        """Write what is known of the LOBs, if checksums are to be trusted; returns the numbers of them."""
-        options = self.options
-        if not options.trust_checksums:
-            return None
-        added = segments.digest_for_cells(options.algorithm) if options.add_digests else options.algorithm
-        totals, words = manifests.write_known(
-            options.trust_checksums,
-            options.spot_check,
-            algorithms=(options.algorithm, added),
-            roots=self.source.holdings().roots,
-            planned=(staging.work, course),
-        )
-        self.warnings += words
-        return totals.numbers()
 
     def _unopened(self) -> tuple[str, ...]:
         """Return the path of the archive when readers of its version do not open it."""
@@ -496,7 +465,6 @@ class BuildWork:
             (self.objid or not (self.packing or self.cluster))
             and self.plan is None
             and not (self._is_linking or self.sending.is_remote)
-            and not options.trust_checksums
             and processes.are_many(course.lobs)
             and (jobs := processes.useful(options.jobs, files=course.lobs, size=course.bytes)) > 1
         ):
@@ -521,8 +489,8 @@ class BuildWork:
         self, staging: Partial, course: Course, *, is_growing: bool
     ) -> Underway[SegmentTask, TaskPlaced]:
         attempts.use(self._workers, self.cluster, staging.work, self.source.holdings())
-        # One file is written from its start to its end, and what is trusted is told of whole segments.
-        jobs = 1 if self.packing or self.options.trust_checksums or self.cluster else self._workers.jobs
+        # One file is written from its start to its end.
+        jobs = 1 if self.packing or self.cluster else self._workers.jobs
         # Unlike a generator it goes on where it ended before there were further groups.
         tasks = starmap(
             partial(self._task, staging, course),
@@ -553,7 +521,6 @@ class BuildWork:
             else None,
             accepted=self.options.accepted,
             links=self._is_linking,
-            trusts=bool(self.options.trust_checksums),
             stretch=stretch,
             is_described=is_described,
             journal=earlier.journal,

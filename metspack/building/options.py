@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -95,9 +95,7 @@ class BuildOptions(PackageOptions):
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
     that is a folder one file. ``link_mode`` makes LOBs that are whole files hard links, so that a later edit
-    of such a file is one of the package. ``trust_checksums`` are the paths of lists of checksums, and
-    ``manifests.CELLS`` for those in cells, that are taken and not computed; ``spot_check`` is the share of
-    their LOBs that is compared all the same (None: 1%). ``siard_version`` "2.2" writes an archive of SIARD
+    of such a file is one of the package. ``siard_version`` "2.2" writes an archive of SIARD
     1.0 as 2.2; None leaves its version. ``parent_limit`` is how many children one METS names (None:
     ``parents.PARENT_LIMIT``); further parents name those beyond.
     """
@@ -116,8 +114,6 @@ class BuildOptions(PackageOptions):
     lob_manifest: bool = False
     pack: str | None = None
     link_mode: LinkMode = LinkMode.COPY
-    trust_checksums: tuple[StrPath, ...] = ()
-    spot_check: str | None = None
     parent_limit: int | None = None
     jobs: int | None = 1
     cluster: str | None = None
@@ -128,11 +124,10 @@ class Built(Sealed):
     """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
-    ``linked`` of the ``files`` are hard links, None where none was to be. ``trusted`` are the numbers of
-    ``manifests.TrustedTotals``, None where all checksums were computed. ``readers`` tells which programs find
-    the LOBs outside; None where there is no archive, or none. ``unopened`` are the archives that no reader
-    opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of the parent,
-    ``handed_over`` the sizes of the largest IP and the parent; None after an addition.
+    ``linked`` of the ``files`` are hard links, None where none was to be. ``readers`` tells which programs
+    find the LOBs outside; None where there is no archive, or none. ``unopened`` are the archives that no
+    reader opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of the
+    parent, ``handed_over`` the sizes of the largest IP and the parent; None after an addition.
     """
 
     target: Path
@@ -148,7 +143,6 @@ class Built(Sealed):
     readers: Readership | None = None
     unopened: tuple[str, ...] = ()
     linked: int | None = None
-    trusted: Mapping[str, int] | None = None
     made_of: SourceFacts | None = None
     children: Sequence[ChildMets] = ()
     handed_over: HandedOver | None = None
@@ -236,13 +230,11 @@ def dialect(
     objid: str,
     archive: Archive | None,
     version: str | None = None,
-    *,
-    trusted: str = "",
 ) -> Dialect:
     """Return the dialect that describes the package of an archive, or of LOBs that belong to none.
 
     ``objid`` is the parent's, "" while it is not known; ``version`` is that of SIARD in which the archive is
-    written, None for its own; ``trusted`` is as in ``PackageFacts``. Raises ``ConfigError`` for what the
+    written, None for its own. Raises ``ConfigError`` for what the
     dialect cannot say: now, not after an hour of copying.
     """
     package = PackageFacts(
@@ -256,7 +248,6 @@ def dialect(
         agents=options.agents,
         mets_profile=options.mets_profile,
         href_style=options.href_style,
-        trusted=trusted,
         options=options.dialect_options,
     )
     chosen = dialects.named(options.dialect).of(package)
@@ -308,7 +299,7 @@ def readers_of(
 _NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify"}
 """Options on which no byte of a package depends."""
 
-_FILES = {"plan", "trust_checksums", "mapping"}
+_FILES = {"plan", "mapping"}
 """Options that name files, on whose bytes those of the package depend."""
 
 

@@ -7,7 +7,7 @@ and by any number of processes with the same result.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import islice, repeat
@@ -21,14 +21,12 @@ from metspack.files.byteranges import Stamp
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
 from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun, placed_file
-from metspack.model import LONGEST, FileExtent, KnownDigests, LobPlace, LobRef, LobRun, Part, RunShared
+from metspack.model import LONGEST, FileExtent, LobPlace, LobRef, LobRun, Part, RunShared
 from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.sizes import counted
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
 from metspack.values import dataclass
-
-NOTHING_KNOWN = KnownDigests(values={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,26 +128,20 @@ class Placing:
         self._ended = ended
         self._split: Passage | None = None
 
-    def place(
-        self,
-        found: Iterable[LobRun | Entry],
-        segment: Destination,
-        known: Iterable[KnownDigests] = repeat(NOTHING_KNOWN),
-    ) -> Iterator[Placed]:
+    def place(self, found: Iterable[LobRun | Entry], segment: Destination) -> Iterator[Placed]:
         """Place LOBs and parts in a segment, yielding files once they are written, those of a run together.
 
-        ``known`` are digests of each of ``found`` that are not computed.
         Raises ``SourceError`` for a LOB that is not what its source and its cell say, ``TargetError``
         where writing fails.
         """
-        for each, taken in zip(found, known, strict=False):
+        for each in found:
             if not isinstance(each, LobRun):
-                yield self._place_one(*each, segment, taken)
+                yield self._place_one(*each, segment)
             elif self._is_plain(each.shared):
-                yield from self._place_run(each, segment, taken)
+                yield from self._place_run(each, segment)
             else:
-                for number in range(len(each)):
-                    yield self._place_one(each.lob(number), None, segment, taken, number)
+                for lob in each.lobs():
+                    yield self._place_one(lob, None, segment)
 
     def _is_plain(self, shared: RunShared) -> bool:
         """Return whether nothing is asked of a run's LOBs but to be as their cells say."""
@@ -157,7 +149,7 @@ class Placing:
         known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
         return not is_asked and known
 
-    def _place_run(self, run: LobRun, segment: Destination, known: KnownDigests) -> Iterator[Placed]:
+    def _place_run(self, run: LobRun, segment: Destination) -> Iterator[Placed]:
         """Place the LOBs of a run; one that is not what it should be goes by itself, which tells why."""
         shared = run.shared
         media_type = shared.media_type if shared.recorded is None else shared.recorded
@@ -186,18 +178,11 @@ class Placing:
                 )
 
         links = self._link_folder(segment) if shared.folders is not None else None
-        columns = [known.values.get(name) for name in names] if known.values else []
-        if links is None:
-            contents = self._holdings.small_contents(run)
-        else:
-            contents = self._link_run(run, paths, links, _all_known(columns, known.compared))
+        contents = self._holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
         for number, data in enumerate(contents):
             if data is not None:
-                if columns:
-                    found = _taken(functions, columns, number, data, known.compared)
-                else:
-                    found = [digest(data) for digest in functions]
-                if found and all(found[at] == values[number] for at, values in expected):
+                found = [digest(data) for digest in functions]
+                if all(found[at] == values[number] for at, values in expected):
                     if links is None:
                         segment.put_small(paths[number], data)
                     digests.append(found)
@@ -208,16 +193,14 @@ class Placing:
             start = number + 1
             if links is not None:
                 links.take_back(paths[number])
-            yield self._place_one(run.lob(number), None, segment, known, number)
+            yield self._place_one(run.lob(number), None, segment)
         yield from placed(len(run))
 
     def _link_folder(self, segment: Destination) -> Folder | None:
         """Return the segment if whole files are linked into it."""
         return segment if self._links and isinstance(segment, Folder) else None
 
-    def _link_run(
-        self, run: LobRun, paths: Sequence[str], segment: Folder, unread: Collection[int]
-    ) -> Iterator[memoryview | None]:
+    def _link_run(self, run: LobRun, paths: Sequence[str], segment: Folder) -> Iterator[memoryview | None]:
         """Link the files of a run to their places and return their bytes, which are read there.
 
         What is hashed is then what lies in the package, whatever becomes of the name in the source.
@@ -231,16 +214,13 @@ class Placing:
             return repeat(None, len(run))
         folder_path = segment.root / paths[0].rpartition("/")[0]
         here = (path.rpartition("/")[2] for path in paths)
-        return self._holdings.linked_contents(run, folder_path, here, seen=writing.sync_file, unread=unread)
+        return self._holdings.linked_contents(run, folder_path, here, seen=writing.sync_file)
 
-    def _place_one(
-        self, lob: LobRef, part: Part | None, segment: Destination, known: KnownDigests, number: int = 0
-    ) -> PlacedFile:
+    def _place_one(self, lob: LobRef, part: Part | None, segment: Destination) -> PlacedFile:
         lob_id = lob.place.id
         path = self._layout.lob_path(lob.place, lob.extension)
         if part is None:
-            is_compared = number in known.compared
-            whole = self._place_whole(lob, path, segment, known.of(number), is_compared=is_compared)
+            whole = self._place_whole(lob, path, segment)
             return placed_file(lob_id, path, whole.media_type, whole.hashers, self._checksum)
         path += self._layout.part_suffix(part)
         hashers = self._place_part(lob, part, path, segment)
@@ -251,23 +231,16 @@ class Placing:
             sequence=part.number,
         )
 
-    def _passage(
-        self, lob: LobRef, algorithms: tuple[str, ...], known: Mapping[str, str] | None = None
-    ) -> Passage:
-        return Passage(lob, self._holdings, algorithms, self._accepted, known=known)
+    def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
+        return Passage(lob, self._holdings, algorithms, self._accepted)
 
-    def _place_whole(
-        self, lob: LobRef, path: str, segment: Destination, known: Mapping[str, str], *, is_compared: bool
-    ) -> Passage:
-        algorithms = (*self._of_file, *self._of_whole)
-        passage = self._passage(lob, algorithms, None if is_compared else known)
+    def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
+        passage = self._passage(lob, (*self._of_file, *self._of_whole))
         folder, file = self._link_folder(segment), whole_file(lob)
         if folder is None or file is None:
             segment.put(path, self._passing(passage), lob.size)
         else:
             self._link(passage, file, path, folder)
-        if is_compared:
-            _compare(passage, known)
         self._ended(passage)
         return passage
 
@@ -276,9 +249,6 @@ class Placing:
         try:
             with suppress(OSError), self._holdings.open_folder(file.root, file.path[:-1]) as source:
                 folder.link(path, source, file.path[-1])
-            if passage.is_known:
-                passage.skip()
-                self._moved(file.size)
             for _ in self._passing(passage):  # tells as well why there is nothing to link
                 pass
             _check_link(file, folder, path)
@@ -319,39 +289,6 @@ class Placing:
             self._ended(passage)
             self._joined(passage)
         return hashers
-
-
-def _all_known(columns: Sequence[Sequence[str | None] | None], compared: Collection[int]) -> Collection[int]:
-    """Return the LOBs of a run of which every digest is known, but for those that are compared."""
-    if not columns or None in columns:
-        return ()
-    rows = enumerate(zip(*(column or () for column in columns), strict=True))
-    return {number for number, row in rows if None not in row}.difference(compared)
-
-
-def _taken(
-    functions: Sequence[Callable[[bytes | memoryview], str]],
-    columns: Sequence[Sequence[str | None] | None],
-    number: int,
-    data: bytes | memoryview,
-    compared: Collection[int],
-) -> list[str]:
-    """Return the digests of a LOB, those known as they are; none when one is compared and differs."""
-    known = [None if column is None else column[number] for column in columns]
-    if number not in compared:
-        return [value or digest(data) for value, digest in zip(known, functions, strict=True)]
-    found = [digest(data) for digest in functions]
-    return found if all(value in {None, own} for value, own in zip(known, found, strict=True)) else []
-
-
-def _compare(passage: Passage, known: Mapping[str, str]) -> None:
-    """Raise ``SourceError`` unless the known digests of a LOB are those of its bytes."""
-    for name, value in known.items():
-        if (found := passage.hashers.digest(name).value) != value:
-            raise SourceError(
-                f"{what(passage.lob)} has the {name} {found}, but the checksum to be trusted is {value}",
-                hint="It is wrong, or the LOB was changed; without --trust-checksums all are computed.",
-            )
 
 
 def _check_link(file: FileExtent, folder: Folder, path: str) -> None:

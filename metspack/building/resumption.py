@@ -26,7 +26,7 @@ COMPARED = "compared"
 """The messageDigest was compared: ``made_of`` are the facts of the source."""
 
 _SHARED = "shared.jsonl"
-_OF_PLAN = regex(r"slice-[0-9]+\.jsonl|known-[0-9]+\.jsonl|shared\.jsonl")
+_OF_PLAN = regex(r"slice-[0-9]+\.jsonl|shared\.jsonl")
 _OF_TASKS = regex(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
 
 

@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from metspack.building import manifests, placing
-from metspack.building.placing import NOTHING_KNOWN, Placing
+from metspack.building import placing
+from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder, Pack, Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import journal, reading, writing
@@ -49,8 +48,7 @@ class SegmentTask:
 
     ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
     the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
-    of its cell; ``links``: LOBs that are whole files are hard-linked; ``trusts``: ``work`` holds digests that
-    are known.
+    of its cell; ``links``: LOBs that are whole files are hard-linked.
     ``stretch`` is what is placed of the slice; ``is_described``: all of it is, and the segments are
     described. Otherwise that is done afterwards, by a task that has the results in ``placed``.
     ``journal`` is where segments are recorded that are finished, with the ``digests`` of their slices; None
@@ -70,7 +68,6 @@ class SegmentTask:
     add_digests: str | None = None
     accepted: frozenset[str] = frozenset()
     links: bool = False
-    trusts: bool = False
     stretch: SliceStretch = slices.WHOLE
     is_described: bool = True
     placed: tuple[TaskPlaced, ...] = ()
@@ -399,8 +396,7 @@ def _place_segment(
     """Place and describe a segment; returns its METS, and the bytes of its LOBs."""
     with closing(Placements()) as placements, _open_target(task, spot, disk) as target:
         found = slices.runs(slices.path(task.sliced, spot.number))
-        taken = manifests.known(task.sliced, spot.number) if task.trusts else repeat(NOTHING_KNOWN)
-        for placed in placer.place(found, target.lobs, taken):
+        for placed in placer.place(found, target.lobs):
             placements.add(placed)
             if isinstance(placed, PlacedFile) and placed.part_of:
                 proven.note_part(placed, spot.objid)

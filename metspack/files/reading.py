@@ -13,7 +13,7 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
@@ -306,18 +306,16 @@ def small_files(
     buffer: memoryview,
     *,
     seen: Callable[[int], object] | None = None,
-    unread: Collection[int] = frozenset(),
 ) -> Iterator[memoryview | None]:
     """Yield the bytes of files in one folder, each read at once into ``buffer``; None for what is odd.
 
     Odd is what is not a regular file, cannot be read, does not fit, or has not this status after it was read;
     where that is None, the size that it had before: who needs to know more looks at it with ``opened``. No
     link is followed below ``root``. What is yielded is there until the next is asked for. ``seen`` is called
-    with the open descriptor of each file that is not odd. Those ``unread``, by number, are only looked at:
-    b"" stands for their bytes.
+    with the open descriptor of each file that is not odd.
     """
     if mirrors.are_used() and (place := mirrors.place_of(root, (*folders, ""))):
-        if seen is None and not unread:
+        if seen is None:
             for data in mirrors.small_contents(place, zip(names, stamps, strict=False), len(buffer)):
                 yield None if data is None else memoryview(data)
         else:
@@ -329,9 +327,9 @@ def small_files(
         yield from (None for _ in names)
         return
     try:
-        for number, (name, stamp) in enumerate(zip(names, stamps, strict=False)):
+        for name, stamp in zip(names, stamps, strict=False):
             try:
-                yield _small(folder, name, stamp, buffer[:0] if number in unread else buffer, seen)
+                yield _small(folder, name, stamp, buffer, seen)
             except OSError:
                 yield None
     finally:
@@ -351,13 +349,13 @@ def _small(
         if status is not None and not stat.S_ISREG(status.st_mode):
             return None
         expected = stamp[0] if stamp is not None else status.st_size if status is not None else 0
-        size = read_into(descriptor, buffer, expected) if buffer else 0
+        size = read_into(descriptor, buffer, expected)
         if status is None:
             # What is as it was when its status was taken, long before, did not change while it was read.
             status = os.fstat(descriptor)
             if _status(status) != stamp or not stat.S_ISREG(status.st_mode):
                 return None
-        if buffer and not size == status.st_size < len(buffer):
+        if not size == status.st_size < len(buffer):
             return None
         if seen is not None:
             seen(descriptor)

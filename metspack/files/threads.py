@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import SimpleQueue
 from types import TracebackType
@@ -126,8 +126,8 @@ class ThreadedHashers(Hashers):
 
     __slots__ = ("_threads",)
 
-    def __init__(self, algorithms: Iterable[str], known: Mapping[str, str] | None = None) -> None:
-        super().__init__(algorithms, known)
+    def __init__(self, algorithms: Iterable[str]) -> None:
+        super().__init__(algorithms)
         self._threads: tuple[BlockThread, ...] = ()
 
     def update(self, block: bytes) -> None:

@@ -143,15 +143,14 @@ class OpenHoldings(Closable):
         names: Iterable[str],
         *,
         seen: Callable[[int], object],
-        unread: Collection[int],
     ) -> Iterator[memoryview | None]:
         """Yield the bytes of each LOB of a run of files as ``small_contents`` does, by other names of them.
 
         ``names`` are those in ``folder``; None comes as well where one is that of another file. ``seen`` is
-        called with the descriptor of each file that was read, or only looked at, as those ``unread`` are.
+        called with the descriptor of each file that was read.
         """
         stamped = zip(run.sizes, *run.extents[1:], strict=True)
-        yield from reading.small_files(folder, (), names, stamped, self._buffer, seen=seen, unread=unread)
+        yield from reading.small_files(folder, (), names, stamped, self._buffer, seen=seen)
 
     @contextmanager
     def open_folder(self, root: int, folders: Sequence[str]) -> Iterator[int]:
@@ -248,8 +247,7 @@ class Passage:
 
     ``hashers`` has taken all bytes read so far. After ``end``, ``is_part_digest`` tells whether the
     cell's digest was only the last part's, ``unit`` in what its length counts (None without a length);
-    ``media_type`` is what the source has recorded, else that of the LOB's column or extension. ``known``
-    digests are not computed.
+    ``media_type`` is what the source has recorded, else that of the LOB's column or extension.
     """
 
     def __init__(
@@ -258,14 +256,12 @@ class Passage:
         holdings: OpenHoldings,
         algorithms: tuple[str, ...],
         accepted: frozenset[str] = frozenset(),
-        *,
-        known: Mapping[str, str] | None = None,
     ) -> None:
         expected = lob.cell.digest
         self.lob = lob
         self._proofs = lob.proofs or Proofs()
         said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
-        self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)), known)
+        self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)))
         self.is_part_digest = False
         self.media_type = lob.media_type if lob.recorded is None else lob.recorded
         self.unit: str | None = None if lob.cell.length is None else "bytes"
@@ -303,16 +299,6 @@ class Passage:
             if self._lengths is not None:
                 self._lengths.update(given)
             yield given
-
-    @property
-    def is_known(self) -> bool:
-        """Whether nothing remains to be told by the bytes of the LOB."""
-        return not self.hashers.computes and self._lengths is None and self._last is None
-
-    def skip(self) -> None:
-        """Take the bytes as read, of which all is known."""
-        self._blocks = iter(())
-        self.hashers.size = self.lob.size
 
     def end(self) -> None:
         """Raise SourceError unless the LOB, which was read whole, agrees with its cell."""

@@ -47,7 +47,7 @@ def test_help_is_short_and_all_of_it_is_complete(metspack: Commands, name: str) 
 def test_help_of_build_has_what_most_need(metspack: Commands) -> None:
     brief = shown(metspack.fine("build", "--help"))
     assert brief >= {"--output", "--max-files", "--max-bytes", "--split", "--dialect", "--verify", "--json"}
-    assert not brief & {"--submitter", "--link-style", "--budget", "--trust-checksums", "--mets-profile"}
+    assert not brief & {"--submitter", "--link-style", "--budget", "--mets-profile"}
 
 
 def test_options_that_are_not_in_the_short_help_work_and_are_completed(metspack: Commands) -> None:

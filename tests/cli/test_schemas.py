@@ -104,7 +104,6 @@ def test_commands_that_make_packages(
         assert found["existed"] is False
     outside = tmp_path / "0" / "Northwind.siard"
     valid(metspack, "build", "build", outside, "-o", tmp_path / "l", "--link-mode", "hardlink")
-    valid(metspack, "build", "build", northwind, "-o", tmp_path / "t", "--trust-checksums", "siard")
     valid(metspack, "convert", "convert", built, "-o", tmp_path / "new")
     valid(metspack, "merge", "merge", tmp_path / "1", "-o", tmp_path / "merged")
     folder = tmp_path / "folder"

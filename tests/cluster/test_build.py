@@ -20,7 +20,6 @@ import pytest
 
 from metspack import BuildOptions, Limits
 from metspack.building import build
-from metspack.building.manifests import CELLS
 from metspack.cluster import Cluster
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal
@@ -71,7 +70,6 @@ def ending(command: Any) -> Iterator[None]:
         {"pack": "zip"},
         {"layout": "siard22", "add_digests": True},
         {"limits": Limits(files=12, bytes=20_000)},
-        {"trust_checksums": (CELLS,), "spot_check": "0%"},
     ],
     ids=lambda changed: " ".join(changed) or "plain",
 )

@@ -196,7 +196,6 @@ def tell(made: Built, output: Path, *, verify: bool, json_output: bool, quiet: b
             "kept_inside": made.kept,
             "readers": made.readers.document() if made.readers else [],
             **({} if made.linked is None else {"hard_linked": made.linked}),
-            **({} if made.trusted is None else {"trusted_checksums": dict(made.trusted)}),
         },
         readers=made.readers,
         split=made.split,

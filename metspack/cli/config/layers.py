@@ -177,8 +177,6 @@ class Origins:
                 self._take_back(ctx, each, f"the dialect {dialect}")
         if "seed" in ctx.params and ctx.params["sample"] is None:
             self._take_back(ctx, "seed", "a check without --sample")
-        if "spot_check" in ctx.params and not ctx.params["trust_checksums"]:
-            self._take_back(ctx, "spot_check", "a build without --trust-checksums")
 
     def _dialect(self, ctx: typer.Context) -> str:
         """Return the dialect of the call; a reader's own takes the place of one that a lower place says."""

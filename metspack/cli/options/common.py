@@ -186,27 +186,6 @@ RequireDigest = Annotated[
         SAFETY,
     ),
 ]
-TrustChecksums = Annotated[
-    list[str] | None,
-    option(
-        "--trust-checksums WHAT",
-        "Take checksums of LOBs instead of computing them: siard (the digests in cells), or a list as md5sum "
-        "or sha256sum writes it, a BagIt manifest or a METS, whose paths begin in its own folder. METS and "
-        "manifests need MD5 and SHA-256; those that are missing are computed. Repeatable.",
-        SAFETY,
-    ),
-]
-SpotCheck = Annotated[
-    str | None,
-    option(
-        "--spot-check SHARE",
-        "Percentage of the LOBs with trusted checksums that are read and compared nevertheless, always the "
-        "same ones (1%; 0% for none). Requires --trust-checksums.",
-        SAFETY,
-        show_default="1%",
-        unset="1%",
-    ),
-]
 Accept = Annotated[
     list[str] | None,
     option(

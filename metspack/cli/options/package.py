@@ -319,8 +319,6 @@ class BuildGroup(Group):
         ),
     ] = False
     link_mode: common.LinkModeOption = "copy"
-    trust_checksums: common.TrustChecksums = None
-    spot_check: common.SpotCheck = None
     reader: common.For = None
     write_mapping: Annotated[
         str | None,

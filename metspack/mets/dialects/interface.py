@@ -204,8 +204,7 @@ class PackageFacts:
     """What a dialect describes a package by: what was asked for, and the archive's ``metadata`` if any.
 
     ``mets_profile`` None is the dialect's own, ``options`` None are its defaults, and so are those of another
-    dialect. ``trusted`` says whose digests
-    of LOBs were not calculated but taken, "" where all were calculated.
+    dialect.
     """
 
     name: str
@@ -216,7 +215,6 @@ class PackageFacts:
     agents: tuple[str, ...] = ()
     mets_profile: str | None = None
     href_style: str = HREF_STYLES[0]
-    trusted: str = ""
     options: DialectOptions | None = None
 
     @property

@@ -81,7 +81,6 @@ class Csip(CsipPackage, Dialect):
             created=package.created,
             checksum_type=package.checksum_type,
             software=package.software,
-            trusted=package.trusted,
             descriptive=None if wanted.descriptive is None else read_given(as_path(wanted.descriptive)),
             documentation=None if wanted.documentation is None else as_path(wanted.documentation),
             schemas=None if wanted.schemas is None else as_path(wanted.schemas),

@@ -121,11 +121,7 @@ RELOCATION = Action(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsipDocuments:
-    """Facts that all documents of a package share. ``created`` is the one clock value, as xs:dateTime.
-
-    ``trusted`` says whose digests of LOBs were
-    taken and not calculated, "" for nobody's.
-    """
+    """Facts that all documents of a package share. ``created`` is the one clock value, as xs:dateTime."""
 
     terms: Terms
     agents: Agents
@@ -133,7 +129,6 @@ class CsipDocuments:
     created: str
     checksum_type: str
     software: Software
-    trusted: str = ""
 
     @property
     def representation(self) -> str:
@@ -186,16 +181,6 @@ class CsipDocuments:
         )
         return ip.register(path, hashers)
 
-    def digested(self) -> Action:
-        """Return that digests were calculated, and which were not."""
-        if not self.trusted:
-            return DIGESTS
-        detail = (
-            f"Digests of LOBs were taken from {self.trusted}. All other digests of the files of the "
-            "representation were calculated while the files were written."
-        )
-        return Action(type=DIGESTS.type, detail=detail)
-
     def write_representation(
         self,
         ip: IpFolder,
@@ -213,7 +198,7 @@ class CsipDocuments:
             value=self.terms.representation,
             relationships=(included(ip.objid),),
         )
-        kept = self.write_premis(ip, f"{folder}/{PREMIS}", top, objects, (self.digested(), *done))
+        kept = self.write_premis(ip, f"{folder}/{PREMIS}", top, objects, (DIGESTS, *done))
         facts = {
             "id": ip.id(folder),
             "objid": self.terms.representation,

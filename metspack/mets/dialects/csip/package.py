@@ -345,7 +345,7 @@ def write_further(
     """
     ip = IpFolder(package, spot.ip, spot.objid, dialect.checksum_type)
     name = SEGMENTS if dialect.terms.representation.casefold() != SEGMENTS else f"{SEGMENTS}-list"
-    own = replace(dialect, terms=replace(dialect.terms, representation=name), trusted="")
+    own = replace(dialect, terms=replace(dialect.terms, representation=name))
     path = f"{own.representation}/{DATA}/{SEGMENTS}.txt"
     title = f"further parent {spot.number}"
     part = IpRole(
