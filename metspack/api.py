@@ -80,10 +80,10 @@ def build(
 ) -> Built:
     """Build the package of a source of LOBs at ``target``, which must not exist; see ``metspack build -h``.
 
-    ``source`` is an archive in any form, a folder of LOBs, or a list of them (CSV) with paths relative to
-    ``base`` of the options. What a stopped call left beside ``target`` the same call goes on with, unless
-    it is to ``restart``; ``discard_on_interrupt`` leaves nothing when interrupted (``status`` tells). Raises
-    ``SourceError``, ``PlanError``, ``TargetError`` and ``ConfigError``; then nothing is at ``target``.
+    ``source`` is an archive in any form, or a folder of LOBs. What a stopped call left beside ``target`` the
+    same call goes on with, unless it is to ``restart``; ``discard_on_interrupt`` leaves nothing when
+    interrupted (``status`` tells). Raises ``SourceError``, ``PlanError``, ``TargetError`` and
+    ``ConfigError``; then nothing is at ``target``.
     """
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     options = replace(_stated(options or BuildOptions()), terms=terms)
@@ -220,7 +220,6 @@ def inspect(
     source: StrPath,
     *,
     grants: Grants | None = None,
-    base: StrPath | None = None,
     verify: bool = False,
     accepted: frozenset[str] = frozenset(),
     jobs: int | None = 1,
@@ -236,7 +235,7 @@ def inspect(
     progress = progress or Silent()
     verification: Verification | None = None
     faults: tuple[Verdict, ...] = ()
-    with opening.opened(as_place(source), budgets, grants or Grants(), base) as opened, LobSpool() as spool:
+    with opening.opened(as_place(source), budgets, grants or Grants()) as opened, LobSpool() as spool:
         facts = opening.source_facts(opened, Silent(), compares=False)
         found = inspected(opened, progress, spool.add if verify else None)
         if verify:

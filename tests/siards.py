@@ -102,3 +102,10 @@ def two_columns(path: Path, contents: Sequence[bytes], rows: Iterable[tuple[int,
 def siard(path: Path, *contents: bytes) -> Path:
     """Write an archive with these LOBs at ``path`` and return it."""
     return packed(path, parts(lobs(*contents)))
+
+
+def outside(path: Path, *files: str) -> Path:
+    """Write an archive whose LOBs are files in the folder ``lobs`` beside it, by what their cells say."""
+    entries = parts(Lob(data=b"", file=file, entry=None, attributes="") for file in files)
+    before, after = b"<name>content</name>", b"<name>content</name><lobFolder>lobs/</lobFolder>"
+    return packed(path, entries | {METADATA: entries[METADATA].replace(before, after)})

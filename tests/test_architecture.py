@@ -35,24 +35,24 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_274,
+    "(foundation)": 3_273,
     "stores": 370,
     "files": 3_248,
     "layouts": 643,
     "containers": 2_092,
     "siard": 2_036,
     "locations": 2_097,
-    "sources": 2_229,
+    "sources": 1_996,
     "mets": 4_187,
     "planning": 1_447,
     "inspecting": 820,
     "packages": 3_240,
     "checking": 15_441,
-    "building": 3_744,
+    "building": 3_743,
     "reporting": 2_398,
     "restoring": 2_030,
     "merging": 1_225,
-    "cli": 4_595,
+    "cli": 4_587,
     "templates": 1_096,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

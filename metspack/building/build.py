@@ -67,7 +67,7 @@ def build(source: Path, target: Path, options: BuildOptions, progress: Progress 
         )
     with targets.open_target(source, target, options) as sending:
         check_vacant(sending.local)  # before a large archive is read for nothing
-        with opening.opened(source, options.budgets, options.grants, options.base) as opened:
+        with opening.opened(source, options.budgets, options.grants) as opened:
             if isinstance(opened, Archive):
                 opened.check_complete(options.accepted)
             built = build_from(opened, sending.local, options, progress, sending=sending)

@@ -217,7 +217,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
     leaving = _Leaving()
     traits = LobTraits()
     with (
-        opening.opened(path, options.budgets, options.grants, options.base) as source,
+        opening.opened(path, options.budgets, options.grants) as source,
         Sharing(shares=isinstance(source, Archive)) as sharing,
     ):
         archive = source if isinstance(source, Archive) else None
@@ -302,7 +302,7 @@ def objid_of(source: Path, options: BuildOptions) -> str:
 
     It follows from the name and the metadata of the archive. Raises ``SourceError`` and ``ConfigError``.
     """
-    with opening.opened(source, options.budgets, options.grants, options.base) as opened:
+    with opening.opened(source, options.budgets, options.grants) as opened:
         archive = opened if isinstance(opened, Archive) else None
         planned = planfile.PlanFile(as_path(options.plan)).header.name if options.plan else None
         name = building_options.name(options, opened.stem, planned)

@@ -91,7 +91,7 @@ class BuildOptions(PackageOptions):
     ``reader``, of ``readers.FOR``, is the program that is to find the LOBs: it gives ``layout`` and
     ``lob_folder_style`` where these are None, and what it does not read is refused; one that requires a
     dialect requires it of ``dialect`` and ``dialect_options``.
-    ``base`` is the folder that the paths of a list begin in. ``min_size`` (bytes) leaves columns inside
+    ``min_size`` (bytes) leaves columns inside
     whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
     ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
     that is a folder one file. ``link_mode`` makes LOBs that are whole files hard links, so that a later edit
@@ -106,7 +106,6 @@ class BuildOptions(PackageOptions):
     lob_folder_style: FolderStyle | None = None
     reader: str | None = None
     plan: StrPath | None = None
-    base: StrPath | None = None
     min_size: int | None = None
     add_digests: bool = False
     siard_version: str | None = None

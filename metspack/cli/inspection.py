@@ -14,7 +14,7 @@ from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verification
 from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
-from metspack.reporting.inspection import form, kind, name, sorted_by_value
+from metspack.reporting.inspection import kind, name, sorted_by_value
 from metspack.sizes import counted, shown
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
@@ -115,8 +115,7 @@ def _head(source: Source, found: Inspection, facts: SourceFacts) -> None:
         stated = ", ".join(f"{digest.algorithm} {digest.value}" for digest, _ in facts.digests)
         console.out(f"digest    {stated or facts.seal_words()}")
     else:
-        what = "a list of LOBs" if form(source) == "list" else "a folder of LOBs"
-        console.out(f"{name(source)}: {what}, without an archive")
+        console.out(f"{name(source)}: a folder of LOBs, without an archive")
         console.out(f"tables    {counted(found.tables, 'table')} with LOBs")
     console.out(f"LOBs      {', '.join(_counts(found))}")
     console.out(f"bytes     {shown(found.bytes)} in the LOBs")

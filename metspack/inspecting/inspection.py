@@ -187,7 +187,7 @@ def inspected(
     """Return the contents of a source, reading every table's document and no LOB.
 
     ``found`` is called with the LOBs that were found, in their order, those that are alike together.
-    Raises ``SourceError`` where a table cannot be read, or a folder or list is not what it should be.
+    Raises ``SourceError`` where a table cannot be read, or a folder is not what it should be.
     """
     progress = progress or Silent()
     archive = source if isinstance(source, Archive) else None

@@ -103,7 +103,7 @@ def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterat
     """Yield the LOBs of a source table by table, each in its order; take each batch before the next.
 
     ``read`` is called with each number of bytes read of tables, an archive's ``weight`` in all. Raises
-    ``SourceError`` where a table cannot be read, or a folder or list of LOBs has faults.
+    ``SourceError`` where a table cannot be read, or a folder of LOBs has faults.
     """
     if isinstance(source, LooseLobs):
         yield LobBatch(lobs=map(_loose, source.lobs()))

@@ -248,11 +248,11 @@ class _Counting:
 
 
 def _own(source: Source) -> tuple[bytes, ...]:
-    """Return the files, or the folder, that the source itself is: an archive or a list."""
+    """Return the files, or the folder, that the source itself is: an archive."""
     if isinstance(source, Archive) and source.container is not None:
         paths = source.container.medium.paths
         return tuple(_real(Path(str(each))) for each in paths)
-    return (_real(source.path),) if isinstance(source, Archive) or source.path.is_file() else ()
+    return (_real(source.path),) if isinstance(source, Archive) else ()
 
 
 def _real(path: Path) -> bytes:

@@ -20,14 +20,14 @@ from metspack.values import dataclass
 
 
 def name(source: Source) -> str:
-    """Return what a source is called: the .siard file's name, the folder's, the list's."""
+    """Return what a source is called: the .siard file's name, or the folder's."""
     return source.name if isinstance(source, Archive) else source.path.resolve().name
 
 
 def form(source: Source) -> str:
-    """Return the form a source comes in: ``file``, ``parts``, ``folder``, ``LOB folder`` or ``list``."""
+    """Return the form a source comes in: ``file``, ``parts``, ``folder`` or ``LOB folder``."""
     if not isinstance(source, Archive):
-        return "list" if source.path.is_file() else "LOB folder"
+        return "LOB folder"
     if source.container is None:
         return "folder"
     return "file" if len(source.container.medium.paths) == 1 else "parts"

@@ -1,1 +1,1 @@
-"""Sources of LOBs: a SIARD archive, a folder of LOBs, or a list of files."""
+"""Sources of LOBs: a SIARD archive, or a folder of LOBs."""

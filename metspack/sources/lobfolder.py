@@ -32,7 +32,6 @@ from metspack.values import dataclass, regex
 NAMED = 20
 """The number of a source's faults that are named; all are counted."""
 
-_BATCH = 1000
 _LEVEL = struct.Struct(">cQ")
 _SUFFIX = regex(r"\.([A-Za-z0-9]{1,10})", re.ASCII)
 _CONTENT = "content"
@@ -46,7 +45,7 @@ _LAST = 1 << 60
 _EXPECTED = "content/schema<i>/table<j>/lob<k>/record<r>.<ext>"
 _HINT = (
     f"Every file is {_EXPECTED}: schemas, tables and records count from 0, columns from 1, a nested cell is "
-    "lob<k>/u<n> or lob<k>/a<n>. Remove all other files, or list the files with their places in a CSV."
+    "lob<k>/u<n> or lob<k>/a<n>. Remove all other files."
 )
 _PARTS_HINT = (
     "A LOB is whole, or in parts <file>.0, .1 and so on with .z for the last, or <file>_part001, _part002 "
@@ -56,14 +55,10 @@ _PARTS_HINT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """A file with the place of the LOB that it holds; ``part`` orders the parts of one, -1 is the whole.
-
-    ``line`` is that of the list which names the file, 0 without one.
-    """
+    """A file with the place of the LOB that it holds; ``part`` orders the parts of one, -1 is the whole."""
 
     place: LobPlace
-    part: int = -1
-    line: int = 0
+    part: int
     extent: FileExtent
 
 
@@ -87,15 +82,15 @@ def cell_of(key: bytes) -> str:
 
 
 _PLACE = "schema, place_table, place_row, cell"
-_COLUMNS = f"{_PLACE}, part, folder, name, line, size, modified, inode, device"
-_ORDER = f"{_PLACE}, part, folder, name, line"
+_COLUMNS = f"{_PLACE}, part, folder, name, size, modified, inode, device"
+_ORDER = f"{_PLACE}, part, folder, name"
 _TABLE = (
     "schema INTEGER, place_table INTEGER, place_row INTEGER, cell BLOB, part INTEGER, folder TEXT, "
-    "name TEXT, line INTEGER, size INTEGER, modified TEXT, inode TEXT, device TEXT"
+    "name TEXT, size INTEGER, modified TEXT, inode TEXT, device TEXT"
 )
-_Row = tuple[int, int, int, bytes, int, str, str, int, int, str, str, str]
+_Row = tuple[int, int, int, bytes, int, str, str, int, str, str, str]
 # What may be larger than the integers of SQLite is kept as text.
-_PUT = "INSERT INTO unsorted VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT = "INSERT INTO unsorted VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 _STRETCH = 1 << 14  # rows of a table: what is sorted at once
 _PLAIN_ORDER = "schema, place_table, stretch, cell, folder, extension"
@@ -118,13 +113,12 @@ class Finds(tempdb.Scratch):
     one that is no longer there.
     """
 
-    __slots__ = ("_batch", "_is_plain", "_root", "_what", "count")
+    __slots__ = ("_is_plain", "_root", "_what", "count")
 
-    def __init__(self, what: str, root: Path | None = None) -> None:
-        """Begin without any; ``what`` names the source in errors."""
-        self._what = what
-        self._root = root or Path()
-        self._batch: list[_Row] = []
+    def __init__(self, root: Path) -> None:
+        """Begin without any."""
+        self._what = what = str(root)
+        self._root = root
         self._is_plain = False
         self.count = 0
         with tempdb.explained(what):
@@ -139,22 +133,11 @@ class Finds(tempdb.Scratch):
         with tempdb.explained(self._what):
             self._database.execute(statement, values)
 
-    def put(self, each: Placed) -> None:
-        """Add a file."""
-        place, extent = each.place, each.extent
-        *folder, name = extent.path
-        row = (place.schema, place.table, place.row, cell_key(place.cell), each.part, "/".join(folder), name)
-        stamp = (extent.size, str(extent.modified), str(extent.inode), str(extent.device))
-        self._batch.append((*row, each.line, *stamp))
-        self.count += 1
-        if len(self._batch) >= _BATCH:
-            self._flush()
-
-    def put_all(self, rows: Sequence[_Row]) -> None:
+    def put(self, rows: Sequence[_Row]) -> None:
         """Add files as the rows that are kept of them."""
-        self._batch += rows
+        with tempdb.explained(self._what):
+            self._database.executemany(_PUT, rows)
         self.count += len(rows)
-        self._flush()
 
     def put_plain(self, column: _Column, folder: str, extension: str, rows: array[int]) -> None:
         """Add files of a folder that are whole LOBs and are named ``record<row - 1>.<extension>``.
@@ -172,11 +155,6 @@ class Finds(tempdb.Scratch):
         with tempdb.explained(self._what):
             self._database.executemany("INSERT INTO plain VALUES (?, ?, ?, ?, ?, ?, ?)", parts)
         self.count += len(rows)
-
-    def _flush(self) -> None:
-        with tempdb.explained(self._what):
-            self._database.executemany(_PUT, self._batch)
-        self._batch.clear()
 
     def refuse(self, position: int | str, text: str) -> None:
         """Record a fault; faults are sorted by ``position``."""
@@ -200,7 +178,6 @@ class Finds(tempdb.Scratch):
 
     def sort(self) -> None:
         """Sort the files; none is added afterwards."""
-        self._flush()
         with tempdb.explained(self._what):
             self._is_plain = self._has_plain_only()
             if self._is_plain:
@@ -281,7 +258,7 @@ class Finds(tempdb.Scratch):
         stamps = walking.statuses(self._root, tuple(folder.split("/")), names)
         for row, name, (size, *stamp) in zip(rows, names, stamps, strict=True):
             modified, inode, device = map(str, stamp)
-            yield schema, table, row, cell, -1, folder, name, 0, size, modified, inode, device
+            yield schema, table, row, cell, -1, folder, name, size, modified, inode, device
 
     def crowded(self) -> Iterator[tuple[LobPlace, tuple[Placed, ...]]]:
         """Yield the places that do not hold one whole file: several, or parts."""
@@ -326,7 +303,7 @@ def _likeness(row: _Row) -> tuple[object, ...]:
 def _run(rows: Sequence[_Row]) -> LobRun:
     """Return whole LOBs that are alike."""
     schema, table, _, cell, _, folder, name, *_ = rows[0]
-    _, _, numbers, _, _, _, names, _, sizes, *stamps = map(list, zip(*rows, strict=True))
+    _, _, numbers, _, _, _, names, sizes, *stamps = map(list, zip(*rows, strict=True))
     modified, inodes, devices = ([int(each) for each in column] for column in stamps)
     shared = _shared(schema, table, cell, folder, extension_of(name))
     return _run_of(shared, numbers, names, sizes, modified, inodes, devices)
@@ -372,11 +349,10 @@ def _split(rows: Sequence[_Row]) -> LobRef:
 
 
 def _stored(row: _Row) -> Placed:
-    schema, table, number, cell, part, folder, name, line, size, modified, inode, device = row
+    schema, table, number, cell, part, folder, name, size, modified, inode, device = row
     return Placed(
         place=LobPlace(schema=schema, table=table, cell=cell_of(cell), row=number),
         part=part,
-        line=line,
         extent=FileExtent(
             root=0,
             path=(*folder.split("/"), name) if folder else (name,),
@@ -411,7 +387,7 @@ def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterato
     file, for files that are not named as LOBs (all counted, 20 named), for anything that is neither
     file nor folder, and for LOBs that are there twice, whole and in parts, or not in all their parts.
     """
-    with Finds(str(folder), folder) as finds:
+    with Finds(folder) as finds:
         _look_through(folder, finds, seen or (lambda _: None))
         finds.sort()
         for number, (_, files) in enumerate(finds.crowded()):
@@ -445,8 +421,8 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
                     schema, table, cell = column
                     number, part = numbers
                     place = (schema, table, number, cell, part, path, name)
-                    rows.append((*place, 0, size, str(modified), str(inode), str(device)))
-            finds.put_all(rows)
+                    rows.append((*place, size, str(modified), str(inode), str(device)))
+            finds.put(rows)
             seen(len(rows))
     finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
     if not finds.count:

@@ -1,4 +1,4 @@
-"""Open a source by its path: an archive in any form, a folder of LOBs, or a list of files; facts of it."""
+"""Open a source by its path: an archive in any form, or a folder of LOBs; facts of it."""
 
 from __future__ import annotations
 
@@ -13,37 +13,32 @@ from pathlib import Path
 from typing import Any
 
 from metspack.digests import ReplacedDigest
-from metspack.errors import ConfigError, SourceError
+from metspack.errors import SourceError
 from metspack.files import journal
 from metspack.files.byteranges import Stamp
-from metspack.files.reading import Closable, StrPath, as_path
+from metspack.files.reading import Closable
 from metspack.model import Budgets, Digest, LobRef, LobRun, one_by_one
 from metspack.progress import Progress
 from metspack.siard import forms
 from metspack.sizes import counted
 from metspack.sources import lobfolder, rewriting
 from metspack.sources.archive import Archive, Grants
-from metspack.sources.csvlist import LobList
 from metspack.sources.lobstream import Holdings
 from metspack.values import dataclass
 
 
 class LooseLobs(Closable):
-    """A source without an archive: a folder of LOBs, or a list of files; a context manager.
+    """A source without an archive, a folder of LOBs (``content/schema0/table2/lob4/record0.bin``).
 
-    ``base`` is the folder that a list's paths begin in; without one ``path`` is itself the folder of LOBs
-    (``content/schema0/table2/lob4/record0.bin``). ``size`` and ``metadata_document`` stand for the archive,
-    which is missing. Raises SourceError as ``LobList`` and ``lobfolder.lob_runs`` do.
+    ``size`` and ``metadata_document`` stand for the archive, which is missing.
     """
 
-    def __init__(self, path: Path, base: Path | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.stem = path.resolve().stem if base is not None else path.resolve().name
+        self.stem = path.resolve().name
         self.size = 0
         self.metadata_document = b""
-        self._folder = path if base is None else base
         self._held: Holdings | None = None
-        self._listing = None if base is None else LobList(path, base)
 
     def lobs(self) -> Iterator[LobRef]:
         """Yield the LOBs by schema, table, row and cell."""
@@ -52,15 +47,13 @@ class LooseLobs(Closable):
     def lob_runs(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
         """Yield the LOBs as ``lobs`` does, those that are alike together.
 
-        ``seen`` is called with numbers of files while a folder is looked through.
+        ``seen`` is called with numbers of files while the folder is looked through. Raises ``SourceError``.
         """
-        if self._listing is None:
-            return lobfolder.lob_runs(self._folder, seen)
-        return self._listing.lob_runs()
+        return lobfolder.lob_runs(self.path, seen)
 
     def holdings(self) -> Holdings:
         """Return the holdings that the LOBs are read from."""
-        return self._held or Holdings(archives=(), roots=(self._folder,))
+        return self._held or Holdings(archives=(), roots=(self.path,))
 
     def entries_of(self, _found: LobRun | LobRef) -> list[str]:
         """Return nothing: there is no archive that a LOB could be an entry of."""
@@ -78,9 +71,7 @@ class LooseLobs(Closable):
         """Raise nothing: each file is compared with what was found when it is read."""
 
     def close(self) -> None:
-        """Close the list."""
-        if self._listing is not None:
-            self._listing.close()
+        """Do nothing: no file is held."""
 
 
 def is_lob_folder(path: Path) -> bool:
@@ -130,24 +121,8 @@ def opened(
     path: Path,
     budgets: Budgets | None = None,
     grants: Grants = Grants(),  # noqa: B008 -- frozen
-    base: StrPath | None = None,
 ) -> Source:
-    """Return a source of LOBs: an archive in any form, a folder of LOBs, or a list with its ``base``.
-
-    A CSV (``.csv``) is a list. Raises ``SourceError`` and ``ConfigError``.
-    """
-    if path.suffix.lower() == ".csv" and path.is_file():
-        if base is None:
-            raise SourceError(
-                f"{path} is a list of files, and the folder in which its paths begin is not given",
-                hint="Name it: --base DIR.",
-            )
-        return LooseLobs(path, as_path(base))
-    if base is not None:
-        raise ConfigError(
-            f"--base requires a list of files, and {path} is not one",
-            hint="A list is a CSV: schema,table,column,row,path.",
-        )
+    """Return a source of LOBs: an archive in any form, or a folder of LOBs; raises ``SourceError``."""
     if path.is_dir() and not forms.is_unpacked(path) and is_lob_folder(path):
         return LooseLobs(path)
     return Archive(path, budgets, grants)

@@ -255,7 +255,6 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
         (("--map-drive", "scans=/mnt"), "--map-drive 'scans=/mnt' does not map a drive"),
         (("--keep-segments",), "--keep-segments requires --in-place"),
         (("--in-place",), "--in-place requires --keep-segments"),
-        (("--base", "none"), "--base requires a list of files"),
     ],
 )
 def test_an_option_that_means_nothing(

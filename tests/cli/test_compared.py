@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -253,16 +254,15 @@ def test_special_names_are_packaged_or_refused_before_anything_is_written(
     lobs = tmp_path / "lobs"
     lobs.mkdir()
     Path(os.fsdecode(os.path.join(os.fsencode(lobs), name))).write_bytes(b"content")
-    place = b'0,0,1,1,"' + name.replace(b'"', b'""') + b'"'
-    (tmp_path / "list.csv").write_bytes(b"schema,table,column,row,path\n" + place + b"\n")
+    source = siards.outside(tmp_path / "A.siard", quote(name))
     before = tree(lobs)
-    outcome = metspack("build", tmp_path / "list.csv", "--base", lobs, "-o", tmp_path / "out")
+    outcome = metspack("build", source, "-o", tmp_path / "out")
     assert "Traceback" not in outcome.err
     assert tree(lobs) == before
     if outcome.code:
         assert name not in PLAIN
         assert outcome.code in {2, 3}
-        assert sorted(os.listdir(tmp_path)) == ["list.csv", "lobs"]
+        assert sorted(os.listdir(tmp_path)) == ["A.siard", "lobs"]
         return
     assert checked(metspack, tmp_path / "out")[0] == 0
     placed = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
@@ -275,10 +275,10 @@ def test_a_pipe_among_the_files_is_refused_without_waiting(
     lobs = tmp_path / "lobs"
     lobs.mkdir()
     os.mkfifo(lobs / "pipe")
-    (tmp_path / "list.csv").write_text("schema,table,column,row,path\n0,0,1,1,pipe\n")
+    source = siards.outside(tmp_path / "A.siard", "pipe")
     os.mkfifo(package / "Northwind_lobseg_0/pipe")
     began = time.monotonic()
-    outcome = metspack("build", tmp_path / "list.csv", "--base", lobs, "-o", tmp_path / "out")
+    outcome = metspack("build", source, "-o", tmp_path / "out")
     assert (outcome.code, "pipe" in outcome.err) == (3, True)
     assert not (tmp_path / "out").exists()
     assert metspack("check", package).code == 1

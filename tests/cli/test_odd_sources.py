@@ -29,22 +29,19 @@ def lobs(tmp_path: Path) -> Path:
     return folder
 
 
-def listed(lobs: Path, *paths: str) -> tuple[str, ...]:
-    """Return the words of a command that name a list of these paths."""
-    rows = "".join(f'0,0,1,{row},"{path}"\n' for row, path in enumerate(paths, 1))
-    listing = lobs.parent / "list.csv"
-    listing.write_text(f"schema,table,column,row,path\n{rows}", encoding="utf-8")
-    return (str(listing), "--base", str(lobs))
+def archive(lobs: Path, *paths: str) -> Path:
+    """Return an archive beside the folder, whose cells name these paths in it."""
+    return siards.outside(lobs.parent / "Odd.siard", *paths)
 
 
 def placed(out: Path) -> list[Path]:
-    return sorted(path for path in (out / "list_lobseg_0" / "content").rglob("*") if path.is_file())
+    return sorted(path for path in (out / "Odd_lobseg_0" / "content").rglob("*") if path.is_file())
 
 
 def test_two_names_of_one_file_are_two_lobs(metspack: Commands, lobs: Path, tmp_path: Path) -> None:
     (lobs / "a.bin").write_bytes(b"content")
     os.link(lobs / "a.bin", lobs / "b.bin")
-    assert metspack("build", *listed(lobs, "a.bin", "b.bin"), "-o", tmp_path / "out", "-q").code == 0
+    assert metspack("build", archive(lobs, "a.bin", "b.bin"), "-o", tmp_path / "out", "-q").code == 0
     assert [each.read_bytes() for each in placed(tmp_path / "out")] == [b"content"] * 2
     assert metspack("check", tmp_path / "out").code == 0
     assert (lobs / "a.bin").stat().st_nlink == 2
@@ -55,7 +52,7 @@ def test_links_in_a_circle_are_refused(metspack: Commands, lobs: Path, tmp_path:
     (lobs / "a.bin").write_bytes(b"content")
     for name, to in (("itself", "itself"), ("up", "."), ("to", "and"), ("and", "to")):
         (lobs / name).symlink_to(to)
-    outcome = metspack("build", *listed(lobs, path), "-o", tmp_path / "out")
+    outcome = metspack("build", archive(lobs, path), "-o", tmp_path / "out")
     assert outcome.code == 3
     assert "link" in outcome.err
     assert not (tmp_path / "out").exists()
@@ -101,7 +98,7 @@ def test_what_is_swapped_between_plan_and_copy_is_noticed(
         return real(task, moved)
 
     monkeypatch.setattr(segments, "place", place)
-    outcome = metspack("build", *listed(lobs, "folder/a.bin"), "-o", tmp_path / "out", "-j", "1")
+    outcome = metspack("build", archive(lobs, "folder/a.bin"), "-o", tmp_path / "out", "-j", "1")
     assert outcome.code == 3, outcome
     assert "a.bin" in outcome.err
     assert not (tmp_path / "out").exists()
@@ -123,7 +120,7 @@ def test_holes_are_zeros(metspack: Commands, lobs: Path, tmp_path: Path) -> None
     _hole(lobs / "a.bin", 3_000_000)
     with (lobs / "a.bin").open("ab") as file:
         file.write(b"end")
-    outcome = metspack("build", *listed(lobs, "a.bin"), "-o", tmp_path / "out", "--json")
+    outcome = metspack("build", archive(lobs, "a.bin"), "-o", tmp_path / "out", "--json")
     assert outcome.code == 0, outcome
     (path,) = placed(tmp_path / "out")
     assert path.read_bytes() == bytes(3_000_000) + b"end"
@@ -136,11 +133,11 @@ def test_holes_are_zeros(metspack: Commands, lobs: Path, tmp_path: Path) -> None
 def test_a_size_of_any_number_of_bits_is_counted(metspack: Commands, lobs: Path, size: int) -> None:
     _hole(lobs / "a.bin", size)
     (lobs / "b.bin").write_bytes(b"b")
-    words = listed(lobs, "a.bin", "b.bin")
-    outcome = metspack("plan", *words, "--max-bytes", str(size), "--split", "never", "--json")
+    source = archive(lobs, "a.bin", "b.bin")
+    outcome = metspack("plan", source, "--max-bytes", str(size), "--split", "never", "--json")
     assert outcome.code == 0, outcome
     assert [each["bytes"] for each in json.loads(outcome.out)["segments"]] == [size, 1]
-    smaller = metspack("plan", *words, "--max-bytes", str(size - 1), "--split", "never")
+    smaller = metspack("plan", source, "--max-bytes", str(size - 1), "--split", "never")
     assert smaller.code == 3
     assert f"{size:,} bytes" in smaller.err
 
@@ -161,7 +158,7 @@ def test_extended_attributes_stay_behind(metspack: Commands, lobs: Path, tmp_pat
         os.setxattr(lobs / "a.bin", "user.kind", b"resource fork")
     except (AttributeError, OSError):
         pytest.skip("the file system for temporary files has no extended attributes")
-    assert metspack("build", *listed(lobs, "a.bin"), "-o", tmp_path / "out", "-q").code == 0
+    assert metspack("build", archive(lobs, "a.bin"), "-o", tmp_path / "out", "-q").code == 0
     (path,) = placed(tmp_path / "out")
     assert os.listxattr(path) == []
     assert os.getxattr(lobs / "a.bin", "user.kind") == b"resource fork"
@@ -175,7 +172,7 @@ def test_names_that_mean_something_in_a_package_are_given_up(
 ) -> None:
     for name in NAMES:
         (lobs / name).write_bytes(name.encode())
-    assert metspack("build", *listed(lobs, *NAMES), "-o", tmp_path / "out", "-q").code == 0
+    assert metspack("build", archive(lobs, *NAMES), "-o", tmp_path / "out", "-q").code == 0
     assert [path.name.partition(".")[0] for path in placed(tmp_path / "out")] == [
         f"record{number}" for number in range(len(NAMES))
     ]
@@ -191,7 +188,7 @@ def test_a_name_or_path_that_is_too_long_is_refused_by_all_commands(
     metspack: Commands, lobs: Path, tmp_path: Path, path: str
 ) -> None:
     before = tree(lobs)
-    outcome = metspack("build", *listed(lobs, path), "-o", tmp_path / "out")
+    outcome = metspack("build", archive(lobs, path), "-o", tmp_path / "out")
     assert (outcome.code, tree(lobs)) == (3, before)
     source = siards.packed(
         tmp_path / "Small.siard", siards.parts([siards.Lob(data=b"x", file=path, entry=None)])
@@ -210,7 +207,7 @@ def test_a_path_that_is_long_for_windows_is_no_finding(
     path = f"{'/'.join(['folder' * 10] * 6)}/a.bin"
     (lobs / path).parent.mkdir(parents=True)
     (lobs / path).write_bytes(b"content")
-    assert metspack("build", *listed(lobs, path), "-o", tmp_path / "out", "-q").code == 0
+    assert metspack("build", archive(lobs, path), "-o", tmp_path / "out", "-q").code == 0
     package = forge.forge(tmp_path / "package")
     first = package / forge.FIRST
     (package / "Northwind_lobseg_0" / path).parent.mkdir(parents=True)

@@ -38,8 +38,8 @@ TABLES = [
 LOBS = {"content/0": b"", "content/1": b"x" * 10, "content/2": b"x" * 30, "content/3": b"x" * 20}
 
 
-def inspection(path: Path, base: Path | None = None, **grants: tuple[Path, ...]) -> Inspection:
-    with opening.opened(path, None, Grants(**grants), base) as source:  # type: ignore[arg-type]
+def inspection(path: Path, **grants: tuple[Path, ...]) -> Inspection:
+    with opening.opened(path, None, Grants(**grants)) as source:  # type: ignore[arg-type]
         return inspected(source)
 
 
@@ -324,17 +324,6 @@ def test_a_folder_of_lobs_is_inspected(tmp_path: Path) -> None:
     first, second = found.columns
     assert (first.found.id, first.label) == ("s0.t2.c4", "schema0.table2.c4")
     assert (second.found.id, dict(second.cells), dict(second.conventions)) == ("s0.t3.c1.u2", {}, {})
-
-
-def test_a_list_of_lobs_is_inspected(tmp_path: Path) -> None:
-    written(tmp_path / "base" / "a" / "1.bin", b"one")
-    written(tmp_path / "base" / "a" / "2.bin", b"two")
-    written(tmp_path / "base" / "b" / "3.bin", b"three")
-    rows = b"schema,table,column,row,path\n0,1,2,1,a/1.bin\n"
-    path = written(tmp_path / "base" / "a" / "list.csv", rows)
-    found = inspection(path, base=tmp_path / "base")
-    assert (found.tables, found.outside) == (1, 1)
-    assert found.unreferenced.outside.names == (str(tmp_path / "base" / "a" / "2.bin"),)
 
 
 def test_an_unpacked_archive_is_inspected(tmp_path: Path) -> None:

@@ -350,25 +350,17 @@ def test_lobs_come_together_as_far_as_they_are_alike(tmp_path: Path) -> None:
     ]
 
 
-def test_many_lobs_take_no_more_memory_than_few() -> None:
+def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path) -> None:
     def peak() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     def sorted_out(count: int) -> int:
         rows = list(range(count))
         random.Random(0).shuffle(rows)  # noqa: S311 - any disorder will do
-        with lobfolder.Finds("all") as finds:
+        with lobfolder.Finds(tmp_path) as finds:
             for row in rows:
-                place = LobPlace(schema=0, table=0, cell="c1", row=row + 1)
-                extent = FileExtent(
-                    root=0,
-                    path=("a", f"record{row}.bin"),
-                    size=1,
-                    modified=10**20,
-                    inode=2**64 - 1,
-                    device=2**64 - 2,
-                )
-                finds.put(lobfolder.Placed(place=place, extent=extent))
+                stamp = 1, str(10**20), str(2**64 - 1), str(2**64 - 2)
+                finds.put([(0, 0, row + 1, cell_key("c1"), -1, "a", f"record{row}.bin", *stamp)])
             finds.sort()
             assert finds.count == count
             assert [row for run in runs(finds) for row in run.rows] == list(range(1, count + 1))

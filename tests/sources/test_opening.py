@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import shutil
 import zipfile
@@ -86,49 +85,6 @@ def test_a_folder_of_lobs_is_packaged_without_an_archive(tmp_path: Path) -> None
     assert files["My_lobs_lobseg_1/content/schema0/table10/lob1/u2/record0.txt"] == b""
     assert b'TYPE="SIARD_lobs INDEX"' in files["mets.xml"]
     assert b"ID_SIARD_DDL" not in files["mets.xml"]
-
-
-def test_a_list_of_files_gives_the_same_segments(tmp_path: Path) -> None:
-    folder = written(tmp_path / "lobs", LOOSE)
-    written(
-        tmp_path / "scans",
-        {"a b/first": b"one", "2.bin": b"three", "3.TXT": b""},
-    )
-    with (tmp_path / "lobs.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["schema", "table", "column", "row", "path"])
-        writer.writerow(["0", "table10", "c1.u2", "1", "3.TXT"])
-        writer.writerow(["schema0", "2", "c4", "2", "2.bin"])
-        writer.writerow(["0", "2", "4", "1", "a b/first"])
-    first = built(folder, tmp_path / "first")
-    made = built(tmp_path / "lobs.csv", tmp_path / "second", base=tmp_path / "scans")
-    assert (made.segments, made.files, made.name) == (first.segments, first.files, "lobs")
-    one, other = tree(tmp_path / "first"), tree(tmp_path / "second")
-    path = "lobs_lobseg_0/content/schema0/table2/lob4/record0.bin"
-    assert one[path] == other[path] == b"one"
-    assert other["lobs_lobseg_1/content/schema0/table10/lob1/u2/record0.TXT"] == b""
-    assert made.objid != first.objid, "an extension is another"
-
-
-def test_a_list_that_names_a_file_twice_loses_nothing(tmp_path: Path) -> None:
-    written(tmp_path / "scans", {"1.bin": b"one"})
-    (tmp_path / "l.csv").write_text(
-        "schema,table,column,row,path\n0,0,1,1,1.bin\n0,0,1,2,1.bin\n", encoding="utf-8"
-    )
-    made = built(tmp_path / "l.csv", tmp_path / "out", base=tmp_path / "scans")
-    assert made.files == 2
-    assert any("s0.t0.c1.r2 and s0.t0.c1.r1" in each for each in made.warnings)
-    found = [name for name, data in tree(tmp_path / "out").items() if data == b"one"]
-    assert len(found) == 2
-
-
-def test_a_list_needs_its_base_and_nothing_else_has_one(tmp_path: Path) -> None:
-    (tmp_path / "l.csv").write_text("schema,table,column,row,path\n0,0,1,1,a\n", encoding="utf-8")
-    with pytest.raises(SourceError, match="the folder in which its paths begin is not given") as refused:
-        built(tmp_path / "l.csv", tmp_path / "out")
-    assert "--base DIR" in refused.value.hint
-    with pytest.raises(ConfigError, match="--base requires a list of files"):
-        built(siards.siard(tmp_path / "A.siard", b""), tmp_path / "out", base=tmp_path)
 
 
 def test_a_target_inside_the_source_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from metspack.cli import console
 from metspack.cli.options import common
 from metspack.cli.options import package as options
-from metspack.cli.options.common import SourceGroup
+from metspack.cli.options.common import LocationGroup
 from metspack.cli.options.csip import DialectGroup
 from metspack.cli.options.groups import Heading, option
 from metspack.cli.options.package import LIMITS, DivisionGroup
@@ -56,7 +56,7 @@ def build(
             LIMITS,
         ),
     ] = None,
-    locations: SourceGroup,
+    locations: LocationGroup,
     building: options.BuildGroup,
     jobs: options.Jobs = None,
     cluster: common.Cluster = None,
@@ -103,7 +103,7 @@ def build(
         given += [
             name
             for name, value in (
-                *(("-o", output), ("--plan", plan), ("--base", locations.base)),
+                *(("-o", output), ("--plan", plan)),
                 ("--cluster", cluster),
             )
             if value

@@ -10,7 +10,7 @@ import typer
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
-from metspack.cli.options.common import SourceGroup
+from metspack.cli.options.common import LocationGroup
 from metspack.cli.options.groups import option
 from metspack.errors import ConfigError
 
@@ -57,7 +57,7 @@ def inspect(
             unset="automatic",
         ),
     ] = None,
-    locations: SourceGroup,
+    locations: LocationGroup,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -92,7 +92,7 @@ def inspect(
     takes = choices.accepted.read_all("--accept", accept)
     grants = locations.grants()
     accepted = takes if verify else None
-    with opening.opened(source, common.budgets(budget), grants, locations.base) as opened:
+    with opening.opened(source, common.budgets(budget), grants) as opened:
         if lobs:
             is_bad = _list_lobs(opened, accepted, quiet=quiet)
         else:

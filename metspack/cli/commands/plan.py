@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
-from metspack.cli.options.common import PACKAGE, SourceGroup
+from metspack.cli.options.common import PACKAGE, LocationGroup
 from metspack.cli.options.csip import DialectGroup
 from metspack.cli.options.groups import option, values
 from metspack.cli.options.package import DivisionGroup
@@ -68,7 +68,7 @@ def plan(
     reader: common.For = None,
     lob_folder_style: common.FolderStyleOption = None,
     siard_version: common.SiardVersion = None,
-    locations: SourceGroup,
+    locations: LocationGroup,
     name: common.Name = None,
     budget: common.Budget = None,
     json_output: common.Json = False,

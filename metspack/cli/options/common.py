@@ -54,8 +54,7 @@ Source = Annotated[
     Path,
     argument(
         "SOURCE",
-        "A SIARD archive (.siard file, its parts, or unpacked), a folder of LOBs (content/schema0/...), "
-        "or a list of them (.csv).",
+        "A SIARD archive (.siard file, its parts, or unpacked), or a folder of LOBs (content/schema0/...).",
     ),
 ]
 Packages = Annotated[
@@ -281,16 +280,6 @@ class LocationGroup(Group):
                     hint="A drive stands for one folder; --lob-root grants more folders.",
                 )
         return Grants(lob_roots=tuple(self.lob_root or ()), drives=drives, mapping=self.mapping)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SourceGroup(LocationGroup):
-    """Folders and mappings in which LOBs are found, also those of a list."""
-
-    base: Annotated[
-        Path | None,
-        option("--base DIR", "Folder in which the paths of a list (.csv) begin.", _LOCATIONS, rare=True),
-    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

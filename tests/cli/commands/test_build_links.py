@@ -110,18 +110,6 @@ def test_layouts_dialects_and_processes_make_no_difference(
     assert names_of(folder)["record6.bin"] == 2
 
 
-def test_a_list_names_files_anywhere_below_its_base(metspack: Commands, tmp_path: Path) -> None:
-    (tmp_path / "scans").mkdir()
-    (tmp_path / "scans" / "page.tif").write_bytes(b"scanned")
-    listing = tmp_path / "list.csv"
-    listing.write_text("schema,table,column,row,path\n0,0,1,1,scans/page.tif\n", encoding="utf-8")
-    out = tmp_path / "out"
-    outcome = metspack("build", listing, "--base", tmp_path, "-o", out, *HARDLINK, "--json")
-    assert json.loads(outcome.out)["hard_linked"] == 1
-    (placed,) = out.rglob("record0.tif")
-    assert placed.samefile(tmp_path / "scans" / "page.tif")
-
-
 @pytest.mark.parametrize("options", [(), ("--dialect", "csip", "--id", "A-1"), ("--for", "dbptk")])
 def test_lobs_beside_an_archive_are_linked(
     metspack: Commands, northwind: Path, tmp_path: Path, options: tuple[str, ...]

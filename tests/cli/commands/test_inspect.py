@@ -255,7 +255,7 @@ def test_every_form_of_a_source_is_said(metspack: Commands, tmp_path: Path, nort
     assert forms == {"N.siard_part001": "parts", "w.siard": "file", "unpacked": "folder"}
 
 
-def test_a_folder_and_a_list_of_lobs_are_shown(metspack: Commands, tmp_path: Path) -> None:
+def test_a_folder_of_lobs_is_shown(metspack: Commands, tmp_path: Path) -> None:
     file = tmp_path / "lobs" / "content" / "schema0" / "table2" / "lob4" / "record0.bin"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"one")
@@ -267,20 +267,14 @@ def test_a_folder_and_a_list_of_lobs_are_shown(metspack: Commands, tmp_path: Pat
     ]
     assert re.split("  +", said[7])[:5] == ["s0.t2.c4", "schema0.table2.c4", "-", "-", "-"]
     assert said[-1] == "no unreferenced files in the LOB folders outside"
-    (tmp_path / "l.csv").write_text("schema,table,column,row,path\n0,2,4,1,lob4/record0.bin\n", "utf-8")
-    base = file.parent.parent
-    said = metspack.fine("inspect", tmp_path / "l.csv", "--base", base).splitlines()
-    assert said[0] == "l.csv: a list of LOBs, without an archive"
-    (record,) = records(metspack.fine("inspect", tmp_path / "l.csv", "--base", base, "--lobs"))
+    (record,) = records(metspack.fine("inspect", tmp_path / "lobs", "--lobs"))
     assert (record["where"], record["convention"], record["paths"]) == ("outside", None, [str(file)])
     document = json.loads(metspack.fine("inspect", tmp_path / "lobs", "--json"))
-    assert (document["source"]["form"], document["siard_version"]) == ("LOB folder", None)
-    assert (document["lob_folder"], document["rows"]) == (None, None)
-    found = json.loads(metspack.fine("inspect", tmp_path / "l.csv", "--base", base, "--json"))
-    assert found["source"] == {
-        "name": "l.csv",
+    assert (document["siard_version"], document["lob_folder"], document["rows"]) == (None, None, None)
+    assert document["source"] == {
+        "name": "lobs",
         "size": 0,
-        "form": "list",
+        "form": "LOB folder",
         "sha256": None,
         "message_digest": None,
     }
@@ -317,7 +311,6 @@ def test_segment_folders_are_mapped_by_a_file(metspack: Commands, tmp_path: Path
         (("--map-drive", "S:"), "--map-drive 'S:' does not map a drive"),
         (("--map-drive", "S:="), "--map-drive 'S:=' does not map a drive"),
         (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
-        (("--base", "elsewhere"), "--base requires a list of files"),
         (("--lobs", "--json"), "--lobs and --json cannot be combined"),
         (("--accept", "dbptk-part-digest"), "--accept requires --verify"),
         (("--verify", "--accept", "all"), "--accept 'all' is not known"),
