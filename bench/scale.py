@@ -1,7 +1,7 @@
 """Plan, tasks and parents of very many LOBs: bytes and children are made up, all else is the real thing.
 
 ``python -m bench.scale FOLDER LOBS [FILES]`` plans so many LOBs into segments of FILES (1,000) files, cuts
-the plan into tasks, and writes the METS of the parents; it prints seconds and memory of each stage as JSON.
+the plan into tasks, and writes the METS of the parent; it prints seconds and memory of each stage as JSON.
 Nothing is left in the folder.
 
 ``python -m bench.scale tasks [NUMBER...]`` has one worker of a Dask scheduler do so many tasks (1,000 and
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from metspack import cluster
-from metspack.building.parents import PARENT_LIMIT, ParentTree, PlacedSegments, SegmentSpots
+from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
 from metspack.building.segments import TaskPlaced, named_child
 from metspack.cluster import ClusterExecutor, RemoteWork
 from metspack.layouts import lobseg
@@ -78,7 +78,7 @@ def planned(lobs: int, files: int, work: Path) -> Course:
 
 
 def described(course: Course, package: Path) -> int:
-    """Write the METS of the parents of segments that were never placed; returns their bytes."""
+    """Write the METS of the parent of segments that were never placed; returns its bytes."""
     dialect = Recommendation(
         version=None,
         created="2026-01-01T00:00:00Z",
@@ -104,10 +104,8 @@ def described(course: Course, package: Path) -> int:
         placed.take(
             TaskPlaced(numbers=(number,), children=(child,), is_split=False, has_digests=False, notes={})
         )
-    tree = ParentTree(dialect=dialect, objid="PARENT", name=_NAME, limit=PARENT_LIMIT)
-    content, files = tree.write_further(package, package, placed)
-    files |= dialect.write_parent(package, content)
-    return sum(each.size for each in files.values())
+    content = Parent(dialect=dialect, objid="PARENT", name=_NAME).content(package, placed)
+    return sum(each.size for each in dialect.write_parent(package, content).values())
 
 
 def nothing(_task: int, _moved: Moved) -> int:
@@ -155,7 +153,7 @@ def measured(folder: Path, lobs: int, files: int = 1_000) -> dict[str, Any]:
             "tasks": tasks,
             "planning": round(planning, 2),
             "cutting": round(cutting, 2),
-            "parents": round(time.perf_counter() - start, 2),
+            "parent": round(time.perf_counter() - start, 2),
             "parent bytes": size,
             "MB": {"before": before, "planned": in_plan, "described": peak()},
         }

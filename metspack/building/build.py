@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from metspack import processes
-from metspack.building import attempts, check_made, manifests, parents, relocation, segments, targets
+from metspack.building import attempts, check_made, manifests, relocation, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
-from metspack.building.parents import ParentTree, PlacedSegments, SegmentSpots
+from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
 from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, EarlierRun
@@ -102,7 +102,7 @@ def build_from(
             work.sending.begin(staging, run, restarts=options.terms.restart)
             built = work.make(staging, remarks)
             source.check_unchanged()
-            work.sending.finish(staging.package, work.tree.top, verifies=options.verify)
+            work.sending.finish(staging.package, work.parent.top, verifies=options.verify)
             staging.publish()
     return built
 
@@ -151,7 +151,6 @@ class BuildWork:
             self.warnings += upgrade_notes(self.archive)
         self.kept = 0
         self._expected = 0
-        self._parent_limit = parents.parent_limit(self.dialect, options.parent_limit)
         self.cluster: Cluster | None = None
         self._workers = processes.Workers(1)
         self._placing: Underway[SegmentTask, TaskPlaced] | None = None
@@ -166,15 +165,9 @@ class BuildWork:
         self.sealed: Seal | None = None
 
     @property
-    def tree(self) -> ParentTree:
-        """The parents."""
-        return ParentTree(
-            dialect=self.dialect,
-            objid=self.objid,
-            name=self.name,
-            limit=self._parent_limit,
-            packing=self.packing,
-        )
+    def parent(self) -> Parent:
+        """The parent."""
+        return Parent(dialect=self.dialect, objid=self.objid, name=self.name, packing=self.packing)
 
     @property
     def layout(self) -> Layout:
@@ -200,11 +193,11 @@ class BuildWork:
                 self._remarked = list(remarks())
                 self._save_plan(course)
             else:
-                self._earlier.prepare(self.tree.make_root(staging))
+                self._earlier.prepare(self.parent.make_root(staging))
             if self._earlier.is_there:
                 spots = map(self.spots(course).of, range(len(course.keys)))
                 self._earlier.keep(
-                    map(self._path_of, spots), self.tree.make_root(staging), self.tree.archive_path
+                    map(self._path_of, spots), self.parent.make_root(staging), self.parent.archive_path
                 )
             self._compare(staging)
             siard, placed = self._write_all(staging, course, departures)
@@ -337,9 +330,9 @@ class BuildWork:
 
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the number of files and folders that are made at most, and the bytes in them."""
-        footprint, ips = self.dialect.footprint, course.segments + 1 + self.tree.number(course.segments - 1)
+        footprint, ips = self.dialect.footprint, course.segments + 1
         archive = 0 if self.archive is None else max(0, self.archive.size - course.compressed)
-        copies = 1 if self.tree.pack is None else 2  # the parent is packed from a folder
+        copies = 1 if self.parent.pack is None else 2  # the parent is packed from a folder
         files = course.files + _FOLDERS * len(course.columns) + footprint.files_per_ip * ips
         return files, (
             course.bytes + copies * archive + footprint.per_lob * course.files + footprint.per_ip * ips
@@ -352,14 +345,14 @@ class BuildWork:
         placed: PlacedSegments,
     ) -> tuple[str, ...]:
         """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
-        files = self.tree.pack_top(staging, self._write_parent(staging, siard, placed))
+        files = self.parent.pack_files(staging, self._write_parent(staging, siard, placed))
         # What the paths of each segment in the manifests begin with, and its number.
         fragments = (
             (f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number)
             for spot in placed.spots()
         )
-        self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.tree.top)
-        self.handed_over = self.tree.handed_over(staging.package, files, placed)
+        self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.parent.top)
+        self.handed_over = self.parent.handed_over(staging.package, files, placed)
         return check_made(
             staging.package,
             self.progress,
@@ -512,7 +505,7 @@ class BuildWork:
             holdings=attempts.holdings(self.source.holdings(), self.cluster),
             package=staging.package,
             work=staging.work,
-            parent=self.tree.objid_of(numbers[0]),
+            parent=self.objid,
             dialect=self.dialect,
             layout=self.layout,
             packing=self.packing,
@@ -603,7 +596,7 @@ class BuildWork:
         return written
 
     def _archive_target(self, staging: Partial) -> Path:
-        return self.tree.make_root(staging) / self.tree.archive_path
+        return self.parent.make_root(staging) / self.parent.archive_path
 
     def _write_parent(
         self,
@@ -613,7 +606,7 @@ class BuildWork:
     ) -> dict[str, Hashers]:
         """Write the parent's documents; returns the files beside the segments."""
         checksum = self.options.algorithm
-        root = self.tree.make_root(staging)
+        root = self.parent.make_root(staging)
         files = manifests.write_sidecars(
             root,
             staging.work,
@@ -624,25 +617,18 @@ class BuildWork:
             checksum=checksum,
         )
         others = [manifests.placed(*each, checksum) for each in files.items()]
-        content, described = self.content(staging, siard, placed)
-        files |= described
+        content = self.content(staging, siard, placed)
         if content.siard is not None and siard is not None:
             files[content.siard.path] = siard
         content = replace(content, others=lambda: iter(others))
         return files | self.dialect.write_parent(root, content)
 
-    def content(
-        self, staging: Partial, siard: Hashers | None, placed: PlacedSegments
-    ) -> tuple[ParentContent, dict[str, Hashers]]:
-        """Return the content of the parent METS: the archive that was written, segments, further parents.
-
-        These are written before; the digests of their files are returned as well.
-        """
-        content, files = self.tree.write_further(staging.package, staging.work, placed)
+    def content(self, staging: Partial, siard: Hashers | None, placed: PlacedSegments) -> ParentContent:
+        """Return the content of the parent METS: the archive that was written, and the segments."""
         described: SiardFile | None = None
         history: tuple[str, ...] = ()
         if siard is not None and self.archive is not None:
-            path = self.tree.archive_path
+            path = self.parent.archive_path
             with ZipContainer.opened(self._archive_target(staging), self.options.budgets) as written:
                 zip64 = written.zip64
                 names = ids.name_history(self.source.stem, self.options.name, self.name)
@@ -650,4 +636,5 @@ class BuildWork:
                 history = relocation.history(self.archive, self.made_of, written, names, style)
             checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
-        return replace(content, siard=described, history=history), files
+        content = self.parent.content(staging.work, placed)
+        return replace(content, siard=described, history=history)

@@ -96,8 +96,7 @@ class BuildOptions(PackageOptions):
     ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
     that is a folder one file. ``link_mode`` makes LOBs that are whole files hard links, so that a later edit
     of such a file is one of the package. ``siard_version`` "2.2" writes an archive of SIARD
-    1.0 as 2.2; None leaves its version. ``parent_limit`` is how many children one METS names (None:
-    ``parents.PARENT_LIMIT``); further parents name those beyond.
+    1.0 as 2.2; None leaves its version.
     """
 
     limits: Limits = PRESETS[DEFAULT_PRESET]
@@ -113,7 +112,6 @@ class BuildOptions(PackageOptions):
     lob_manifest: bool = False
     pack: str | None = None
     link_mode: LinkMode = LinkMode.COPY
-    parent_limit: int | None = None
     jobs: int | None = 1
     cluster: str | None = None
 

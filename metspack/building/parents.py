@@ -1,16 +1,11 @@
-"""Parents of a package: what they name, the tree of them where one would name too many, and their packs.
-
-The parent names the first children itself, and the further parents behind them: so a child's parent follows
-from its number in the plan, and a segment can be placed before it is known how many there will be.
-"""
+"""The parent of a package: the children that it names, the place where it is written, and its pack."""
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, groupby
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import overload
 
@@ -18,7 +13,6 @@ from metspack.building import manifests, segments
 from metspack.building.segments import TaskPlaced, named_child
 from metspack.containers.ipwriter import Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
-from metspack.errors import ConfigError
 from metspack.files import writing
 from metspack.files.staging import Partial
 from metspack.layouts import Layout
@@ -26,9 +20,6 @@ from metspack.mets.dialects.interface import ChildMets, Dialect, ParentContent, 
 from metspack.planning.assignment import SegmentKeys
 from metspack.sizes import HandedOver
 from metspack.values import dataclass
-
-PARENT_LIMIT = 100_000
-"""The children that one METS names unless another number is asked for (decision 35)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +47,10 @@ class SegmentSpots:
 
 
 class PlacedSegments:
-    """What the parents say of segments and their LOBs, taken task by task.
+    """What the parent says of segments and their LOBs, taken task by task.
 
-    ``notes`` are those on all LOBs. What follows from a segment's number is not held.
+    ``split`` are the tasks with split LOBs, ``notes`` those on all LOBs. What follows from a segment's number
+    is not held.
     """
 
     def __init__(self, spots: SegmentSpots, packing: Packing | None) -> None:
@@ -67,7 +59,7 @@ class PlacedSegments:
         self._firsts = array("q", bytes(8 * len(spots.keys)))  # of the segments of its task
         self._sizes, self._files, self._bytes, self._totals = (array("q", self._firsts) for _ in range(4))
         self._digests = {name: bytearray() for name in (*MANIFEST_ALGORITHMS, spots.dialect.checksum_type)}
-        self._split: list[int] = []
+        self.split: list[int] = []
         self._corrected: list[int] = []
         self._ordered = spots.keys.ordered()
         self.notes: Counter[str] = Counter()
@@ -75,7 +67,7 @@ class PlacedSegments:
     def take(self, task: TaskPlaced) -> None:
         """Take the result of a task."""
         self.notes.update(task.notes)
-        self._split += [task.number] if task.is_split else []
+        self.split += [task.number] if task.is_split else []
         self._corrected += task.numbers if task.has_digests else ()
         for number, child in task.by_number():
             self._firsts[number] = task.number
@@ -120,46 +112,25 @@ class PlacedSegments:
         """Return all segments in the order of the parent."""
         return PlacedChildren(self, self._ordered)
 
-    def by_parent(self, parent: Callable[[int], int]) -> Iterator[tuple[int, PlacedChildren, list[int]]]:
-        """Yield for each parent its number, its children, and the tasks of these with split LOBs.
-
-        There is always one with the number 0. ``parent`` tells the number of the first segment of a task.
-        """
-        ordered = array("q", sorted(self._ordered, key=lambda number: parent(self._firsts[number])))
-        if not ordered or parent(self._firsts[ordered[0]]):
-            yield 0, PlacedChildren(self, array("q")), []
-        for above, group in groupby(ordered, key=lambda number: parent(self._firsts[number])):
-            split = [task for task in self._split if parent(task) == above]
-            yield above, PlacedChildren(self, array("q", group)), split
-
 
 class PlacedChildren(Sequence[ChildMets]):
-    """Segments as the parent names them, made when they are asked for; ``further`` ones stand behind them."""
+    """Segments as the parent names them, made when they are asked for."""
 
-    def __init__(
-        self, placed: PlacedSegments, numbers: Sequence[int], further: Sequence[ChildMets] = ()
-    ) -> None:
+    def __init__(self, placed: PlacedSegments, numbers: Sequence[int]) -> None:
         self._placed = placed
         self._numbers = numbers
-        self._further = tuple(further)
-
-    def followed(self, further: Sequence[ChildMets]) -> PlacedChildren:
-        """Return the same ones with further ones behind them."""
-        return PlacedChildren(self._placed, self._numbers, (*self._further, *further))
 
     def __len__(self) -> int:
-        return len(self._numbers) + len(self._further)
+        return len(self._numbers)
 
     @overload
     def __getitem__(self, at: int) -> ChildMets: ...
     @overload
     def __getitem__(self, at: slice) -> list[ChildMets]: ...
     def __getitem__(self, at: int | slice) -> ChildMets | list[ChildMets]:
-        places = range(len(self))[at]
-        if isinstance(places, range):
-            return [self[each] for each in places]
-        beyond = places - len(self._numbers)
-        return self._further[beyond] if beyond >= 0 else self._placed.child(self._numbers[places])
+        if isinstance(at, slice):
+            return [self._placed.child(each) for each in self._numbers[at]]
+        return self._placed.child(self._numbers[at])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -171,98 +142,52 @@ class PlacedChildren(Sequence[ChildMets]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParentTree:
-    """The parents of a package: one with this OBJID and name, and one for each further ``limit`` children.
-
-    ``packing`` is how each IP is packed. Segments that share split LOBs have one parent: that of the first of
-    them.
-    """
+class Parent:
+    """The parent of a package, with this OBJID and name; ``packing`` is how each IP is packed."""
 
     dialect: Dialect
     objid: str
     name: str
-    limit: int
     packing: Packing | None = None
-
-    def number(self, first: int) -> int:
-        """Return the number of the parent of segments, 0 for the one at the top; ``first`` is their first."""
-        return max(0, first // self.limit)
-
-    def objid_of(self, first: int) -> str:
-        """Return the OBJID of the parent of segments; ``first`` is the number of their first."""
-        number = self.number(first)
-        return self.spot(number).objid if number else self.objid
-
-    def further(self, segments: int) -> Iterator[SegmentSpot]:
-        """Yield the places of the further parents of so many segments, some of which may not be needed."""
-        return map(self.spot, range(1, self.number(segments - 1) + 1))
-
-    def spot(self, number: int) -> SegmentSpot:
-        """Return where a further parent lies, and its OBJID."""
-        folder = f"{self.name}_{self.dialect.further}_{number}"
-        words = SegmentWords(
-            number=number,
-            index=number,
-            parent=self.objid,
-            name=self.name,
-            word=folder,
-            folder=folder,
-        )
-        return self.dialect.spot(words)
-
-    # --- where parents are written ----------------------------------------------------------------------
 
     @property
     def pack(self) -> Packing | None:
-        """How the parents are packed, None where they are not: one in the package's root is no folder."""
+        """How the parent is packed, None where it is not: one in the package's root is no folder."""
         return self.packing if self.dialect.parent_folder(self.objid) else None
 
     @property
     def top(self) -> str:
-        """The path of the METS of the parent at the top, or of the file that it is packed in."""
-        return self.parent if self.pack else f"{self.parent}/{self.dialect.mets}".removeprefix("/")
+        """The path of the parent's METS, or of the file that it is packed in."""
+        return self.path if self.pack else f"{self.path}/{self.dialect.mets}".removeprefix("/")
 
     @property
-    def parent(self) -> str:
-        """The path of the parent at the top: its folder, "" for the package's root, or its file."""
+    def path(self) -> str:
+        """The path of the parent: its folder, "" for the package's root, or its file."""
         ip = self.dialect.parent_folder(self.objid)
         return ip if self.pack is None else self.pack.file(ip)
 
     @property
     def archive_path(self) -> str:
-        """The path of the archive below the folder in which the parent at the top is written."""
+        """The path of the archive below the folder in which the parent is written."""
         return self.dialect.archive_path(self.objid, self.name)
 
     def make_root(self, staging: Partial) -> Path:
-        """Return the folder in which the parent at the top is written: one that does not stay, if packed."""
+        """Return the folder in which the parent is written: one that does not stay, if packed."""
         if self.pack is None:
             return staging.package
         root = staging.work / "parent"
         writing.make_directories(root)
         return root
 
-    def pack_top(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
-        """Pack the parent at the top where it is a folder; ``files`` are its own, and of further parents.
-
-        Returns the files beside the segments as they then are.
-        """
+    def pack_files(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
+        """Pack the parent where it is a folder, with its ``files``; returns the files beside the segments."""
         if self.pack is None:
             return files
         ip = self.dialect.parent_folder(self.objid)
-        own = {path: each for path, each in files.items() if path.startswith(f"{ip}/")}
-        others = {path: each for path, each in files.items() if path not in own}
-        return others | self._pack(staging.package, staging.work, self.make_root(staging), ip, own)
-
-    def _pack(
-        self, package: Path, work: Path, root: Path, ip: str, files: dict[str, Hashers]
-    ) -> dict[str, Hashers]:
-        """Pack a parent that was written below ``root``, if parents are packed; returns the file then."""
-        if self.pack is None:
-            return files
-        held = work / f"pack-parent-{ip}"
+        held = staging.work / f"pack-parent-{ip}"
         writing.make_directory(held)
-        with self.pack.open_pack(package, ip, held, MANIFEST_ALGORITHMS) as pack:
-            pack.take(root, ip, files)
+        with self.pack.open_pack(staging.package, ip, held, MANIFEST_ALGORITHMS) as pack:
+            pack.take(self.make_root(staging), ip, files)
             return {self.pack.file(ip): pack.finish()}
 
     def handed_over(self, package: Path, files: Mapping[str, Hashers], placed: PlacedSegments) -> HandedOver:
@@ -270,84 +195,17 @@ class ParentTree:
         sizes: Counter[str] = Counter()
         for path, each in files.items():
             sizes[path.partition("/")[0] if "/" in path or self.pack else ""] += each.size
-        own = sizes.pop(self.parent) + (0 if self.parent else manifests.size(package))
+        own = sizes.pop(self.path) + (0 if self.path else manifests.size(package))
         children = ((each.path, each.total) for each in placed.children())
-        return HandedOver.of(chain(sizes.items(), children), self.parent, own)
+        return HandedOver.of(chain(sizes.items(), children), self.path, own)
 
-    def write_further(
-        self, package: Path, work: Path, placed: PlacedSegments
-    ) -> tuple[ParentContent, dict[str, Hashers]]:
-        """Write the further parents; returns what the one at the top names, and the digests of their files.
-
-        Raises ``TargetError``.
-        """
-        further: list[ChildMets] = []
-        files: dict[str, Hashers] = {}
-        own_children, own_split = placed.children(), list[int]()
-        for number, children, split in placed.by_parent(self.number):
-            if not number:
-                own_children, own_split = children, split
-                continue
-            child, written = self._write_further(package, work, self.spot(number), (children, split))
-            further.append(child)
-            files |= written
-        own = own_children.followed(further)
-        return self._content(work, own, own_split, self.objid, len(further)), files
-
-    def _write_further(
-        self, package: Path, work: Path, spot: SegmentSpot, named: tuple[Sequence[ChildMets], Sequence[int]]
-    ) -> tuple[ChildMets, dict[str, Hashers]]:
-        """Write a further parent; returns it as the parent at the top names it, and its files.
-
-        ``named`` are its children, and their tasks with split LOBs.
-        """
-        root = package if self.pack is None else work / f"parent-{spot.number}"
-        writing.make_directories(root / spot.ip)
-        content = self._content(work, *named, spot.objid)
-        written = self.dialect.write_further_parent(root, spot, self.objid, content)
-        mets = written[f"{spot.ip}/{self.dialect.mets}"]
-        algorithms = (*MANIFEST_ALGORITHMS, self.dialect.checksum_type)
-        files = self._pack(package, work, root, spot.ip, written)
-        child = named_child(
-            spot,
-            self.dialect,
-            self.pack,
-            size=mets.size,
-            files=0,
-            bytes_=0,
-            total=sum(each.size for each in files.values()),
-            digests={each: mets.digest(each).value for each in algorithms},
-        )
-        if root != package:
-            writing.remove(root)
-        return child, files
-
-    def _content(
-        self, work: Path, children: Sequence[ChildMets], split: Sequence[int], objid: str, further: int = 0
-    ) -> ParentContent:
-        """Return the content of a parent with such children; ``split`` are their tasks with split LOBs."""
+    def content(self, work: Path, placed: PlacedSegments) -> ParentContent:
+        """Return the content of the parent, but for an archive."""
         return ParentContent(
-            objid=objid,
+            objid=self.objid,
             name=self.name,
             siard=None,
-            children=children,
-            further=further,
-            split=lambda: segments.split_lobs(work, split),
-            parts=lambda: segments.split_parts(work, split),
+            children=placed.children(),
+            split=lambda: segments.split_lobs(work, placed.split),
+            parts=lambda: segments.split_parts(work, placed.split),
         )
-
-
-def parent_limit(dialect: Dialect, wanted: int | None) -> int:
-    """Return how many children one METS names; raises ``ConfigError`` for a number that cannot be."""
-    if not dialect.further:
-        if wanted is not None:
-            raise ConfigError(
-                "--parent-limit: in this dialect one parent names all children",
-                hint="Leave it out, or make segments larger: --max-files, --max-bytes.",
-            )
-        return sys.maxsize
-    if wanted is not None and wanted < 1:
-        raise ConfigError(
-            f"--parent-limit {wanted}: a METS names at least one child", hint="Write a number from 1 on."
-        )
-    return PARENT_LIMIT if wanted is None else wanted

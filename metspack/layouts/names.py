@@ -37,9 +37,6 @@ SEG = regex(rf"(se[gq]_?)({DIGITS})")
 SEGMENT = regex(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
 """The folder of a child IP that is a segment, by the names of both standards."""
 
-FURTHER_PARENTS = "further parents"
-"""The USE of the fileGrp with METS of parents that are IPs of their own, and name children themselves."""
-
 SEGMENT_GROUP = regex(rf"seg_{DIGITS}")
 """The ID of the group that has a segment's files in METS (recommendation 0.16)."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, unique
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import overload
 
 from metspack.errors import PlanError
@@ -22,6 +22,9 @@ PRESETS = {
 """Limits by the name of their origin (recommendation 0.28 §5 and 0.16; DBPTK's default)."""
 
 DEFAULT_PRESET = "recommendation-0.28"
+
+PARENT_LIMIT = 100_000
+"""The most segments of a package: its parent METS names each as a child."""
 
 
 @unique
@@ -118,7 +121,8 @@ def planned(
     limit, and equal still fits (recommendation 0.28 §5.2.1: Northwind's Categories at 4 files and
     45,000 bytes give 4 + 3 + 1). Parts count as files. A LOB is split when it is larger than the byte
     limit and never otherwise; a part is never empty, so a segment that is full to the byte takes none,
-    whatever its files. Raises ``PlanError`` for a LOB to be split under ``Split.NEVER``.
+    whatever its files. Raises ``PlanError`` for a LOB to be split under ``Split.NEVER``, and
+    for more segments than ``PARENT_LIMIT``.
 
     The order to rely on: the slots of a segment come in the order of the LOBs, and then the segment;
     only then come slots of the next one in its container. The parts of a LOB come one after the other
@@ -131,6 +135,7 @@ def planned(
     fillings: dict[str, _Filling] = {}
     numbers: dict[str, int] = {}
     table: tuple[int, int] | None = None
+    closed = count(1)
     for found in lobs:
         place = found.place
         if not layout.one_series and table != (table := (place.schema, place.table)):
@@ -143,6 +148,7 @@ def planned(
                 limits=limits,
                 split=split,
                 index=numbers.get(container, 0),
+                closed=closed,
             )
         if not isinstance(found, LobRun):
             yield from filling.take(found)
@@ -164,12 +170,13 @@ def _close_all(fillings: dict[str, _Filling], numbers: dict[str, int]) -> Iterat
 
 @dataclass(slots=True, kw_only=True)
 class _Filling:
-    """The open segment of a container."""
+    """The open segment of a container; ``closed`` counts the segments of all containers."""
 
     container: str
     limits: Limits
     split: Split
     index: int
+    closed: Iterator[int]
     files: int = 0
     bytes: int = 0
     first: str = ""
@@ -248,7 +255,13 @@ class _Filling:
         return slot
 
     def close(self, closed_by: ClosedBy) -> PlannedSegment:
-        """Return the segment that was open, and open the next."""
+        """Return the segment that was open, and open the next; raises ``PlanError`` for one too many."""
+        if next(self.closed) > PARENT_LIMIT:
+            raise PlanError(
+                f"the LOBs need more than {PARENT_LIMIT:,} segments, and one parent METS names at most so "
+                "many children",
+                hint="Make segments larger: --max-files, --max-bytes.",
+            )
         segment = PlannedSegment(
             container=self.container,
             index=self.index,

@@ -1,4 +1,4 @@
-"""Segments that were placed: as their parents name them, in memory that hardly grows with their number."""
+"""Segments that were placed: as their parent names them, in memory that hardly grows with their number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from metspack.building.parents import PARENT_LIMIT, ParentTree, PlacedChildren, PlacedSegments, SegmentSpots
+from metspack.building.parents import Parent, PlacedChildren, PlacedSegments, SegmentSpots
 from metspack.building.segments import TaskPlaced, named_child
 from metspack.containers.ipwriter import Packing
 from metspack.layouts import lobseg
@@ -100,27 +100,7 @@ def test_children_are_as_they_were_placed_in_the_order_of_the_parent(checksum_ty
         children[3]
     assert placed.notes == {"odd": 3}
     assert placed.corrected() == {0: 0, 2: 0}
-    ((above, own, split),) = placed.by_parent(lambda _: 0)
-    assert (above, list(own), split) == (0, expected, [0])
-
-
-def test_each_parent_has_the_children_of_its_tasks() -> None:
-    spots = spots_of([("a", each) for each in range(7)])
-    placed = PlacedSegments(spots, None)
-    for numbers in ((0,), (1, 2), (3,), (4,), (5, 6)):
-        placed.take(task(spots, *numbers, is_split=len(numbers) > 1))
-    by_parent = placed.by_parent(lambda first: first // 2)
-    found = [(above, [each.size - 1 for each in own], split) for above, own, split in by_parent]
-    assert found == [(0, [0, 1, 2], [1]), (1, [3], []), (2, [4, 5, 6], [5])]
-    further = [child(spots, 6)]
-    assert placed.children().followed(further) == [*placed.children(), *further]
-    assert placed.children().followed(further)[-1] == further[0]
-
-
-def test_a_package_without_segments_has_a_parent_all_the_same() -> None:
-    placed = PlacedSegments(spots_of([]), None)
-    ((above, own, split),) = placed.by_parent(lambda first: first // 3)
-    assert (above, list(own), split) == (0, [], [])
+    assert placed.split == [0]
 
 
 def test_a_packed_child_is_named_by_its_file() -> None:
@@ -167,8 +147,7 @@ def test_memory_hardly_grows_with_the_number_of_segments(tmp_path: Path) -> None
     assert size < 250 * MANY
 
     def write() -> object:
-        tree = ParentTree(dialect=dialect(), objid="P", name="N", limit=PARENT_LIMIT)
-        content, _ = tree.write_further(tmp_path, tmp_path, placed)
+        content = Parent(dialect=dialect(), objid="P", name="N").content(tmp_path, placed)
         assert isinstance(content.children, PlacedChildren)
         return dialect().write_parent(tmp_path, content)
 
@@ -190,8 +169,7 @@ def test_memory_does_not_grow_with_what_a_parent_of_csip_names(tmp_path: Path) -
     siard = SiardFile(path="P/representations/rep1/data/N.siard", size=1, checksum="0" * 32, zip64=False)
 
     def write() -> object:
-        tree = ParentTree(dialect=CSIP, objid="P", name="N", limit=PARENT_LIMIT)
-        content, _ = tree.write_further(tmp_path, tmp_path, placed)
+        content = Parent(dialect=CSIP, objid="P", name="N").content(tmp_path, placed)
         return CSIP.write_parent(tmp_path, replace(content, siard=siard))
 
     write()  # templates are compiled once

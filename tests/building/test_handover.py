@@ -78,15 +78,6 @@ def test_a_plan_says_about_what_the_build_makes(
     assert planned.parent_bytes == pytest.approx(made.parent_bytes, rel=DEVIATION)
 
 
-@pytest.mark.parametrize("form", ["recommendation", "csip"])
-@pytest.mark.parametrize("pack", [None, "zip"])
-def test_further_parents_are_handed_over_as_well(form: str, pack: str | None, tmp_path: Path) -> None:
-    options = replace(OPTIONS, dialect=form, pack=pack, limits=Limits(files=1), parent_limit=3)
-    archive = siards.siard(tmp_path / "A.siard", *(b"%d" % each for each in range(10)))
-    exact(build(archive, tmp_path / "out", options), tmp_path / "out")
-    assert len(on_disk(tmp_path / "out", ())) == (4 if form == "recommendation" else 14)
-
-
 def test_a_build_that_goes_on_knows_the_segments_before(northwind_full: Path, tmp_path: Path) -> None:
     options = replace(OPTIONS, limits=Limits(files=12))
     stop_after(2, lambda: build(northwind_full, tmp_path / "out", options))

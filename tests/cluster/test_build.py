@@ -66,7 +66,6 @@ def ending(command: Any) -> Iterator[None]:
     [
         {},
         {"dialect": "csip"},
-        {"dialect": "csip", "parent_limit": 2},
         {"pack": "zip"},
         {"layout": "siard22", "add_digests": True},
         {"limits": Limits(files=12, bytes=20_000)},

@@ -193,15 +193,6 @@ def _of_package(*words: str) -> Callable[[Place], Sequence[str | Path]]:
 COMMANDS = (
     Command("build", _give_archive, _build()),
     Command("build --dialect csip", _give_archive, _build(*_CSIP), every=2),
-    Command(
-        "build --parent-limit",
-        _give_many,
-        lambda place: [
-            *("build", place.given / "First.siard", "-o", place.target),
-            *("--max-files", "4", *_CSIP, "--parent-limit", "1"),
-        ],
-        every=4,
-    ),
     Command("build --pack zip", _give_archive, _build(*_CSIP, "--pack", "zip")),
     Command("build, stopped before", _stopped(_give_archive, _build(), 0.5), _build()),
     Command(

@@ -19,6 +19,7 @@ from metspack.model import (
     Slot,
     ZipExtent,
 )
+from metspack.planning import division
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Split, planned, slip, slip_words
 from tests.planning.lobruns import run_of
 
@@ -61,6 +62,16 @@ def test_the_recommendation_divides_categories_into_four_three_and_one() -> None
             index=2, first="s0.t2.c4.r8", last="s0.t2.c4.r8", files=1, bytes=12_069, closed_by=ClosedBy.END
         ),
     ]
+
+
+def test_more_segments_than_a_parent_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(division, "PARENT_LIMIT", 2)
+    columns = [lob(1, 1, "c1"), lob(1, 1, "c2"), lob(2, 1, "c1")]
+    events = planned(iter(columns), Limits(files=1), layout=siard22.LAYOUT)
+    with pytest.raises(PlanError, match="more than 2 segments") as refused:
+        list(events)
+    assert "--max-files" in refused.value.hint
+    assert len(segments((1, 1), Limits(files=1))) == 2
 
 
 def test_equal_to_the_byte_limit_fits_and_one_more_does_not() -> None:

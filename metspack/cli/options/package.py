@@ -25,16 +25,6 @@ LIMITS = "Limits"
 _MIB = 1 << 20  # what DBPTK calls a megabyte
 
 
-def _most_children(text: str) -> int:
-    """Return a number of children; raises ``ConfigError``."""
-    if not re.fullmatch(r"\s*[0-9]{1,9}\s*", text, re.ASCII):
-        raise ConfigError(
-            f"--parent-limit {text!r} is not a number of children",
-            hint="Write a whole number such as 100000.",
-        )
-    return int(text)
-
-
 def _smallest(text: str) -> int | None:
     """Return the bytes of the smallest LOB that moves, None for all; raises ``ConfigError``."""
     if re.fullmatch(r"\s*0+\s*[A-Za-z]*\s*", text):
@@ -154,18 +144,6 @@ class DivisionGroup(Group):
             PACKAGE,
             rare=True,
             read=_smallest,
-        ),
-    ] = None
-    parent_limit: Annotated[
-        str | None,
-        option(
-            "--parent-limit N",
-            "Maximum number of children that one METS names; further parents, which the parent names, name "
-            "those beyond: with --dialect csip each is an IP of its own.",
-            PACKAGE,
-            rare=True,
-            read=_most_children,
-            unset="100,000",
         ),
     ] = None
 

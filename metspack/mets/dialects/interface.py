@@ -167,7 +167,6 @@ class ChildContent:
 class ParentContent:
     """What the parent IP holds: OBJID, the package's name, the archive if there is one, and the children.
 
-    The last ``further`` of the children are parents of others.
     ``split`` gives the split LOBs, ``parts`` their parts in the same order, each LOB's from the first on.
     ``pieces`` are the files of an archive that is not one file (``siard`` is None then), ``others`` what
     else lies outside the segments; their ids are those of METS. Every function begins anew at every call.
@@ -179,7 +178,6 @@ class ParentContent:
     name: str
     siard: SiardFile | None
     children: Sequence[ChildMets]
-    further: int = 0
     split: Callable[[], Iterator[SplitLob]] = lambda: iter(())
     parts: Callable[[], Iterator[SplitPart]] = lambda: iter(())
     pieces: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
@@ -261,10 +259,10 @@ class MergedContent:
     history: tuple[str, ...] = ()
 
 
-def _refusal(what: str) -> ConfigError:
+def _refusal() -> ConfigError:
     """Return the answer of a dialect to what it does not do: it need not merge packages."""
     return ConfigError(
-        f"packages of this dialect cannot be {what}",
+        "packages of this dialect cannot be merged",
         hint="metspack convert recreates them in another dialect.",
     )
 
@@ -274,15 +272,13 @@ class Dialect(ABC):
 
     It can be pickled: segments are described by other processes. The same content gives the same bytes.
     ``mets`` is the name of every IP's METS, ``footprint`` what it takes on disk beside the LOBs, generously;
-    ``checksum_type`` is the algorithm of the checksums in METS, as METS calls it. A further parent is called
-    after the package and by the word ``further``, "" where the parent names all children itself.
+    ``checksum_type`` is the algorithm of the checksums in METS, as METS calls it.
     """
 
     __slots__ = ()
 
     mets: ClassVar[str]
     footprint: ClassVar[Footprint]
-    further: ClassVar[str] = ""
 
     checksum_type: str
 
@@ -348,15 +344,6 @@ class Dialect(ABC):
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write all that the parent IP is beside the archive, as ``write_child`` does for a child."""
 
-    def write_further_parent(
-        self, package: Path, spot: SegmentSpot, parent: str, content: ParentContent
-    ) -> dict[str, Hashers]:
-        """Write a parent of some of the children; ``parent`` is the OBJID of the one above.
-
-        ``spot`` is where it lies, with its number, as ``spot`` gives it for a segment.
-        """
-        raise _refusal("given further parents")
-
     # --- parent and children put together: of dialects whose facts say that they merge ------------------
 
     @classmethod
@@ -371,15 +358,15 @@ class Dialect(ABC):
 
         ``representation`` is the name of the one that was divided, None when nothing says it.
         """
-        raise _refusal("merged")
+        raise _refusal()
 
     def data_folder(self, objid: str) -> str:
         """Return the folder of the data of the merged package with an OBJID."""
-        raise _refusal("merged")
+        raise _refusal()
 
     def write_merged(self, package: Path, content: MergedContent) -> dict[str, Hashers]:
         """Write all that a merged package is beside its data; returns each file's digests by path.
 
         Raises ``TargetError`` and ``ConfigError``, and ``SourceError`` for documentation that cannot be read.
         """
-        raise _refusal("merged")
+        raise _refusal()

@@ -17,6 +17,7 @@ import pytest
 from lxml import etree
 
 from metspack import checking
+from metspack.planning import division
 from tests import siards
 from tests.cli.conftest import FOUND_BY, HEAD, Commands, Program, made_of
 from tests.kept import copied
@@ -569,18 +570,27 @@ def test_what_no_cluster_can_do_is_refused(
     assert names(tmp_path) == set()
 
 
-def test_more_children_than_one_mets_is_to_name_have_further_parents(
-    metspack: Commands, northwind: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    "words", [("plan",), ("build", "-o", "out"), ("build", "-o", "out", "--dialect", "csip")]
+)
+def test_more_children_than_one_mets_names_are_refused(
+    metspack: Commands,
+    northwind: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
 ) -> None:
-    out = tmp_path / "out"
-    metspack.fine("build", northwind, "-o", out, "--max-files", "2", "--parent-limit", "3")
-    assert sorted(each.name for each in out.glob("*_parent_*")) == ["Northwind_parent_1"]
-    metspack.fine("check", out)
-    for wrong in ("0", "-1", "many", "1.5"):
-        outcome = metspack("build", northwind, "-o", tmp_path / "none", "--parent-limit", wrong)
-        assert outcome.code == 2
-        assert "--parent-limit" in outcome.err
-    assert not (tmp_path / "none").exists()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(division, "PARENT_LIMIT", 4)
+    metspack.fine(*words, northwind, "--max-files", "2")
+    shutil.rmtree(tmp_path / "out", ignore_errors=True)
+    outcome = metspack(*words, northwind, "--max-files", "1", "-q")
+    assert outcome.code == 3
+    assert outcome.err.splitlines() == [
+        "error: the LOBs need more than 4 segments, and one parent METS names at most so many children",
+        "hint: Make segments larger: --max-files, --max-bytes.",
+    ]
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_help_promises_of_every_option_is_tested_here() -> None:

@@ -19,7 +19,7 @@ from metspack.mets.dialects.csip import package as csip_package
 from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
-from metspack.mets.dialects.csip.terms import DATA, SEGMENTS, Agents, Terms, folder_name
+from metspack.mets.dialects.csip.terms import DATA, Agents, Terms, folder_name
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Adopted,
@@ -54,7 +54,6 @@ class Csip(CsipPackage, Dialect):
         child=500,
     )
     # The OBJID is the LABEL of a div as well, and one that has "parent" in it is that of a link upwards.
-    further: ClassVar[str] = SEGMENTS
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
@@ -177,7 +176,6 @@ class Csip(CsipPackage, Dialect):
             role="the parent IP with the SIARD archive",
             label=self.label("the SIARD archive"),
             children=content.children,
-            has_further=content.further > 0,
         )
         group = self.write_archive(ip, content, part.label)
         with closing(Placements()) as schemas, closing(Placements()) as documentation:
@@ -189,12 +187,6 @@ class Csip(CsipPackage, Dialect):
                 self.add_children(facts, content)
             ip.render(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
-
-    def write_further_parent(
-        self, package: Path, spot: SegmentSpot, parent: str, content: ParentContent
-    ) -> dict[str, Hashers]:
-        """Write an IP whose representation is the list of its children, and which links to them."""
-        return csip_package.write_further(self, package, spot, parent, content)
 
     @classmethod
     def adopted(

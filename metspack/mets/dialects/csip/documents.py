@@ -84,8 +84,7 @@ class Action:
 class IpRole:
     """The role of an IP among those of a package; ``title`` and ``parent`` are "" for the parent.
 
-    ``is_whole``: there are no others. ``has_further``: it names parents of others; ``children_list`` is the
-    path of the list of children in an IP that is such a parent, "" in others.
+    ``is_whole``: there are no others.
     """
 
     role: str
@@ -94,8 +93,6 @@ class IpRole:
     parent: str = ""
     children: Sequence[ChildMets] = ()
     is_whole: bool = False
-    has_further: bool = False
-    children_list: str = ""
 
 
 DIGESTS = Action(

@@ -15,7 +15,6 @@ from metspack import resources
 from metspack.digests import Hashers
 from metspack.files import writing
 from metspack.files.reading import StrPath
-from metspack.layouts.names import FURTHER_PARENTS
 from metspack.mets import CSIP_METS, ids, premis
 from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import (
@@ -42,7 +41,6 @@ from metspack.mets.dialects.csip.terms import (
     PACKAGE_TYPES,
     PROFILES,
     REPRESENTATION,
-    SEGMENTS,
     Agents,
     folder_name,
 )
@@ -53,7 +51,6 @@ from metspack.mets.dialects.interface import (
     MergedContent,
     Names,
     ParentContent,
-    SegmentSpot,
     SplitLob,
     SplitPart,
 )
@@ -249,8 +246,6 @@ class CsipPackage(CsipDocuments):
             "data": f"{self.representation}/{DATA}/",
             "is_whole": part.is_whole,
             "is_by_objid": self.terms.is_by_objid,
-            "has_further": part.has_further,
-            "children_list": part.children_list,
         }
 
     def above(self, ip: IpFolder, parent: str) -> dict[str, Any]:
@@ -286,26 +281,17 @@ class CsipPackage(CsipDocuments):
         return links.child(self.terms, parent, child.objid, label=label, file=file)
 
     def child_groups(self, content: ParentContent) -> Iterator[FileGroup]:
-        """Yield the group with METS of the children, and that of children that are parents themselves.
+        """Yield the group with METS of the children, unless the parent names these by OBJID alone."""
+        if not self.terms.is_by_objid:
+            yield FileGroup(
+                id=ids.element_id(content.objid, "child IPs"),
+                use=links.children_map(self.terms, content.objid).label,
+                div="",
+                files=partial(self._child_files, content),
+            )
 
-        There is none where the parent names its children by OBJID alone.
-        """
-        last = len(content.children) - content.further
-        label = links.children_map(self.terms, content.objid).label
-        for use, purpose, numbers in (
-            (label, "child IPs", range(last)),
-            (FURTHER_PARENTS, FURTHER_PARENTS, range(last, len(content.children))),
-        ):
-            if numbers and not self.terms.is_by_objid:
-                yield FileGroup(
-                    id=ids.element_id(content.objid, purpose),
-                    use=use,
-                    div="",
-                    files=partial(self._child_files, content, numbers),
-                )
-
-    def _child_files(self, content: ParentContent, numbers: Iterable[int]) -> Iterator[PlacedFile]:
-        for each in map(content.children.__getitem__, numbers):
+    def _child_files(self, content: ParentContent) -> Iterator[PlacedFile]:
+        for each in content.children:
             file = links.file_id(self.terms, content.objid, each.objid)
             yield _listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum)
 
@@ -334,47 +320,6 @@ def _followed(first: PlacedFile, others: Files | None) -> Iterator[Placed]:
     yield first
     if others is not None:
         yield from others()
-
-
-def write_further(
-    dialect: CsipPackage, package: Path, spot: SegmentSpot, parent: str, content: ParentContent
-) -> dict[str, Hashers]:
-    """Write all of an IP that only names children; returns each file's digests by path.
-
-    Its one representation is the list of them. Raises ``TargetError``.
-    """
-    ip = IpFolder(package, spot.ip, spot.objid, dialect.checksum_type)
-    name = SEGMENTS if dialect.terms.representation.casefold() != SEGMENTS else f"{SEGMENTS}-list"
-    own = replace(dialect, terms=replace(dialect.terms, representation=name))
-    path = f"{own.representation}/{DATA}/{SEGMENTS}.txt"
-    title = f"further parent {spot.number}"
-    part = IpRole(
-        role="a further parent IP, which names child IPs",
-        label=dialect.label(title),
-        title=title,
-        parent=parent,
-        children=content.children,
-        children_list=path,
-    )
-    written = ip.write(path, (f"{each.objid}\n".encode() for each in content.children))
-    file = replace(written, path=f"{SEGMENTS}.txt")
-    data = own.data_group(ip, lambda: (file,), DATA, archive="")
-    mets = own.write_representation(
-        ip,
-        data,
-        label=part.label,
-        objects=chain(
-            premis.rows((file,), dialect.checksum_type, data.folder),
-            dialect.split_objects(content.split(), content.parts()),
-        ),
-        done=(),
-    )
-    with closing(Placements()) as schemas:
-        facts = dialect.write_package(ip, part, own.group(ip, mets, data), schemas)
-        facts |= dialect.above(ip, parent)
-        dialect.add_children(facts, content)
-        ip.render(CSIP_METS, "mets.xml.j2", facts)
-    return ip.files
 
 
 def adopted(

@@ -22,11 +22,6 @@ REPRESENTATION = "rep1"
 DATA = "data"
 """The folder of a representation's files."""
 
-SEGMENTS = "segments"
-"""The representation of an IP that has no data but names segments: CSIP114 requires one of every IP.
-
-It is not called after children, for such a label would be that of a link to a child.
-"""
 
 DESCRIPTIVE = "metadata/descriptive"
 """The folder of a package's descriptive metadata."""

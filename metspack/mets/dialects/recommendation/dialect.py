@@ -53,7 +53,6 @@ class Recommendation(Dialect):
     footprint: ClassVar[Footprint] = Footprint(
         per_lob=1_000, per_ip=8_000, files_per_ip=16, documents=1, size=1_700, row=290, paths=1, child=500
     )
-    further: ClassVar[str] = "parent"
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
@@ -120,7 +119,7 @@ class Recommendation(Dialect):
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write the parent's METS."""
         facts = {
-            **self.parent_facts(content),
+            **self._parent_facts(content),
             "pieces": content.pieces(),
             "is_in_pieces": next(content.pieces(), None) is not None,
             "others": content.others(),
@@ -129,24 +128,15 @@ class Recommendation(Dialect):
         }
         return self._write(package, PLAIN_METS, "parent.xml.j2", facts)
 
-    def write_further_parent(
-        self, package: Path, spot: SegmentSpot, parent: str, content: ParentContent
-    ) -> dict[str, Hashers]:
-        """Write the METS of a further parent, which names its children and the parent above it."""
-        facts = self.parent_facts(content, spot.ip)
-        facts["parent"]["above"] = parent
-        facts["parent"]["above_id"] = ids.element_id(content.objid, f"{parent} parent")
-        return self._write(package, f"{spot.ip}/{PLAIN_METS}", "further.xml.j2", facts)
-
-    def parent_facts(self, content: ParentContent, folder: str = "") -> dict[str, Any]:
+    def _parent_facts(self, content: ParentContent) -> dict[str, Any]:
         """Return what the parent's METS says of itself, of an archive in one file, and of the children.
 
-        ``children`` yields them anew at every call, many at a time. The METS lies in a folder of the root.
+        ``children`` yields them anew at every call, many at a time.
         """
         objid, siard = content.objid, content.siard
 
         def children() -> Iterator[list[dict[str, object]]]:
-            found = (self._child(objid, child, folder) for child in content.children)
+            found = (self._child(objid, child) for child in content.children)
             while some := list(islice(found, _CHILDREN_AT_ONCE)):
                 yield some
 
@@ -175,15 +165,12 @@ class Recommendation(Dialect):
         algorithms = filetable.algorithms(self.checksum_type)
         return {path: writer.write_document(package / path, TEMPLATES, template, facts, algorithms)}
 
-    def _href(self, folder: str, path: str, above: str = "") -> str:
-        """Return the reference to ``path`` from the METS in ``folder`` ("" is the package's root).
-
-        The path is below the folder, or, with ``above``, below the root that this leads to.
-        """
+    def _href(self, folder: str, path: str) -> str:
+        """Return the reference to ``path`` below ``folder``, "" for the root, from the METS in this."""
         segments = path.split("/")
         if self.href_style != HREF_STYLES[0]:
-            return uris.file_uri((*folder.split("/"), *segments) if folder and not above else segments)
-        return above + uris.quoted(segments)
+            return uris.file_uri((*folder.split("/"), *segments) if folder else segments)
+        return uris.quoted(segments)
 
     def _siard(self, objid: str, name: str, siard: SiardFile) -> dict[str, object]:
         return {
@@ -207,12 +194,12 @@ class Recommendation(Dialect):
             "checksum_type": self.checksum_type,
         }
 
-    def _child(self, objid: str, child: ChildMets, folder: str) -> dict[str, object]:
+    def _child(self, objid: str, child: ChildMets) -> dict[str, object]:
         return {
             "objid": child.objid,
             "size": child.size,
             "checksum": child.checksum,
-            "href": self._href(folder, f"{child.folder}/{PLAIN_METS}", above="../" if folder else ""),
+            "href": self._href("", f"{child.folder}/{PLAIN_METS}"),
             "pointer_id": ids.element_id(objid, child.objid),
         }
 
