@@ -10,14 +10,14 @@ import pytest
 from metspack.building.build import BuildOptions
 from metspack.checking.options import CheckOptions
 from metspack.cli.commands.check import LookGroup
-from metspack.cli.options.common import SourceGroup
+from metspack.cli.options.common import LocationGroup
 from metspack.cli.options.csip import DialectGroup
 from metspack.cli.options.groups import Group, declared
 from metspack.cli.options.package import BuildGroup, DescriptionGroup, DivisionGroup
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 
-BUILD: tuple[type[Group], ...] = (DivisionGroup, SourceGroup, BuildGroup, DescriptionGroup, DialectGroup)
+BUILD: tuple[type[Group], ...] = (DivisionGroup, LocationGroup, BuildGroup, DescriptionGroup, DialectGroup)
 
 
 def targets(*groups: type[Group]) -> set[str]:
