@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -282,7 +281,7 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
     return _folder(path, path.parent, number, path.name)
 
 
-_GIVE = "Give a package's folder, its METS file, or a zip, tar or tar.gz file that holds the package."
+_GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
 _GUESSES = 50  # locations outside that get a guess at what was meant
 _DEPTH = 4  # folders below a package's, in which the METS of a segment may be
 _BEGINNINGS = (
@@ -294,6 +293,7 @@ _BEGINNINGS = (
     (b"MM\0*", "a TIFF image"),
     (b"7z\xbc\xaf", "a 7-Zip archive"),
     (b"Rar!", "a RAR archive"),
+    (b"\x1f\x8b", "a gzip-compressed file"),
     (b"BZh", "a bzip2-compressed file"),
     (b"\xfd7zXZ", "an xz-compressed file"),
     (b"\x28\xb5\x2f\xfd", "a Zstandard-compressed file"),
@@ -366,8 +366,6 @@ def _check_is_mets(path: Path) -> None:
             data = next(reading.chunks(descriptor, size=_BLOCK), b"")
     except (OSError, MetspackError):
         return  # that it cannot be read is told where it is checked
-    if data.startswith(b"\x1f\x8b"):
-        raise _compressed(path, data)
     found = next((what for start, what in _BEGINNINGS if data.startswith(start)), "")
     if data[_TAR_AT:].startswith(_TAR):
         found = "a tar file"
@@ -388,19 +386,6 @@ def _check_is_mets(path: Path) -> None:
         found = f"XML with the root element {root}"
     if found:
         raise SourceError(f"{path} is {found}, expected a METS file", hint=_GIVE)
-
-
-def _compressed(path: Path, data: bytes) -> SourceError:
-    """Return the refusal of a gzip-compressed file, which begins with ``data``."""
-    inner = b""
-    with suppress(zlib.error):
-        inner = zlib.decompressobj(wbits=31).decompress(data, _BLOCK)
-    if not inner[_TAR_AT:].startswith(_TAR):
-        return SourceError(f"{path} is a gzip-compressed file, which is not read", hint=_GIVE)
-    return SourceError(
-        f"{path} is a gzip-compressed tar file, and its name does not end with .tar.gz or .tgz",
-        hint=f"If it holds a package, rename it to {path.stem}.tar.gz",
-    )
 
 
 def _other_root(path: Path) -> str:

@@ -47,7 +47,7 @@ from metspack.files.mirrors import check_no_store
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
 from metspack.mets.links import bare
-from metspack.mets.packages import is_read_again, stem_of_pack
+from metspack.mets.packages import stem_of_pack
 from metspack.mets.reader import Identity
 from metspack.model import Budgets, Finding, Severity
 from metspack.processes import HERE
@@ -297,7 +297,7 @@ class Checking(Iterator[Finding]):
         check_no_store(self._looking.cluster, (*self._paths, *self._granted))
         with (
             cluster.opened(self._looking.cluster, self._credit) as helpers,
-            closing(OpenPacks(budgets, is_read_again)) as packs,
+            closing(OpenPacks(budgets)) as packs,
             ExitStack() as stack,
         ):
             granted = [root(path) for path in self._granted]

@@ -11,14 +11,13 @@ from metspack.containers.zipformat import STORED
 from metspack.containers.zipreader import ZipContainer, span
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.byteranges import Below, Stretch, is_gzip
+from metspack.files.byteranges import Below, Stretch
 from metspack.model import Budgets, ZipExtent
 from metspack.values import dataclass
 
-ZIP, TAR, GZIP_TAR = (b".zip",), (b".tar",), (b".tar.gz", b".tgz")
-SUFFIXES = (*ZIP, *TAR, *GZIP_TAR)
+ZIP, TAR = b".zip", b".tar"
+SUFFIXES = (ZIP, TAR)
 _OPEN = 32  # a check looks through all packs of a package several times: those that stay open are read once
-_RESTING = 1_000
 _LONGEST = 1 << 16
 
 
@@ -81,16 +80,6 @@ class Compressed:
         return str(self.file)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Streamed:
-    """A member of a tar file that is compressed as a whole: its bytes have no place by themselves."""
-
-    file: Below
-
-    def __str__(self) -> str:
-        return str(self.file)
-
-
 class PackedError(SourceError):
     """A zip or tar file, or something in it, is damaged, misleading or not readable."""
 
@@ -137,17 +126,13 @@ class ZipFile:
 
 
 class TarFile:
-    """The members of a tar file by their paths; of a compressed one those that ``keeps`` names are kept.
+    """The members of a tar file by their paths."""
 
-    Whether it is compressed (``is_streamed``) its first bytes say, and not its name.
-    """
-
-    def __init__(self, path: Below, budgets: Budgets, keeps: Callable[[bytes], bool]) -> None:
+    def __init__(self, path: Below, budgets: Budgets) -> None:
         from metspack.containers.tarreader import Tar  # noqa: PLC0415 -- few packages are in one
 
         self._path = path
-        self.is_streamed = is_gzip(path)
-        self._tar = Tar(path, budgets, is_gzip=self.is_streamed, keeps=keeps)
+        self._tar = Tar(path, budgets)
 
     def items(self, prefix: bytes) -> Iterator[Item]:
         """Yield the entries below a prefix, sorted by whole path."""
@@ -161,42 +146,27 @@ class TarFile:
             return None
         return Content(size=member.size, chunks=lambda: self._tar.contents(member))
 
-    def in_order(self) -> Iterator[bytes]:
-        """Yield the paths of all files as they are best read, if they should be in an order."""
-        return self._tar.in_order() if self.is_streamed else iter(())
-
-    def location(self, path: bytes) -> Stretch | Streamed | None:
+    def location(self, path: bytes) -> Stretch | None:
         """Return the extent of a file's bytes, None when there is no such file."""
         member = self._tar.member(path)
         if member is None or member.kind != "f":
             return None
-        if self.is_streamed:
-            return Streamed(file=self._path)
         return Stretch(file=self._path, offset=member.offset, size=member.size)
 
     def close(self) -> None:
         """Close the file."""
         self._tar.close()
 
-    def rest(self) -> None:
-        """Hold no more than the directory, until a file's bytes are wanted again."""
-        self._tar.rest()
-
 
 PackFile = ZipFile | TarFile
 
 
 class OpenPacks:
-    """Zip and tar files opened when they are needed, a few at a time; for one thread.
+    """Zip and tar files opened when they are needed, a few at a time; for one thread."""
 
-    ``keeps`` tells of which members of a compressed tar file the bytes are kept, to be read again.
-    """
-
-    def __init__(self, budgets: Budgets, keeps: Callable[[bytes], bool] = lambda _: False) -> None:
+    def __init__(self, budgets: Budgets) -> None:
         self._budgets = budgets
-        self._keeps = keeps
         self._open: OrderedDict[Below, PackFile] = OrderedDict()
-        self._resting: dict[Below, TarFile] = {}
 
     def opened(self, path: Below) -> PackFile:
         """Return an open zip or tar file by its path; raises ``PackedError``."""
@@ -204,34 +174,23 @@ class OpenPacks:
             self._open.move_to_end(path)
             return self._open[path]
         try:
-            self._open[path] = self._resting.pop(path) if path in self._resting else self._file(path)
+            self._open[path] = self._file(path)
         except OSError as error:
             raise PackedError(f"cannot be opened: {error.strerror or error}") from error
         except SourceError as error:
             raise PackedError(without(path, error), hint=error.hint) from error
         if len(self._open) > _OPEN:
-            self._put_by(*self._open.popitem(last=False))
+            self._open.popitem(last=False)[1].close()
         return self._open[path]
 
     def _file(self, path: Below) -> PackFile:
-        if str(path).lower().endswith(os.fsdecode(ZIP[0])):
-            return ZipFile(path, self._budgets)
-        return TarFile(path, self._budgets, self._keeps)
-
-    def _put_by(self, path: Below, file: PackFile) -> None:
-        """Close a file; the directory of one that had to be read through for it is remembered."""
-        if isinstance(file, TarFile) and file.is_streamed and len(self._resting) < _RESTING:
-            file.rest()
-            self._resting[path] = file
-        else:
-            file.close()
+        is_zip = str(path).lower().endswith(os.fsdecode(ZIP))
+        return (ZipFile if is_zip else TarFile)(path, self._budgets)
 
     def close(self) -> None:
         """Close what is open."""
-        for each in (*self._open.values(), *self._resting.values()):
-            each.close()
-        self._open.clear()
-        self._resting.clear()
+        while self._open:
+            self._open.popitem()[1].close()
 
 
 def without(path: Below, error: SourceError) -> str:

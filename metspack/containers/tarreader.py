@@ -1,8 +1,7 @@
 """Directories of tar files (POSIX ustar and pax, GNU long names): the extent of each member's bytes.
 
-The file may be compressed by gzip: then the extents are of what it inflates to. Members are read where
-they are and never extracted. What could be read in two ways (a name twice, a name that leaves its
-folder) is refused, as the zip reader refuses it.
+Members are read where they are and never extracted. What could be read in two ways (a name twice, a name
+that leaves its folder) is refused, as the zip reader refuses it.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from metspack.containers.zipformat import PLAIN
 from metspack.errors import SourceError
 from metspack.files import tempdb
-from metspack.files.byteranges import Below, GzipMedium, Medium
+from metspack.files.byteranges import Below, Medium
 from metspack.model import Budgets, ZipExtent
 from metspack.values import dataclass, regex
 
@@ -28,10 +27,7 @@ _LONG_NAME, _LONG_LINK = b"L", b"K"
 _LINKS = {b"1", b"2"}
 _OCTAL = regex(rb"[ \0]*([0-7]+)[ \0]*")
 _RECORD = regex(rb"([0-9]{1,7}) ")
-_TABLES = (
-    "CREATE TABLE member (name BLOB PRIMARY KEY, kind TEXT, offset INTEGER, size INTEGER) WITHOUT ROWID",
-    "CREATE TABLE kept (offset INTEGER, number INTEGER, data BLOB, PRIMARY KEY (offset, number))",
-)
+_TABLE = "CREATE TABLE member (name BLOB PRIMARY KEY, kind TEXT, offset INTEGER, size INTEGER) WITHOUT ROWID"
 _HINT = "Get the file again from another copy, or unpack it with a tool that you trust."
 
 
@@ -49,40 +45,21 @@ class Tar(tempdb.Scratch):
     """A tar file opened for reading: its directory, in a temporary database on disk; a context manager.
 
     Raises SourceError when it is not a tar file, or is damaged, cut off or misleading, and OSError as the
-    system does. One that is compressed (``is_gzip``) is read through for it; what members ``keeps`` names
-    are kept then, as far as the budget allows, for those that are read now and again.
+    system does.
     """
 
-    __slots__ = ("_left", "medium", "what")
+    __slots__ = ("medium", "what")
 
-    def __init__(
-        self,
-        path: Below,
-        budgets: Budgets,
-        *,
-        is_gzip: bool = False,
-        keeps: Callable[[bytes], bool] = lambda _: False,
-    ) -> None:
+    def __init__(self, path: Below, budgets: Budgets) -> None:
         self.what = str(path)
-        self.medium = GzipMedium(path, budgets.ratio) if is_gzip else Medium((path,))
-        self._left = budgets.inflated if is_gzip else 0
-        super().__init__(*_TABLES, "BEGIN")
+        self.medium = Medium((path,))
+        super().__init__(_TABLE, "BEGIN")
         try:
             for number, member in enumerate(self._members()):
                 self._put(member, number, budgets.entries)
-                if member.kind == "f" and member.size <= self._left and keeps(member.name):
-                    self._keep(member)
-            if isinstance(self.medium, GzipMedium):
-                self.medium.check_rest()
         except BaseException:
             self.close()
             raise
-
-    def _keep(self, member: Member) -> None:
-        """Keep the bytes of a member that was just met."""
-        self._left -= member.size
-        rows = ((member.offset, number, data) for number, data in enumerate(self._read(member)))
-        self._database.executemany("INSERT INTO kept VALUES (?, ?, ?)", rows)
 
     def _put(self, member: Member, number: int, most: int) -> None:
         if number >= most:
@@ -121,35 +98,14 @@ class Tar(tempdb.Scratch):
         for row in self._database.execute(sql, (prefix, prefix + b"\xff")):
             yield _member(row)
 
-    def in_order(self) -> Iterator[bytes]:
-        """Yield the names of the files in the order of their bytes."""
-        sql = "SELECT name FROM member WHERE kind = 'f' ORDER BY offset"
-        return (name for (name,) in self._database.execute(sql))
-
     def contents(self, member: Member) -> Iterator[bytes]:
         """Yield a member's bytes; raises SourceError when the file ends before them."""
-        kept = tempdb.rows(
-            self._database, "SELECT data FROM kept WHERE offset = ? ORDER BY number", (member.offset,)
-        )
-        is_kept = False
-        for (data,) in kept:
-            is_kept = True
-            yield data
-        if not is_kept:
-            yield from self._read(member)
-
-    def _read(self, member: Member) -> Iterator[bytes]:
         left = member.size
         for block in self.medium.chunks(member.offset, member.offset + member.size):
             left -= len(block)
             yield block
         if left:
             raise self._refusal(f"ends within the member {_shown(member.name)}: {left:,} bytes are missing")
-
-    def rest(self) -> None:
-        """Let go of what a compressed file holds in memory, until it is read again."""
-        if isinstance(self.medium, GzipMedium):
-            self.medium.rest()
 
     def close(self) -> None:
         """Close the file and drop the directory."""
@@ -160,7 +116,7 @@ class Tar(tempdb.Scratch):
         return SourceError(f"{self.what}: {problem}", hint=_HINT)
 
     def _members(self) -> Iterator[Member]:
-        at, last = 0, (0, 0)
+        at = 0
         extended: dict[bytes, bytes] = {}
         while block := self.medium.pread(_BLOCK, at):
             if not block.strip(b"\0"):
@@ -176,14 +132,12 @@ class Tar(tempdb.Scratch):
                 size = self._number(extended[b"size"])
                 at = data + -(-size // _BLOCK) * _BLOCK
             self._check_end(data, size)
-            last = data, size
             name = self._name(extended.get(b"path") or _short_name(block))
             if name:
                 # With its slash a folder sorts right before what it holds.
                 slash = b"/" if kind == _FOLDER else b""
                 yield Member(name=name + slash, kind=_kind(kind), offset=data, size=size)
             extended = {}
-        self._check_end(*last)  # of what was compressed the end is known by now
 
     def _check_end(self, start: int, size: int) -> None:
         if start + size > self.medium.size:
@@ -194,10 +148,6 @@ class Tar(tempdb.Scratch):
         said = _OCTAL.fullmatch(block[148:156])
         found = sum(block) - sum(block[148:156]) + 8 * 0x20
         if len(block) < _BLOCK or said is None or int(said[1], 8) != found:
-            if isinstance(self.medium, GzipMedium):
-                raise self._refusal(
-                    f"is gzip-compressed, and no tar file or damaged: no header at byte {at:,}"
-                )
             raise self._refusal(f"is not a tar file, or damaged: no header at byte {at:,}")
         size = block[124:136]
         if size[0] & 0x80:  # GNU, for sizes that octal digits cannot hold

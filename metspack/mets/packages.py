@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from metspack import uris
-from metspack.containers.ipreader import GZIP_TAR, OpenPacks, PackedError, unpacked_name
+from metspack.containers.ipreader import OpenPacks, PackedError, unpacked_name
 from metspack.digests import is_manifest
 from metspack.errors import MetspackError, SourceError
 from metspack.files import mirrors, reading
-from metspack.files.byteranges import Below, GzipMedium
+from metspack.files.byteranges import Below
 from metspack.files.walking import DEEPEST
 from metspack.layouts.names import ARCHIVE, is_archive, stem_of
 from metspack.mets import (
@@ -40,12 +40,6 @@ def stem_of_pack(name: str) -> str | None:
     """Return the name of a zip or tar file without its suffix, None for any other file."""
     stem = unpacked_name(os.fsencode(name))
     return None if stem is None else os.fsdecode(stem)
-
-
-def is_read_again(path: bytes) -> bool:
-    """Return whether a file of a package is one of those that are looked at now and again."""
-    name = path.rpartition(b"/")[2]
-    return is_mets_name(name) or f"/{_METADATA}/".encode() in b"/" + path or is_manifest(os.fsdecode(name))
 
 
 SOURCE = "SOURCE OF THE ARCHIVE"
@@ -219,9 +213,9 @@ def _folders(root: Path) -> Iterator[str]:
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
 _UNREAD = regex(
-    r".*?(\.(7z|rar|taz|tbz2?|tlz|txz|tzst|(tar\.)?(bz2|lz|lz4|lzma|xz|z|zst)))", re.DOTALL | re.IGNORECASE
+    r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
+    re.DOTALL | re.IGNORECASE,
 )
-_GZIP, _TAR_HEADER, _TAR_MARK, _MARK_AT = ".gz", 512, b"ustar", 257
 _LINES = 1 << 16
 _SEVERAL = 2
 
@@ -253,6 +247,12 @@ class DeliveredPackage:
         """The name of its folder, once unpacked."""
         unpacked = stem_of_pack(self.path.name) if self.is_packed else None
         return self.within.rpartition("/")[2] or unpacked or self.path.name
+
+
+def unread_form(name: str) -> str:
+    """Return the form of a file by its name, where packages are not read in it; "" for others."""
+    found = _UNREAD.fullmatch(name)
+    return "" if found is None else found[1].lower()
 
 
 def chosen(names: Iterable[str]) -> str | None:
@@ -407,12 +407,8 @@ class _Delivery:
         """Yield the packages in a file of a delivery: a zip or tar file, or one that is not read."""
         if stem_of_pack(path.name) is not None:
             yield from self.pack(path)
-        elif (form := _UNREAD.fullmatch(path.name)) is not None:
-            yield DeliveredPackage(path=path, unread=form[1].lower())
-        elif path.name.lower().endswith(_GZIP) and _is_gzip_of_tar(path):
-            yield DeliveredPackage(
-                path=path, fault=f"its name has to end with {_EITHER}, as it is a tar file"
-            )
+        elif form := unread_form(path.name):
+            yield DeliveredPackage(path=path, unread=form)
 
     def _names(self, path: Path) -> Iterator[tuple[str, str]]:
         """Yield the files in a zip or tar file, each as the path of its folder and its name."""
@@ -494,6 +490,11 @@ class _Delivery:
 
     def packed_parents(self, path: Path) -> list[DeliveredPackage]:
         """Return the packages in a zip or tar file that name no parent, or the one that there is."""
+        if form := unread_form(path.name):
+            raise SourceError(
+                f"{path}: files of the form {form!r} are not read",
+                hint="Unpack it (tar xzf FILE for .tar.gz), and name the folder.",
+            )
         found = list(self.pack(path))
         for each in found:
             if each.fault:
@@ -534,16 +535,6 @@ class _Delivery:
         name = os.fsencode(f"{ip.within}/{mets}" if ip.within else mets)
         content = self._packs.opened(Below(root=ip.path, segments=())).content(name)
         yield from () if content is None else content.blocks()
-
-
-_EITHER = " or ".join(map(os.fsdecode, GZIP_TAR))
-
-
-def _is_gzip_of_tar(path: Path) -> bool:
-    """Return whether a file is a tar file that is compressed by gzip, whatever it is called."""
-    with suppress(OSError, MetspackError), GzipMedium(Below(root=path, segments=())) as medium:
-        return medium.pread(_TAR_HEADER, 0)[_MARK_AT:].startswith(_TAR_MARK)
-    return False
 
 
 _LOBS = (

@@ -21,8 +21,6 @@ from metspack.containers.ipreader import (
     Item,
     OpenPacks,
     PackedError,
-    Streamed,
-    TarFile,
     without,
 )
 from metspack.errors import SourceError
@@ -38,8 +36,6 @@ UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with 
 Names = tuple[str, ...]
 Location = Below | Stretch | Compressed
 """The place of a file's bytes: a file of its own, a stretch of another, or compressed in a zip file."""
-Place = Location | Streamed
-"""A location, or that of what can only be read along with all before it in a compressed tar file."""
 
 
 def names_of(path: bytes) -> Names:
@@ -186,19 +182,12 @@ class PackedTree:
         """Return whether there is a file at a path."""
         return self._packs.opened(self.file).content(self._prefix + path) is not None
 
-    def location(self, path: bytes) -> Stretch | Compressed | Streamed | None:
+    def location(self, path: bytes) -> Stretch | Compressed | None:
         """Return the place of a file's bytes in the zip or tar file, None for one that it does not contain.
 
         Raises ``PackedError`` for one that cannot be read.
         """
         return self._packs.opened(self.file).location(self._prefix + path)
-
-    def in_order(self) -> Iterator[bytes]:
-        """Yield all files as they are best read, where there is such an order."""
-        pack = self._packs.opened(self.file)
-        if isinstance(pack, TarFile):
-            start = len(self._prefix)
-            yield from (name[start:] for name in pack.in_order() if name.startswith(self._prefix))
 
 
 class NoTree:
@@ -269,19 +258,10 @@ class MountedTree:
         tree, inner = self.held(path)
         return not inner or tree.is_there(inner)
 
-    def location(self, path: bytes) -> Place | None:
+    def location(self, path: bytes) -> Location | None:
         """Return the place of a file's bytes, as its tree does."""
         tree, inner = self.held(path)
         return tree.location(inner)
-
-    def in_order(self) -> Iterator[bytes]:
-        """Yield the files that are best read in this order, each behind the one before in its file."""
-        for at, tree in ((b"", self.base), *sorted(self._mounts.items())):
-            if isinstance(tree, PackedTree):
-                prefix = at + b"/" if at else b""
-                for name in tree.in_order():
-                    if self.held(prefix + name)[0] is tree:
-                        yield prefix + name
 
 
 class PackageFiles(MountedTree):
@@ -368,12 +348,6 @@ class PackageFiles(MountedTree):
         found = tree.location(inner)
         if found is None:
             raise SourceError(f"{tree.file} does not contain {os.fsdecode(inner)}", hint=UNPACK)
-        if isinstance(found, Streamed):
-            raise SourceError(
-                f"{os.fsdecode(inner)} is in {tree.file}, which is compressed as a whole; expected it "
-                "where it can be read alone",
-                hint=UNPACK,
-            )
         if isinstance(found, Compressed):
             entry = found.entry
             return Inside(file=found.file.segments, offset=entry.offset, size=entry.size, entry=entry)

@@ -488,7 +488,7 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
             f"{path} is a SIARD archive; expected a package",
             hint=f"Name the folder that holds its mets.xml{beside}; metspack build makes packages.",
         )
-    if path.is_file() and packages.stem_of_pack(path.name) is not None:
+    if path.is_file() and (packages.stem_of_pack(path.name) is not None or packages.unread_form(path.name)):
         if (found := packages.parent(path, budgets)) is None:
             raise SourceError(f"{path} holds no METS, so it is not a package", hint=UNPACK)
         # By the name of the file, which nothing else has that lies beside it.

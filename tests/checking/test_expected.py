@@ -23,7 +23,7 @@ def inbox(tmp_path: Path) -> Path:
     for name in ("one", "two", "three", "four"):
         aip(root / name, f"urn:x:{name}")
     zipped(root / "two", root / "two.zip", inside="two")
-    tarred(root / "three", root / "deep/three.tar.gz", inside="three")
+    tarred(root / "three", root / "deep/three.tar", inside="three")
     (root / "broken.zip").write_bytes(b"PK")
     return root
 
@@ -39,7 +39,7 @@ def told(paths: Path | Sequence[Path], text: str | bytes, name: str = "list.txt"
     return [f"{each.code} {each.line} {dict(each.facts).get('expected', each.path)}" for each in found]
 
 
-ALL = "urn:x:one\ntwo\nthree.tar.gz\n\n# those that came late\nbatch/four/\nbroken\n"
+ALL = "urn:x:one\ntwo\nthree.tar\n\n# those that came late\nbatch/four/\nbroken\n"
 
 
 def test_all_that_is_announced_came(inbox: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from tests.packages import forge
 from tests.packages.others import called, in_a_bag
 from tests.packages.spread import tarred, zipped
 
-FORMS = ("folder", "zip", "tar", "tgz", "bag", "METS of another name", "METS in metadata")
+FORMS = ("folder", "zip", "tar", "bag", "METS of another name", "METS in metadata")
 """The forms that packages come in, one after the other."""
 
 DISKS = 3
@@ -191,14 +190,7 @@ _FOLDERS: Mapping[str, Callable[[Path], Path]] = {
 }
 
 
-def _tgz(folder: Path) -> None:
-    with tarfile.open(folder.with_suffix(".tgz"), "w:gz") as archive:
-        archive.add(folder, folder.name)
-    shutil.rmtree(folder)
-
-
 _PACKS: Mapping[str, Callable[[Path], object]] = {
     "zip": lambda folder: zipped(folder, folder.with_suffix(".zip"), inside=folder.name),
     "tar": lambda folder: tarred(folder, folder.with_suffix(".tar"), inside=folder.name),
-    "tgz": _tgz,
 }

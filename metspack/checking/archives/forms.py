@@ -12,7 +12,6 @@ from pathlib import Path
 from metspack.checking.catalogue import Catalogue, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.opening import CheckedTree
-from metspack.containers.ipreader import Compressed
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below, Medium, SpooledMedium, Stretch
@@ -137,15 +136,12 @@ def opened(
 
 
 def _medium(form: ArchiveForm, places: CheckedTree, budgets: Budgets, *, whole: bool) -> Medium:
-    """Return the bytes of an archive's files as one; a compressed one's are read from the start, and kept.
-
-    Of what is compressed as a whole all bytes are inflated at every level, so that these cost no more.
-    """
+    """Return the bytes of an archive's files as one; a compressed one's are read from the start, and kept."""
     found = [places.location(path) for path in form.files]
     plain = [each for each in found if isinstance(each, Below | Stretch)]
     if len(plain) == len(found):
         return Medium(plain)
-    if not whole and any(isinstance(each, Compressed) for each in found):
+    if not whole:
         raise CompressedError("it is inflated only where its bytes are read, at the level full")
     size = sum(_size(places, path) for path in form.files)
     if size > budgets.inflated:

@@ -27,7 +27,7 @@ class MetsCodes:
         "files of the form {found!r} are not read, so what is in it was not checked",
         "metspack package form, files",
         "A package in it is not looked at, and may be damaged or not be there at all.",
-        "Unpack it and check the folder, or have the package sent as a folder, zip, tar or tar.gz.",
+        "Unpack it (tar xzf FILE for .tar.gz) and check the folder, or have it sent as a folder, zip or tar.",
     )  # fmt: skip
     PACKAGE_NOT_COME = rule(
         "M014", ERROR, "Package not delivered",

@@ -116,8 +116,6 @@ _FILES_OF_SAMPLE = """
 SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done
 AND (+path IN sampled OR +path IN (SELECT path FROM mets)) ORDER BY path LIMIT ?
 """
-_IS_LEFT = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f' AND path NOT IN done"
-_IS_SAMPLED = f"{_IS_LEFT} AND (+path IN sampled OR +path IN (SELECT path FROM mets))"  # noqa: S608 -- as above
 _BETWEEN = "path >= ? AND path <= ?"
 _ALL_BETWEEN = f"SELECT * FROM ({_ALL}) WHERE {_BETWEEN} ORDER BY path, rank"  # noqa: S608 -- constants
 _MORE_BETWEEN = f"SELECT path FROM ({_MORE}) WHERE {_BETWEEN}"  # noqa: S608 -- constants
@@ -276,7 +274,6 @@ class Fixity:
         With ``sampled`` those of the sample alone, and the METS documents. ``jobs`` processes read them,
         None for as many as are of use.
         """
-        yield from self._read_in_order(_IS_SAMPLED if sampled else _IS_LEFT)
         yield from self._read_files(_FILES_OF_SAMPLE if sampled else _FILES, self._useful(jobs))
         yield from self._swapped()
         yield from self._wrong()
@@ -296,14 +293,6 @@ class Fixity:
             return 1
         files, size = self._catalogue.row("SELECT count(*), sum(size) FROM disk WHERE kind = 'f'") or (0, 0)
         return self._executor.useful(jobs, files=files, size=size or 0)
-
-    def _read_in_order(self, is_wanted: str) -> Iterator[Finding]:
-        """Read the files of compressed tar files in the order of their bytes: each way back costs much."""
-        for path in self._places.in_order():
-            if self._catalogue.row(is_wanted, path) is not None:
-                self._catalogue.put("INSERT OR IGNORE INTO done VALUES (?)", path)
-                if rows := self._statements(path):
-                    yield from self._read_one(path, rows)
 
     def _read(self, sql: str) -> Iterator[Finding]:
         for path, rows in groupby(self._catalogue.rows(sql), key=itemgetter(0)):

@@ -21,7 +21,6 @@ from metspack.files.byteranges import Below
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, bare
-from metspack.mets.packages import is_read_again
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 from metspack.values import dataclass
@@ -417,7 +416,7 @@ def _links(found: FoundPackage) -> int:
 def roots_of_one(root: Path, budgets: Budgets, agreement: Agreement) -> Iterator[Roots]:
     """Give the index of one package, for a look that may be followed by another, which has its own."""
     with (
-        closing(OpenPacks(budgets, is_read_again)) as packs,
+        closing(OpenPacks(budgets)) as packs,
         closing(Roots((root,), packs, budgets, own=1, agreed=agreement)) as own,
     ):
         yield own

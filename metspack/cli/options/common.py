@@ -58,7 +58,7 @@ Source = Annotated[
     ),
 ]
 Packages = Annotated[
-    list[Path], argument("PATH", "Packages: their folders, METS files, or zip, tar or tar.gz files of them.")
+    list[Path], argument("PATH", "Packages: their folders, METS files, or zip or tar files of them.")
 ]
 Package = Annotated[Path, argument("OUT", "Folder or METS file of a package.")]
 Name = Annotated[

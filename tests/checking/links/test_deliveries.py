@@ -87,7 +87,7 @@ def _packed(root: Path) -> None:
 def _compressed(root: Path) -> None:
     path = numbered(root / "tight", 25)
     (path / forge.FIRST).write_bytes(b"x" * 403)
-    tarred(path, root / "tight.tar.gz", inside="tight", backwards=True)
+    tarred(path, root / "tight.tar", inside="tight", backwards=True)
 
 
 def _lost(root: Path) -> None:
