@@ -28,7 +28,7 @@ def root(package: Path = _PACKAGE) -> Path:
 
 
 def template_folder() -> Path:
-    """Return the folder of the templates, except those of dialects, which lie with them."""
+    """Return the folder of the templates: one for each dialect, PREMIS, reports and what they share."""
     return root() / "templates"
 
 

@@ -43,7 +43,7 @@ BUDGETS: Mapping[str, int] = {
     "siard": 2_036,
     "locations": 2_097,
     "sources": 1_996,
-    "mets": 4_079,
+    "mets": 3_723,
     "planning": 1_457,
     "inspecting": 820,
     "packages": 3_219,
@@ -53,7 +53,7 @@ BUDGETS: Mapping[str, int] = {
     "restoring": 2_030,
     "merging": 1_225,
     "cli": 4_568,
-    "templates": 1_096,
+    "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""
 

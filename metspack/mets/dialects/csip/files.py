@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metspack import mediatypes, uris
+from metspack import mediatypes, resources, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, tempdb, walking, writing
@@ -21,7 +21,7 @@ from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
 from metspack.mets.writer import RowFormat
 from metspack.values import dataclass
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = resources.template_folder() / "csip"
 
 ABOUT = "about-this-package.txt"
 """The file in every package's documentation that tells a person what the package is."""

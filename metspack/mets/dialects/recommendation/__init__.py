@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from metspack import resources
 from metspack.mets.dialects import DialectFacts
 
 FACTS = DialectFacts(summary="E-ARK's for LOBs outside the SIARD file", checksum="MD5")
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = resources.template_folder() / "recommendation"
