@@ -52,7 +52,7 @@ BUDGETS: Mapping[str, int] = {
     "reporting": 2_398,
     "restoring": 2_030,
     "merging": 1_225,
-    "cli": 4_568,
+    "cli": 3_875,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup, TyperOption
 
 from metspack.cli.options import choices
 from metspack.cli.options.groups import (
     FROM_STORES,
     Command,
-    CommandGroup,
     Group,
     argument,
     expanded,
+    help_switch,
     option,
 )
 from metspack.errors import ConfigError
@@ -23,28 +25,22 @@ from metspack.resources import __version__
 
 _COMMANDS = (
     *("inspect", "plan", "build", "check", "explain", "links", "convert", "merge"),
-    *("restore", "cat", "list", "shards", "roundtrip", "status", "sample", "config"),
-    "help",
+    *("restore", "cat", "list", "shards", "roundtrip", "status", "sample", "help"),
 )
 """The commands in the order of the help, each a module of its own but for the help itself."""
 
-_BARE, _SHORT = {"explain"}, {"sample", "status"}
-"""Commands that nothing configures, and those that do not work long enough for a log."""
+_SHORT = {"explain", "sample", "status"}
+"""Commands that do not work long enough for a log."""
 
 
 class Commands(Mapping[str, Any]):
     """The commands by name, each loaded when it is first asked for: most calls are of one."""
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {}
-
     def __getitem__(self, name: str) -> Any:
         """Return the command of a name."""
         if name not in _COMMANDS:
             raise KeyError(name)
-        if name not in self._loaded:
-            self._loaded[name] = _load(name)
-        return self._loaded[name]
+        return _load(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_COMMANDS)
@@ -53,38 +49,33 @@ class Commands(Mapping[str, Any]):
         return len(_COMMANDS)
 
 
+@cache
 def _load(name: str) -> Any:
-    """Return a command, of which its module has the function, or a group of commands as an app of its own."""
+    """Return a command, of which its module has the function."""
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
-    if name == "help":
-        alone.command(name, cls=Command)(show_help)
-        return typer.main.get_command(alone)
-    module = import_module(f"metspack.cli.commands.{name}")
-    if hasattr(module, "app"):
-        return typer.main.get_command(module.app)
-    around, cls = _around(name)
-    alone.command(name, cls=cls)(expanded(getattr(module, name), *around))
+    function = show_help if name == "help" else getattr(import_module(f"metspack.cli.commands.{name}"), name)
+    alone.command(name, cls=Command)(expanded(function, *_around(name)))
     return typer.main.get_command(alone)
 
 
-def _around(name: str) -> tuple[tuple[type[Group], ...], type[Command]]:
-    """Return the groups of options that a command has besides its own, and of what class it is."""
-    if name in _BARE:
-        return (), Command
-    from metspack.cli.config.layers import ConfigGroup, Configured  # noqa: PLC0415 -- only for those with some
+def _around(name: str) -> tuple[type[Group], ...]:
+    """Return the groups of options that a command has besides its own."""
+    if name == "help":
+        return ()
+    from metspack.cli.config import ConfigGroup  # noqa: PLC0415 -- only for those with some
     from metspack.cli.options.common import LogGroup, StoresGroup  # noqa: PLC0415
 
     if name in _SHORT:
-        return (ConfigGroup,), Configured
+        return (ConfigGroup,)
     stores = (StoresGroup,) if name in FROM_STORES else ()
-    return (*stores, LogGroup, ConfigGroup), Configured
+    return (*stores, LogGroup, ConfigGroup)
 
 
 def show_help(
     ctx: typer.Context,
-    words: Annotated[
-        list[str] | None,
-        argument("[COMMAND]...", "The command; default: metspack itself.", choices.of(*_COMMANDS)),
+    command: Annotated[
+        str | None,
+        argument("[COMMAND]", "The command; default: metspack itself.", choices.of(*_COMMANDS)),
     ] = None,
 ) -> None:
     """Show the help of a command.
@@ -92,19 +83,13 @@ def show_help(
     `metspack help build`
     """
     shown = ctx.find_root()
-    for word in words or ():
-        group: Any = shown.command
-        found = group.get_command(shown, word) if isinstance(group, CommandGroup) else None
-        if found is None:
-            raise ConfigError(
-                f"there is no command {f'{shown.command_path} {word}'!r}",
-                hint=f"{shown.command_path} --help shows what there is.",
-            )
-        shown = typer.Context(found, parent=shown, info_name=word)
+    if command is not None:
+        found = choices.of(*_COMMANDS).read("COMMAND", command)
+        shown = typer.Context(Commands()[found], parent=shown, info_name=found)
     typer.echo(shown.get_help())
 
 
-class MetspackGroup(CommandGroup):
+class MetspackGroup(TyperGroup):
     """The outermost command, which loads those below it as they are asked for."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -115,6 +100,10 @@ class MetspackGroup(CommandGroup):
         """Return the names of the commands, in their order."""
         del ctx
         return list(self.commands)
+
+    def get_help_option(self, ctx: typer.Context) -> TyperOption | None:  # type: ignore[override]
+        """Return the option that shows the help."""
+        return help_switch(super().get_help_option(ctx))
 
 
 app = typer.Typer(

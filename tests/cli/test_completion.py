@@ -9,9 +9,8 @@ import pytest
 from tests.cli.conftest import Commands, Outcome, Program
 
 CASES = {
-    "": {"build", "check", "config", "restore"},
+    "": {"build", "check", "restore"},
     "bu": {"build"},
-    "config ": {"show", "check", "path", "example"},
     "build --lay": {"--layout"},
     "build --layout ": {"lobseg", "siard22"},
     "build --split a": {"alone"},
@@ -35,7 +34,6 @@ CASES = {
     "explain L00": {"L001"},
     "help bu": {"build"},
     "sample n": {"northwind"},
-    "build --use nat": {"national"},
 }
 
 
@@ -68,7 +66,6 @@ def test_commands_options_and_values_are_completed(
     metspack: Commands, monkeypatch: pytest.MonkeyPatch, words: str, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "metspack.toml").write_text("[profile.national]\n")
     found = completed(metspack, monkeypatch, words)
     assert CASES[words] <= found
     assert all(each.startswith(words.rpartition(" ")[2]) for each in found)
@@ -79,7 +76,7 @@ def test_a_file_that_is_wrong_does_not_disturb_the_shell(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "metspack.toml").write_text("no toml")
-    assert completed(metspack, monkeypatch, "build --use ") == set()
+    assert completed(metspack, monkeypatch, "build --split a") == {"alone"}
     assert "build" in completed(metspack, monkeypatch, "")
 
 

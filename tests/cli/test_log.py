@@ -132,7 +132,7 @@ def test_a_log_that_fails_later_is_given_up(
 def test_the_log_can_be_set_too(
     metspack: Commands, northwind: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("METSPACK_LOG", "log")
+    monkeypatch.setenv("METSPACK_PLAN_LOG", "log")
     metspack.fine("plan", northwind)
     assert events(here / "log")[-1]["event"] == "end"
 

@@ -137,8 +137,6 @@ def test_other_commands(metspack: Commands, northwind_full: Path, built: Path, t
     for code in ("L001", "CSIP60", "readers"):
         valid(metspack, "explain", "explain", code)
     valid(metspack, "sample", "sample", "northwind", tmp_path)
-    for words in ((), ("--origin",)):
-        valid(metspack, "config-show", "config", "show", *words)
     valid(metspack, "version", "--version")
     for words in ((), ("--verify",)):
         valid(metspack, "inspect", "inspect", northwind_full, *words)

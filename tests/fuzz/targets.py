@@ -13,12 +13,9 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-import typer
-
 from metspack import checking, safexml, uris
-from metspack.cli.app import app
-from metspack.cli.config import layers
-from metspack.cli.config.files import ConfigFile, Known
+from metspack.cli.app import Commands
+from metspack.cli.config import defaults
 from metspack.containers.tarreader import Tar
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import MetspackError
@@ -149,16 +146,9 @@ def plan(data: bytes) -> None:
         pass
 
 
-@cache
-def _known() -> Known:
-    return layers.known(typer.main.get_command(app))
-
-
 def configuration(data: bytes) -> None:
-    """Read a configuration file, with all of its profiles."""
-    read = ConfigFile.of(_file("metspack.toml", data), _known())
-    for section in (read.plain, *read.profiles.values()):
-        assert isinstance(section, dict)
+    """Read a configuration file."""
+    defaults(_file("metspack.toml", data), Commands())
 
 
 def journal_lines(data: bytes) -> None:

@@ -13,7 +13,7 @@ from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import LocationGroup
 from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.groups import Heading, option
+from metspack.cli.options.groups import RareHeading, option
 from metspack.cli.options.package import LIMITS, DivisionGroup
 from metspack.errors import ConfigError
 from metspack.sizes import counted
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from metspack.digests import Sealed
     from metspack.layouts.readers import Readership
 
-_DIVIDED = Heading("Folder of existing segments", rare=True)
+_DIVIDED = RareHeading("Folder of existing segments")
 
 SealFile = Annotated[
     Path | None,

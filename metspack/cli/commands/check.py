@@ -56,7 +56,6 @@ class LookGroup(Group):
             "Hash only a percentage (1%) or a number (250) of each package's files, always the same "
             "ones for a seed; the others are checked without reading them. Requires level fixity or "
             "full.",
-            unset="all files",
         ),
     ] = None
     seed: Annotated[
@@ -67,7 +66,6 @@ class LookGroup(Group):
             show_default="0",
             min=0,
             rare=True,
-            unset="0",
         ),
     ] = None
     schema_dir: Annotated[
@@ -77,7 +75,6 @@ class LookGroup(Group):
             "Validate METS files against the schemas in this folder instead of metspack's own. They "
             "are found by namespace: METS and XLink, and the CSIP and SIP attributes if present.",
             rare=True,
-            unset="metspack's own",
         ),
     ] = None
     expect: Annotated[
@@ -103,7 +100,6 @@ class LookGroup(Group):
         option(
             "--ledger FILE",
             "Remember in FILE when each file was verified; by it, a check that was stopped goes on.",
-            unset="none",
         ),
     ] = None
     older_than: Annotated[
@@ -111,7 +107,6 @@ class LookGroup(Group):
         option(
             "--older-than PERIOD",
             "With --ledger, read only what was verified longer ago (90d, 36h), is new or changed.",
-            unset="all files",
         ),
     ] = None
     strict_schema: Annotated[

@@ -54,7 +54,6 @@ def inspect(
             "With --verify, number of worker processes (default: automatic). The result does not depend on "
             "it.",
             min=1,
-            unset="automatic",
         ),
     ] = None,
     locations: LocationGroup,

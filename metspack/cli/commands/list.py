@@ -48,7 +48,6 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
             "--format FORM",
             "Format of the list: csv (for spreadsheets), or jsonl (one JSON object per line).",
             choice=_FORMS,
-            unset="csv",
         ),
     ] = None,
     json_output: Annotated[bool, option("--json", "The same as --format jsonl.")] = False,

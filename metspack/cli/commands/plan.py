@@ -34,7 +34,6 @@ def plan(
             "Dialect of the planned build; without --layout, csip uses siard22 for SIARD 2.2 archives.",
             PACKAGE,
             choice=choices.dialects,
-            unset=dialects.DEFAULT,
         ),
     ] = None,
     link_style: Annotated[
@@ -45,7 +44,6 @@ def plan(
             PACKAGE,
             choice=choices.of_dialects("link_style"),
             rare=True,
-            unset="aip",
         ),
     ] = None,
     objid: Annotated[

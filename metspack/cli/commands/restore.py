@@ -66,7 +66,6 @@ def restore(
             "dbptk, as metspack build has them.",
             _ARCHIVE,
             choice=choices.folder_styles,
-            unset="dilcis",
         ),
     ] = None,
     archive: Annotated[

@@ -39,7 +39,6 @@ def shards(  # noqa: PLR0917 -- a command's options
             "--format FORM",
             "Format of the result: json (one line per LOB) or doms (XML with shard_metadata of the DOMS).",
             choice=_FORMS,
-            unset="table",
         ),
     ] = None,
     base: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
+from importlib import import_module
 from typing import Any
 
 from metspack.errors import ConfigError
@@ -53,116 +54,37 @@ def of_dialects(name: str) -> Choice:
 checksums = of("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
 dialects = Choice(lambda: registry.DIALECTS)
 
-# What is heavy to import is loaded only when its values are asked for.
+
+def _from(module: str, name: str) -> Choice:
+    """Return the choice between the values that a module has; it is loaded when they are asked for."""
+    return Choice(lambda: getattr(import_module(f"metspack.{module}"), name))
 
 
-@Choice
-def presets() -> Iterable[Any]:
-    """The limits that have names."""
-    from metspack.planning.division import PRESETS  # noqa: PLC0415
-
-    return PRESETS
-
-
-@Choice
-def splits() -> Iterable[Any]:
-    """The ways to treat a LOB larger than a segment."""
-    from metspack.planning.division import Split  # noqa: PLC0415
-
-    return Split
-
-
-@Choice
-def layouts() -> Iterable[Any]:
-    """The layouts of packages."""
-    from metspack.layouts import LAYOUTS  # noqa: PLC0415
-
-    return LAYOUTS
-
-
-@Choice
-def siard_readers() -> Iterable[Any]:
-    """The programs that are to find LOBs."""
-    from metspack.layouts.readers import FOR  # noqa: PLC0415
-
-    return FOR
-
-
-@Choice
-def folder_styles() -> Iterable[Any]:
-    """The forms of LOB locations in archives."""
-    from metspack.layouts.names import FolderStyle  # noqa: PLC0415
-
-    return FolderStyle
-
-
-@Choice
-def href_styles() -> Iterable[Any]:
-    """The forms of file references in METS."""
-    from metspack.mets.dialects.interface import HREF_STYLES  # noqa: PLC0415
-
-    return HREF_STYLES
+presets = _from("planning.division", "PRESETS")
+splits = _from("planning.division", "Split")
+layouts = _from("layouts", "LAYOUTS")
+siard_readers = _from("layouts.readers", "FOR")
+folder_styles = _from("layouts.names", "FolderStyle")
+href_styles = _from("mets.dialects.interface", "HREF_STYLES")
+forms = _from("containers.ipwriter", "FORMS")
+link_modes = _from("model", "LinkMode")
+accepted = _from("sources.lobstream", "ACCEPTABLE")
+levels = _from("checking.options", "Level")
+checked_profiles = _from("checking.eark.profiles", "Profile")
+places = _from("restoring.siard", "Into")
 
 
 @Choice
 def siard_versions() -> Iterable[Any]:
     """The versions of SIARD that archives of 1.0 are written in."""
-    from metspack.siard.upgrade import TARGET  # noqa: PLC0415
+    from metspack.siard.upgrade import TARGET  # noqa: PLC0415 -- heavy, as the others are
 
     return (TARGET,)
 
 
 @Choice
-def forms() -> Iterable[Any]:
-    """The forms in which IPs are packed."""
-    from metspack.containers.ipwriter import FORMS  # noqa: PLC0415
-
-    return FORMS
-
-
-@Choice
-def link_modes() -> Iterable[Any]:
-    """The ways in which LOBs that are whole files come into a package."""
-    from metspack.model import LinkMode  # noqa: PLC0415
-
-    return LinkMode
-
-
-@Choice
-def accepted() -> Iterable[Any]:
-    """The exceptions that are accepted on request."""
-    from metspack.sources.lobstream import ACCEPTABLE  # noqa: PLC0415
-
-    return ACCEPTABLE
-
-
-@Choice
-def levels() -> Iterable[Any]:
-    """The levels of a check."""
-    from metspack.checking.options import Level  # noqa: PLC0415
-
-    return Level
-
-
-@Choice
-def checked_profiles() -> Iterable[Any]:
-    """The standards that METS files are checked against."""
-    from metspack.checking.eark.profiles import Profile  # noqa: PLC0415
-
-    return Profile
-
-
-@Choice
-def places() -> Iterable[Any]:
-    """The places for the LOBs of a restored archive."""
-    from metspack.restoring.siard import Into  # noqa: PLC0415
-
-    return Into
-
-
-@Choice
 def codes() -> Iterable[Any]:
     """The codes of findings."""
-    from metspack.checking.codes import ALL_CODES  # noqa: PLC0415
+    from metspack.checking.codes import ALL_CODES  # noqa: PLC0415 -- heavy, and only the shell asks for them
 
     return (each.id for each in ALL_CODES)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack.cli import console
 from metspack.cli.options import choices
-from metspack.cli.options.groups import Group, Heading, argument, option
+from metspack.cli.options.groups import Group, RareHeading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
 from metspack.model import Budgets, Limits, Severity
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from metspack.files.journal import StagingTerms
     from metspack.sources.archive import Grants
 
-METS = Heading("METS", rare=True)
-SAFETY = Heading("Safety", rare=True)
+METS = RareHeading("METS")
+SAFETY = RareHeading("Safety")
 PACKAGE = "Package"
 _LOCATIONS = "Location of LOBs"
-_STOPPED = Heading("Stopped runs", rare=True)
-_CONFIGURATION = Heading("Configuration", rare=True)
+_STOPPED = RareHeading("Stopped runs")
+_CONFIGURATION = RareHeading("Configuration")
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """What commands call the arguments that say what is read."""
 
@@ -91,7 +91,6 @@ CheckJobs = Annotated[
         "Number of worker processes (default: automatic). The result does not depend on it.",
         min=1,
         rare=True,
-        unset="automatic",
     ),
 ]
 
@@ -105,7 +104,6 @@ Cluster = Annotated[
         "Let the workers of a Dask cluster do it, that see the same files: tcp://HOST:PORT of its scheduler, "
         "or local:N for N workers on this machine. The output does not depend on it.",
         rare=True,
-        unset="this process and those of --jobs",
     ),
 ]
 IfExists = Annotated[
@@ -133,7 +131,6 @@ Budget = Annotated[
         SAFETY,
         to="budgets",
         read=budgets,
-        unset=", ".join(f"{each.name}={each.default}" for each in fields(Budgets)),
     ),
 ]
 
@@ -149,7 +146,6 @@ FolderStyleOption = Annotated[
         PACKAGE,
         rare=True,
         choice=choices.folder_styles,
-        unset="dilcis",
     ),
 ]
 For = Annotated[
@@ -215,7 +211,6 @@ SiardVersion = Annotated[
         PACKAGE,
         rare=True,
         choice=choices.siard_versions,
-        unset="that of the archive",
     ),
 ]
 
@@ -232,7 +227,6 @@ class LocationGroup(Group):
             ".siard. Repeatable.",
             _LOCATIONS,
             to=None,
-            unset="only the folder of the .siard",
         ),
     ] = None
     map_drive: Annotated[
@@ -353,7 +347,6 @@ class StoresGroup(Group):
             "--io-jobs N",
             "Requests to a store in flight at once, where a URL (s3://BUCKET/KEY) is read or written.",
             _CONFIGURATION,
-            unset="16",
             min=1,
         ),
     ] = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack.cli.options import choices
 from metspack.cli.options.common import PACKAGE
-from metspack.cli.options.groups import Group, Heading, option
+from metspack.cli.options.groups import Group, RareHeading, option
 from metspack.errors import ConfigError
 from metspack.layouts import readers
 from metspack.mets import dialects
@@ -17,7 +17,7 @@ from metspack.values import dataclass
 if TYPE_CHECKING:
     from metspack.mets.dialects.interface import DialectOptions
 
-CSIP = Heading("E-ARK (--dialect csip)", rare=True)
+CSIP = RareHeading("E-ARK (--dialect csip)")
 
 
 def _choice() -> str:
@@ -45,7 +45,6 @@ class TermGroup(Group):
             "METS profile that the packages declare: csip (the default), cits-siard or sip.",
             CSIP,
             choice=choices.of_dialects("profile"),
-            unset="csip",
         ),
     ] = None
     package_type: Annotated[
@@ -55,7 +54,6 @@ class TermGroup(Group):
             "OAIS package type: SIP (the default), AIP or DIP.",
             CSIP,
             choice=choices.of_dialects("package_type"),
-            unset="SIP",
         ),
     ] = None
     content_type: Annotated[
@@ -65,7 +63,6 @@ class TermGroup(Group):
             "Content information type: citssiard_v1_0 (the default), SIARD1, SIARD2 or SIARDDK.",
             CSIP,
             choice=choices.of_dialects("content_type"),
-            unset="citssiard_v1_0",
         ),
     ] = None
     submitter: Annotated[
@@ -115,7 +112,6 @@ class TermGroup(Group):
             "Descriptive metadata (EAD, MODS, Dublin Core ...) for the parent; default: Dublin Core "
             "made from the archive's metadata.",
             CSIP,
-            unset="Dublin Core made from the archive's metadata",
         ),
     ] = None
     documentation: Annotated[
@@ -133,7 +129,6 @@ class TermGroup(Group):
             "Folder of XML schemas (*.xsd) for every package, such as the official ones; default: "
             "metspack's own.",
             CSIP,
-            unset="metspack's own",
         ),
     ] = None
 
@@ -163,7 +158,6 @@ class DialectGroup(TermGroup):
             f"Specification that the METS files follow: {_choice()}.",
             PACKAGE,
             to=None,
-            unset=dialects.DEFAULT,
             choice=choices.dialects,
         ),
     ] = None
@@ -175,7 +169,6 @@ class DialectGroup(TermGroup):
             "(CSIP's page on large packages) or recommendation.",
             CSIP,
             choice=choices.of_dialects("link_style"),
-            unset="aip",
         ),
     ] = None
     child_links: Annotated[
@@ -186,7 +179,6 @@ class DialectGroup(TermGroup):
             "METS; the default) or objid (OBJID only: no reference leads out of the package).",
             CSIP,
             choice=choices.of_dialects("child_links"),
-            unset="location",
         ),
     ] = None
     roda_ancestors: Annotated[

@@ -4,73 +4,55 @@ from __future__ import annotations
 
 import copy
 import inspect
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
+from functools import partial
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, Self, TypeAlias, get_args, get_type_hints
+from typing import Any, TypeAlias, get_args, get_type_hints
 
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperOption
 from typer.models import OptionInfo
 
+from metspack.cli import console
 from metspack.cli.options.choices import Choice
 from metspack.errors import ConfigError
 from metspack.stores.urls import is_url
-from metspack.values import dataclass, regex
+from metspack.values import dataclass
 
-_NUMBER = regex("[0-9]{1,18}")
 _OPTIONS = "Options"
 _SHORTENED, _WHOLE = "metspack.short_help", "metspack.whole_help"
 _SWITCH = ""
 """The metavar of options that take no value: without one, help shows a type as if they did."""
+_JSON = {"json", "jsonl"}
+"""Values of ``--format`` with which the result is JSON."""
 
 
-Unset: TypeAlias = "str | Callable[[Mapping[str, Any]], str]"
+class RareHeading(str):
+    """A heading in help whose options the short help leaves out."""
 
-
-class Heading(str):
-    """The heading of an option in help, and what else help and ``config show`` want to know of it.
-
-    It is the one attribute of ours that Typer hands on untouched. Options that are ``rare`` are left out of
-    the short help; ``unset`` says what holds where an option was not given, or computes it from the others.
-    """
-
-    __slots__ = ("rare", "unset")
-
-    def __new__(cls, text: str, *, rare: bool = False, unset: Unset = "") -> Self:
-        """Return a heading."""
-        heading = super().__new__(cls, text)
-        heading.rare, heading.unset = rare, unset
-        return heading
-
-    rare: bool
-    unset: Unset
-
-
-def unset(option: TyperOption, given: Mapping[str, Any]) -> str:
-    """Return in words what holds where an option has no value, the others being those ``given``."""
-    said = heading(option).unset
-    return (said(given) if callable(said) else said) or "none"
-
-
-def heading(option: TyperOption) -> Heading:
-    """Return the heading of an option."""
-    found = option.rich_help_panel
-    return found if isinstance(found, Heading) else Heading(found or _OPTIONS)
+    __slots__ = ()
 
 
 class Option(OptionInfo):
     """An option as ``option`` declares it."""
 
     def __init__(
-        self, choice: Choice | None, to: str | None, reader: Callable[[Any], Any] | None, **typers: Any
+        self,
+        choice: Choice | None,
+        to: str | None,
+        reader: Callable[[Any], Any] | None,
+        *,
+        rare: bool,
+        **typers: Any,
     ) -> None:
         super().__init__(default=..., autocompletion=choice.begun if choice else None, **typers)
         self.choice = choice
         self.to = to
         self.reader = reader
+        self.rare = rare
 
     @property
     def name(self) -> str:
@@ -97,7 +79,6 @@ def option(
     to: str | None = "",
     read: Callable[[Any], Any] | None = None,
     rare: bool | None = None,
-    unset: Unset = "",
     **others: Any,
 ) -> Any:
     """Return an option for ``Annotated``.
@@ -105,11 +86,9 @@ def option(
     ``usage`` are its names and, when it takes a value, a word for that: ``-o --output DIR``. ``text`` is its
     help and ``panel`` the heading that this stands under. In a group, its value goes ``to`` the field of that
     name of the options that a function takes: to the field of its own name when ``to`` is empty, to none when
-    it is None. ``choice`` or ``read`` says what the value means. ``rare`` and ``unset`` are those of
-    ``Heading``; an option is as rare as its heading when nothing else is said.
+    it is None. ``choice`` or ``read`` says what the value means. The short help leaves out a ``rare`` option;
+    an option below a ``RareHeading`` is rare unless ``rare`` is given.
     """
-    if rare is None:
-        rare = isinstance(panel, Heading) and panel.rare
     words = usage.split()
     names = [each for each in words if each.startswith("-")]
     return Option(
@@ -119,7 +98,8 @@ def option(
         param_decls=names,
         metavar=words[-1] if len(words) > len(names) else _SWITCH,
         help=text,
-        rich_help_panel=Heading(panel or _OPTIONS, rare=rare, unset=unset),
+        rich_help_panel=panel or _OPTIONS,
+        rare=isinstance(panel, RareHeading) if rare is None else rare,
         **others,
     )
 
@@ -229,30 +209,40 @@ def _parameters(group: type[Group]) -> list[Parameter]:
     ]
 
 
-def refusal(error: typer.TyperException, details: Iterable[str] = ()) -> ConfigError:
+def refusal(error: typer.TyperException) -> ConfigError:
     """Return what Typer finds wrong with a command line as an error of ours."""
     ctx = getattr(error, "ctx", None)
     path = "metspack" if ctx is None else ctx.command_path
     message = error.format_message().rstrip(".")
-    return ConfigError(message, hint=f"{path} --help shows what it takes.", details=tuple(details))
+    details = [] if ctx is None else _set_elsewhere(ctx, message)
+    return ConfigError(message, hint=f"{path} --help shows what it takes.", details=details)
 
 
-def _switch(shown: TyperOption | None) -> TyperOption | None:
+def _set_elsewhere(ctx: typer.Context, message: str) -> list[str]:
+    """Return, for each option in a message that the command line did not set, what set it."""
+    words = set(re.findall(r"--[a-z0-9-]+", message))
+    named = [each for each in ctx.command.params if not words.isdisjoint(each.opts)]
+    sources = [(each, getattr(ctx.get_parameter_source(each.name), "name", "")) for each in named]
+    return [
+        f"{option_info(each).name} is set by "
+        + (f"[{ctx.info_name}] in {ctx.params['config']}" if source == "DEFAULT_MAP" else str(each.envvar))
+        for each, source in sources
+        if source in {"ENVIRONMENT", "DEFAULT_MAP"}
+    ]
+
+
+def option_info(option: Any) -> Option:
+    """Return an option of a command as ``option`` declared it."""
+    info: Option = option.type_descriptor.parameter_info
+    return info
+
+
+def help_switch(shown: TyperOption | None) -> TyperOption | None:
+    """Return the option that shows the help as other switches are described."""
     if shown is not None:
         shown.metavar = _SWITCH
         shown.help = "Show this help."
     return shown
-
-
-def _check_nul(param: TyperOption | TyperArgument, held: Any) -> None:
-    """Raise ``ConfigError`` for a NUL, which no path and no name can hold; a configuration file can."""
-    for each in held if isinstance(held, list | tuple) else ():
-        if isinstance(each, str) and "\0" in each:
-            raise ConfigError(
-                f"{param.opts[-1] if isinstance(param, TyperOption) else param.metavar} has a NUL "
-                f"character: {each!r}",
-                hint="Leave the character out: no path and no name can hold it.",
-            )
 
 
 FROM_STORES = {"inspect", "plan", "build", "check", "links", "list", "cat", "restore", "roundtrip"}
@@ -261,76 +251,63 @@ FROM_STORES = {"inspect", "plan", "build", "check", "links", "list", "cat", "res
 _READ_FROM_STORES = {"source", "package", "packages", "lob_root", "root", "roots"}
 
 
-def _place(value: Any, param: TyperOption | TyperArgument, ctx: typer.Context) -> Any:
-    """Return the path in a store for a URL, where the command takes one; any other value as it is.
+def _take_urls(parameter: Any, command: str | None) -> None:
+    """Let a parameter that takes paths read URLs: as places in stores where the command takes those."""
+    annotation = parameter.type_descriptor.annotation
+    if Path not in {annotation, *get_args(annotation)}:
+        return
+    reads = command in FROM_STORES and parameter.name in _READ_FROM_STORES
+    is_place = reads or (command, parameter.name) == ("build", "output")
+    read = parameter.process_value
 
-    Raises ``ConfigError``.
-    """
-    if not isinstance(value, str) or not is_url(value):
-        return value
-    from metspack.files.reading import as_path, as_place  # noqa: PLC0415 -- only where there is a store
+    def process_value(ctx: typer.Context, value: Any) -> Any:
+        several = value if isinstance(value, list | tuple) else [value]
+        if not any(isinstance(each, str) and is_url(each) for each in several):
+            return read(ctx, value)
+        from metspack.files.reading import as_path, as_place  # noqa: PLC0415 -- only where there is a store
 
-    reads = ctx.info_name in FROM_STORES and param.name in _READ_FROM_STORES
-    writes = (ctx.info_name, param.name) == ("build", "output")
-    return as_place(value) if reads or writes else as_path(value)
+        places = [as_place(each) if is_place and is_url(each) else as_path(each) for each in several]
+        return places if isinstance(value, list | tuple) else places[0]
 
-
-class _PlainValue:
-    """The reading of a parameter's value: here where that is plain, by Typer where it is not.
-
-    Typer reads every value with pydantic, which takes longer to load than all that it reads here.
-    """
-
-    def __init__(self, parameter: TyperOption | TyperArgument) -> None:
-        annotation = parameter.type_descriptor.annotation
-        self._kind = next(iter(get_args(annotation)), annotation)
-        self._by_typer = parameter.get_runtime_param
-
-    def coerce(self, value: Any, param: TyperOption | TyperArgument, ctx: typer.Context) -> Any:
-        """Return what a value means, of all that were given where there can be several."""
-        is_several = param.multiple or param.nargs == -1
-        if value is None:
-            return () if is_several else None
-        held = value if is_several else [value]
-        _check_nul(param, held)
-        if self._kind is Path and isinstance(held, list | tuple):
-            held = [_place(each, param, ctx) for each in held]
-            value = held if is_several else held[0]
-        if not isinstance(held, list | tuple) or not all(self._is_plain(each, param) for each in held):
-            return self._by_typer().coerce(value, param=param, ctx=ctx)
-        meant = [each if isinstance(each, Path) else self._kind(each) for each in held]
-        return meant if is_several else meant[0]
-
-    def _is_plain(self, value: Any, param: TyperOption | TyperArgument) -> bool:
-        if self._kind is bool:
-            return isinstance(value, bool)
-        if self._kind is int and isinstance(value, str):
-            value = int(value) if _NUMBER.fullmatch(value) else None
-        if self._kind is int:
-            return isinstance(value, int) and value >= (param.min or 0) and param.max is None
-        if isinstance(value, Path) and is_url(str(value)):
-            return True
-        if self._kind is Path:  # Typer refuses what is there and cannot be read
-            return isinstance(value, str | Path) and (os.access(value, os.R_OK) or not os.path.exists(value))
-        return self._kind is str and isinstance(value, str)
+    vars(parameter)["process_value"] = process_value
 
 
-def _read_plainly(parameters: list[Any]) -> list[Any]:
-    for each in parameters:
-        # Typer's own place for this, though it does not promise it: without it all is read its way.
-        if hasattr(each, "get_runtime_param") and "get_runtime_param" not in vars(each):
-            plain = _PlainValue(each)
-            vars(each)["get_runtime_param"] = lambda plain=plain: plain
-    return parameters
+def _of_variable(option: TyperOption, ctx: typer.Context) -> str | list[str] | None:
+    """Return what a variable sets an option to; a repeatable option takes one value a line."""
+    text = option.resolve_envvar_value(ctx)
+    return [each for each in text.split("\n") if each] if text and option.multiple else text
 
 
 class Command(TyperCommand):
-    """A command that starts fast, with a short help, and one of all options where some are rare."""
+    """A command whose options variables and files set too, with a short help, and one of all options."""
+
+    def __init__(self, name: str | None, **attributes: Any) -> None:
+        super().__init__(name, **attributes)
+        self.settable: dict[str, TyperOption] = {}
+        """The options that ``metspack.toml`` can set, by their long names without dashes."""
+        for each in self.params:
+            _take_urls(each, name)
+            if isinstance(each, TyperOption) and not each.hidden and each.envvar is None:
+                key = option_info(each).name.removeprefix("--")
+                self.settable[key] = each
+                each.envvar = f"METSPACK_{name}_{key}".upper().replace("-", "_")
+                vars(each)["value_from_envvar"] = partial(_of_variable, each)
+        self._show_variables(shown=False)
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the command; an error names what set an option that the command line did not."""
+        if ctx.params.get("json_output") or ctx.params.get("form") in _JSON:
+            console.expect_json()
+        try:
+            return super().invoke(ctx)
+        except ConfigError as error:
+            details = (*error.details, *_set_elsewhere(ctx, error.message))
+            raise ConfigError(error.message, hint=error.hint, details=details) from None
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
         """Return the parameters, with the help; those alone that the short help shows while it is made."""
-        found = _read_plainly(super().get_params(ctx))
-        rare = [each for each in found if isinstance(each, TyperOption) and heading(each).rare]
+        found: list[Any] = [*super().get_params(ctx)]
+        rare = [each for each in found if getattr(each.type_descriptor.parameter_info, "rare", False)]
         if rare and (plain := self.get_help_option(ctx)) is not None:
             found.append(self._help_all(plain, rare))
         return [each for each in found if each not in rare] if ctx.meta.get(_SHORTENED) else found
@@ -339,7 +316,7 @@ class Command(TyperCommand):
         """Return the option that shows all others; always the same one, as Click compares them."""
         if not hasattr(self, "_whole"):
             shown = [each for each in rare if not each.hidden]
-            headings = dict.fromkeys(heading(each).split(" (")[0] for each in shown)
+            headings = dict.fromkeys((each.rich_help_panel or _OPTIONS).split(" (")[0] for each in shown)
             headings.pop(_OPTIONS, None)
             words = f" ({', '.join(headings)})" if headings else ""
             self._whole = copy.copy(plain)
@@ -351,14 +328,20 @@ class Command(TyperCommand):
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Print the help; the short one unless all options are asked for."""
         ctx.meta[_SHORTENED] = not ctx.meta.get(_WHOLE)
+        self._show_variables(shown=not ctx.meta[_SHORTENED])
         try:
             super().format_help(ctx, formatter)
         finally:
+            self._show_variables(shown=False)
             del ctx.meta[_SHORTENED]
+
+    def _show_variables(self, *, shown: bool) -> None:
+        for each in self.settable.values():
+            each.show_envvar = shown
 
     def get_help_option(self, ctx: typer.Context) -> TyperOption | None:  # type: ignore[override]
         """Return the option that shows the help."""
-        return _switch(super().get_help_option(ctx))
+        return help_switch(super().get_help_option(ctx))
 
 
 def _show_whole(ctx: Any, _option: object, wanted: bool) -> None:
@@ -366,15 +349,3 @@ def _show_whole(ctx: Any, _option: object, wanted: bool) -> None:
         ctx.meta[_WHOLE] = True
         typer.echo(ctx.get_help())
         raise typer.Exit
-
-
-class CommandGroup(TyperGroup):
-    """A group of such commands."""
-
-    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
-        """Return the parameters, with the help."""
-        return _read_plainly(super().get_params(ctx))
-
-    def get_help_option(self, ctx: typer.Context) -> TyperOption | None:  # type: ignore[override]
-        """Return the option that shows the help."""
-        return _switch(super().get_help_option(ctx))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import fields, replace
-from functools import partial
+from dataclasses import replace
 from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metspack import clock, sizes
 from metspack.cli.options import choices, common
 from metspack.cli.options.common import METS, PACKAGE, SAFETY
-from metspack.cli.options.csip import DialectGroup, default_checksums
+from metspack.cli.options.csip import default_checksums
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError
-from metspack.mets import dialects
 from metspack.model import Limits
 from metspack.planning.division import DEFAULT_PRESET, PRESETS
 from metspack.values import dataclass
@@ -33,17 +30,6 @@ def _smallest(text: str) -> int | None:
             hint="Leave --min-size out, or write a size such as 10kB.",
         )
     return sizes.size(text, "--min-size")
-
-
-def _of_preset(what: str, given: Mapping[str, Any]) -> str:
-    """Return a limit that holds when none is given: that of the preset."""
-    limits = PRESETS.get(given.get("preset") or DEFAULT_PRESET)
-    found = getattr(limits, what, None)
-    return "none" if found is None else str(found)
-
-
-def _checksum(given: Mapping[str, Any]) -> str:
-    return dialects.facts(dialect).checksum if (dialect := given.get("dialect")) else default_checksums()
 
 
 def _preset_words(name: str) -> str:
@@ -65,7 +51,6 @@ class DivisionGroup(Group):
             "Maximum number of LOB files in a segment, or none.",
             LIMITS,
             to=None,
-            unset=partial(_of_preset, "files"),
         ),
     ] = None
     max_bytes: Annotated[
@@ -75,7 +60,6 @@ class DivisionGroup(Group):
             "Maximum size of the LOBs in a segment: 45000, 4GB (decimal), 4GiB (binary), or none.",
             LIMITS,
             to=None,
-            unset=partial(_of_preset, "bytes"),
         ),
     ] = None
     preset: Annotated[
@@ -86,7 +70,6 @@ class DivisionGroup(Group):
             LIMITS,
             choice=choices.presets,
             to=None,
-            unset=DEFAULT_PRESET,
         ),
     ] = None
     dbptk_files: Annotated[
@@ -121,7 +104,6 @@ class DivisionGroup(Group):
             PACKAGE,
             rare=True,
             choice=choices.layouts,
-            unset="lobseg; siard22 for SIARD 2.2 with --dialect csip",
         ),
     ] = None
     split: Annotated[
@@ -132,7 +114,6 @@ class DivisionGroup(Group):
             "the default), alone (split it into segments of its own), or never (stop with an error).",
             PACKAGE,
             choice=choices.splits,
-            unset="fill",
         ),
     ] = None
     min_size: Annotated[
@@ -213,7 +194,6 @@ Jobs = Annotated[
         "Number of worker processes (default: automatic). The output does not depend on it.",
         rare=True,
         min=1,
-        unset="automatic",
     ),
 ]
 
@@ -239,7 +219,6 @@ class DescriptionGroup(Group):
             f"Algorithm of the checksums in METS: {choices.checksums}; default: {default_checksums()}.",
             METS,
             choice=choices.checksums,
-            unset=_checksum,
         ),
     ] = None
     agent: Agent = None
@@ -250,7 +229,6 @@ class DescriptionGroup(Group):
             "PROFILE of the METS files, instead of the dialect's own (http://SIARD2.0.xml in the "
             "recommendation).",
             METS,
-            unset="the dialect's own",
         ),
     ] = None
     href: Annotated[
@@ -346,24 +324,3 @@ def build_options(*groups: Group, **others: Any) -> BuildOptions:
 
     is_dated = "SOURCE_DATE_EPOCH" in os.environ
     return BuildOptions(created=clock.now(os.environ), is_dated=is_dated, **values(*groups), **others)
-
-
-_DIVIDING = {each.name for each in fields(DivisionGroup)}
-OF_DIALECTS = {each.name for each in fields(DialectGroup)} - {"dialect"}
-PUTS_ASIDE: Mapping[str, set[str]] = {
-    "plan": _DIVIDING,
-    "in_place": {*_DIVIDING, *(each.name for each in fields(BuildGroup)), *OF_DIALECTS, "dialect"},
-    "pack": {"link_mode"},
-    "reader": {"layout", "lob_folder_style"},
-    "lob_folder_style": {"reader"},
-    "preset": {"max_files", "max_bytes"},
-    "dbptk_files": {"max_files"},
-    "dbptk_bytes": {"max_bytes"},
-    "siard": {"accept"},
-    "form": {"json_output"},
-    "json_output": {"form", "jsonl_output"},
-    "jsonl_output": {"json_output"},
-    "lobs": {"json_output"},
-    "summary": {"form", "json_output", "jsonl_output"},
-}
-"""An option given in a higher place puts those aside that lower places say, where both cannot count."""

@@ -196,11 +196,12 @@ def test_packed_ips_hold_bytes(metspack: Commands, folder: Path, tmp_path: Path)
     assert outcome.err.startswith("error: --link-mode hardlink cannot be combined with --pack\nhint: ")
 
 
-def test_of_an_option_on_the_command_line_and_one_in_a_file_the_former_counts(
+def test_a_variable_asks_for_links_as_the_command_line_does(
     metspack: Commands, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("METSPACK_LINK_MODE", "hardlink")
-    assert metspack("build", folder, "-o", tmp_path / "packed", "--pack", "tar").code == 0
+    monkeypatch.setenv("METSPACK_BUILD_LINK_MODE", "hardlink")
+    refused = metspack("build", folder, "-o", tmp_path / "packed", "--pack", "tar")
+    assert (refused.code, "--link-mode is set by METSPACK_BUILD_LINK_MODE" in refused.err) == (2, True)
     assert metspack("build", folder, "-o", tmp_path / "linked").code == 0
     assert names_of(folder)["record0.bin"] == 2
 

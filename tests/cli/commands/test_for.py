@@ -128,19 +128,14 @@ def test_an_archive_of_siard_1_0_is_refused_unless_it_is_written_as_2_2(
     assert all(each["finds"] for each in upgraded["readers"])
 
 
-def test_a_reader_of_a_file_gives_way_and_takes_precedence(
+def test_a_file_names_the_reader(
     metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    config = tmp_path / "metspack.toml"
-    config.write_text('for = "dbptk"\n')
+    (tmp_path / "metspack.toml").write_text('[build]\nfor = "dbptk"\n')
     assert made(metspack, northwind, tmp_path / "a")["layout"] == "siard22"
-    assert made(metspack, northwind, tmp_path / "b", "--lob-folder-style", "dilcis")["layout"] == "lobseg"
-    config.write_text(
-        'lob-folder-style = "dilcis"\nlayout = "lobseg"\ndialect = "recommendation"\nsubmitter = "A"\n'
-    )
-    assert made(metspack, northwind, tmp_path / "c", "--for", "dbptk")["layout"] == "siard22"
-    assert made(metspack, northwind, tmp_path / "d", "--for", "roda")["layout"] == "siard22"
+    refused = metspack("build", northwind, "-o", tmp_path / "b", "--lob-folder-style", "dilcis")
+    assert (refused.code, "--for is set by [build] in metspack.toml" in refused.err) == (2, True)
 
 
 def test_from_python_the_dialect_is_to_be_that_of_the_reader(northwind: Path, tmp_path: Path) -> None:

@@ -1,1 +1,0 @@
-"""Options set in configuration files and in the environment."""
