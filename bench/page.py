@@ -60,7 +60,7 @@ _NOT_COMPARABLE = """
 - metsrw builds objects of all it reads and judges nothing; the check beside it starts a program, reads the METS, validates
   it, and looks at every file.
 - Bare iterparse and bare expat keep nothing of what they read.
-- `roundtrip` and `inspect --verify` read what the floor's check reads, but compare it with other things.
+- `inspect --verify` reads what the floor's check reads, but compares it with other things.
 - In memory (tmpfs) there is no disk to wait for: these are processor and system calls. On disk, files are dropped from the
   cache before every run and synced within it; what the disk does meanwhile is not in our hands, and its ratios vary.
 - Ratios to `cp` and `md5sum` differ from machine to machine more than those to the floor, as Python, OpenSSL and the kernel

@@ -198,7 +198,6 @@ ROWS = (
     _beside_floor_check(
         "check-csip", "check --level full, dialect csip", "metspack check --level full {csip}"
     ),
-    _beside_floor_check("roundtrip", "roundtrip", "metspack roundtrip {archived}"),
     _beside_floor_check("inspect", "inspect --verify", "metspack inspect --verify {stored}"),
     _beside_floor("restore", "restore of small LOBs", "metspack restore {package} -o {out}", disk=True),
     _beside_floor(

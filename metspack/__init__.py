@@ -4,8 +4,7 @@
 each with its ``remedy``), ``report`` files what it found, ``Package`` walks through segments and LOBs, and
 ``open_lob`` and ``restore`` give LOBs back. The other functions are called as the commands of ``metspack``:
 ``plan``, ``convert``, ``describe``, ``merge``, ``links``, ``inspect``, ``explain``,
-``list_lobs``, ``cat``, ``shards``, ``restore_siard``, ``roundtrip`` and
-``status``.
+``list_lobs``, ``cat``, ``shards``, ``restore_dry_run``, ``restore_siard`` and ``status``.
 
 Functions print nothing. Paths are ``str`` or ``Path``. What cannot be done is a ``MetspackError``, with an
 ``id`` for programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
         plan,
         report,
         restore,
+        restore_dry_run,
         restore_siard,
-        roundtrip,
         shards,
         status,
     )
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     )
     from metspack.files.journal import Status
     from metspack.files.reading import StrPath
+    from metspack.inspecting.verification import Verdict
     from metspack.layouts import FolderStyle
     from metspack.merging.merge import Merged
     from metspack.mets.dialects.csip.package import CsipOptions
@@ -75,15 +75,14 @@ if TYPE_CHECKING:
         Severity,
     )
     from metspack.packages.listing import EntryFile, LobEntry
-    from metspack.packages.lobs import Disagreement
     from metspack.planning.division import Split
     from metspack.progress import Progress
     from metspack.reporting.formats import CheckReport
     from metspack.reporting.inspection import InspectionReport
     from metspack.reporting.linkgraph import LinkReport
     from metspack.resources import __version__
+    from metspack.restoring.dryrun import DryRun
     from metspack.restoring.files import Restored, RestoreOptions
-    from metspack.restoring.roundtrip import RoundtripReport
     from metspack.restoring.shards.writing import Shard, ShardFile
     from metspack.restoring.siard import Into
     from metspack.sources.archive import Grants
@@ -102,8 +101,8 @@ __all__ = [
     "CsipOptions",
     "Described",
     "Digest",
-    "Disagreement",
     "Draft",
+    "DryRun",
     "EntryFile",
     "Explanation",
     "Finding",
@@ -131,7 +130,6 @@ __all__ = [
     "Reportable",
     "RestoreOptions",
     "Restored",
-    "RoundtripReport",
     "Segment",
     "Severity",
     "Shard",
@@ -145,6 +143,7 @@ __all__ = [
     "TargetError",
     "TargetExistsError",
     "TargetUnfinishedError",
+    "Verdict",
     "__version__",
     "build",
     "cat",
@@ -160,8 +159,8 @@ __all__ = [
     "plan",
     "report",
     "restore",
+    "restore_dry_run",
     "restore_siard",
-    "roundtrip",
     "shards",
     "status",
 ]
@@ -188,8 +187,8 @@ _HOMES = {
         "plan",
         "report",
         "restore",
+        "restore_dry_run",
         "restore_siard",
-        "roundtrip",
         "shards",
         "status",
     ),
@@ -228,18 +227,18 @@ _HOMES = {
         "Severity",
     ),
     "packages.listing": ("EntryFile", "LobEntry"),
-    "packages.lobs": ("Disagreement",),
     "planning.division": ("Split",),
     "progress": ("Progress",),
     "reporting.formats": ("CheckReport",),
     "reporting.inspection": ("InspectionReport",),
     "reporting.linkgraph": ("LinkReport",),
     "resources": ("__version__",),
+    "restoring.dryrun": ("DryRun",),
     "restoring.files": ("RestoreOptions", "Restored"),
-    "restoring.roundtrip": ("RoundtripReport",),
     "restoring.shards.writing": ("Shard", "ShardFile"),
     "restoring.siard": ("Into",),
     "sources.archive": ("Grants",),
+    "inspecting.verification": ("Verdict",),
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import weakref
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -29,8 +28,8 @@ from metspack.files.journal import StagingTerms, Status
 from metspack.files.journal import status as run_status
 from metspack.files.reading import StrPath, as_path, as_paths, as_place, as_places
 from metspack.files.staging import check_vacant
-from metspack.inspecting.inspection import inspected
-from metspack.inspecting.verification import LobSpool, Verdict, Verification, Verifier
+from metspack.inspecting.inspection import inspected, verified
+from metspack.inspecting.verification import Verdict, Verification
 from metspack.layouts import LAYOUTS
 from metspack.layouts.names import FolderStyle, stem_of
 from metspack.merging.merge import Merged, merge_ips
@@ -46,8 +45,8 @@ from metspack.reporting.formats import CheckReport
 from metspack.reporting.inspection import InspectionReport
 from metspack.reporting.linkgraph import LinkReport
 from metspack.restoring import joining
+from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
-from metspack.restoring.roundtrip import Roundtrip, RoundtripReport
 from metspack.restoring.shards.writing import Shard
 from metspack.restoring.shards.writing import shards as related_shards
 from metspack.restoring.siard import Into, restore_archive
@@ -234,23 +233,23 @@ def inspect(
     _check("accepted", accepted, ACCEPTABLE)
     progress = progress or Silent()
     verification: Verification | None = None
-    faults: tuple[Verdict, ...] = ()
-    with opening.opened(as_place(source), budgets, grants or Grants()) as opened, LobSpool() as spool:
+    faults: list[Verdict] = []
+    with opening.opened(as_place(source), budgets, grants or Grants()) as opened:
         facts = opening.source_facts(opened, Silent(), compares=False)
-        found = inspected(opened, progress, spool.add if verify else None)
+        found = inspected(opened, progress)
         if verify:
-            with Verifier(opened, accepted, progress) as verifier:
-                progress.stage("Verifying", found.bytes)
-                with closing(verifier.verify_spool(spool, jobs)) as verdicts:
-                    faults = tuple(verdicts)
-                verification = verifier.counts
-                facts = opening.source_facts(opened, progress)
+            verification = Verification()
+            with closing(verified(opened, found, accepted, jobs, progress)) as results:
+                for each in results:
+                    verification.add(each.counts)
+                    faults += each.faults
+            facts = opening.source_facts(opened, progress)
             found.warnings += tuple(facts.warnings())
         is_lacking = isinstance(opened, Archive) and bool(opened.lacking)
         document = reporting_inspection.document(opened, found, facts, verification, faults)
     is_bad = is_lacking or found.lost > 0 or (verification is not None and verification.failed > 0)
     return InspectionReport(
-        contents=found, verification=verification, faults=faults, ok=not is_bad, document=document
+        contents=found, verification=verification, faults=tuple(faults), ok=not is_bad, document=document
     )
 
 
@@ -295,6 +294,23 @@ def restore_siard(
     options = RestoreOptions(archive=archive, lob_folder_style=lob_folder_style, budgets=budgets or Budgets())
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     return restore_archive(as_place(path), as_path(target), into, options, progress, terms=terms)
+
+
+def restore_dry_run(
+    path: StrPath,
+    options: RestoreOptions | None = None,
+    into: Into | None = None,
+    *,
+    progress: Progress | None = None,
+) -> DryRun:
+    """Return all that prevents the LOBs of the package at ``path`` from being restored, an iterator.
+
+    Every LOB is found, joined and proven as ``restore`` has it, with ``into`` as ``restore_siard`` has it.
+    Nothing is written. Reading it raises ``SourceError`` when the package cannot be read at all.
+    """
+    options = options or RestoreOptions()
+    _check("accepted", options.accepted, ACCEPTABLE)
+    return DryRun(as_place(path), options, into, progress)
 
 
 def status(path: StrPath) -> Status:
@@ -362,24 +378,6 @@ def open_lob(
     """
     with PackageReader(as_place(path), budgets) as package:
         return joining.open_lob(package, lob, verify=verify)
-
-
-def roundtrip(
-    path: StrPath,
-    *,
-    budgets: Budgets | None = None,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> RoundtripReport:
-    """Return what prevents the LOBs of the package at ``path`` from being restored as they were, an iterator.
-
-    Every LOB is joined and hashed by ``jobs`` processes, as many as help when None; nothing is written.
-    Raises ``SourceError`` when the parent METS cannot be read.
-    """
-    package = PackageReader(as_place(path), budgets)
-    proof = Roundtrip(package, progress, budgets, jobs)
-    weakref.finalize(proof, package.close)
-    return RoundtripReport(as_place(path), proof)
 
 
 class Package:

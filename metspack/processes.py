@@ -89,13 +89,11 @@ class Pool(Protocol):
 class Workers:
     """Up to ``jobs`` processes that do one kind of work after the other; a context manager.
 
-    They are started when there is work for them, and once. With ``is_apart`` they are none that were kept
-    for further work, and are not kept.
+    They are started when there is work for them, and once.
     """
 
-    def __init__(self, jobs: int, *, is_apart: bool = False) -> None:
+    def __init__(self, jobs: int) -> None:
         self.jobs = jobs
-        self._is_apart = is_apart
         self._pool: Pool | None = None
         self._given: Callable[[], Pool] | None = None
         self._is_busy = False
@@ -146,7 +144,7 @@ class Workers:
 
     def close(self) -> None:
         """Let the processes go: they end, unless they are kept for further work."""
-        if _keepers and not (self._is_busy or self._is_apart) and isinstance(self._pool, _Pool):
+        if _keepers and not self._is_busy and isinstance(self._pool, _Pool):
             _kept.append(self._pool)
             self._pool = None
         self._end()
@@ -154,7 +152,7 @@ class Workers:
     def _open(self) -> Pool:
         if self._given is not None:
             return self._given()
-        return (None if self._is_apart else _taken(self.jobs)) or _Pool(self.jobs)
+        return _taken(self.jobs) or _Pool(self.jobs)
 
     def _end(self) -> None:
         """End the processes, whatever they are at."""

@@ -94,9 +94,8 @@ _STAGES = {
         *("Reading METS", "Comparing the archive with METS", "Looking for LOBs inside", "Reading tables"),
         *("Proving LOBs that stay inside", "Restoring", "Writing the archive"),
     ),
-    "roundtrip": (
-        *("Reading METS", "Reading tables", "Comparing the archive with METS", "Joining LOBs"),
-        "Reading LOBs in the archive",
+    "restore dry run": (
+        *("Reading METS", "Comparing the archive with METS", "Looking for LOBs inside", "Verifying"),
     ),
     "check": ("Reading METS", "Checking"),
 }

@@ -258,17 +258,6 @@ def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
         assert not pids(other) & found
 
 
-def test_processes_apart_are_none_that_were_kept_and_are_not_kept() -> None:
-    with processes.keeping():
-        with processes.Workers(2) as first:
-            found = pids(first)
-        (kept,) = processes._kept
-        with processes.Workers(1, is_apart=True) as apart:
-            begun = apart.begin(own_pid, iter(range(3)), lambda _: None, is_growing=True)
-            assert not set(begun.results()) & {*found, os.getpid()}
-        assert processes._kept == [kept]
-
-
 def own_pid(_task: int, _moved: Callable[[int], None]) -> int:
     return os.getpid()
 

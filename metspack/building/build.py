@@ -34,7 +34,7 @@ from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
 from metspack.model import LinkMode, PlannedSegment
-from metspack.planning import assignment, planfile, slices, tablereading
+from metspack.planning import assignment, planfile, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import slip_words
 from metspack.planning.planfile import PlanFile
@@ -374,18 +374,16 @@ class BuildWork:
 
     def _plan(self, staging: Partial, departures: Departures) -> Course:
         """Plan, and give every segment its slice of the plan as a file."""
-        source, work, progress, jobs = self.source, staging.work, self.progress, self.options.jobs
-        with tablereading.reading_beside(source, work, jobs, progress.advance, self._look) as beside:
-            lobs = assignment.moving_lobs(source, self.stays, progress, self._expect, beside)
-            return assignment.assign(
-                map(self.traits.take, lobs),
-                self.division,
-                work,
-                sharing=self.sharing,
-                departs=lambda lobs: departures.add_lobs(lobs, lobs.entries),
-                agreed=self._agreement(),
-                grown=lambda course: self._place_ahead(staging, course),
-            )
+        lobs = assignment.moving_lobs(self.source, self.stays, self.progress, self._expect)
+        return assignment.assign(
+            map(self.traits.take, lobs),
+            self.division,
+            staging.work,
+            sharing=self.sharing,
+            departs=lambda lobs: departures.add_lobs(lobs, lobs.entries),
+            agreed=self._agreement(),
+            grown=lambda course: self._place_ahead(staging, course),
+        )
 
     def _expect(self, lobs: int) -> None:
         """Take note of further LOBs: once there are many, the processes start that are to place them."""
@@ -461,14 +459,9 @@ class BuildWork:
             and processes.are_many(course.lobs)
             and (jobs := processes.useful(options.jobs, files=course.lobs, size=course.bytes)) > 1
         ):
-            staging.keep_room(tablereading.held_bytes(staging.work))
+            staging.keep_room()
             self._workers.jobs = jobs
             self._placing = self._begin_placing(staging, course, is_growing=True)
-            self._placing.look()
-
-    def _look(self) -> None:
-        """Let what is placed ahead go on."""
-        if self._placing is not None:
             self._placing.look()
 
     def _advance(self, count: int) -> None:

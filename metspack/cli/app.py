@@ -25,7 +25,7 @@ from metspack.resources import __version__
 
 _COMMANDS = (
     *("inspect", "plan", "build", "check", "explain", "links", "convert", "merge"),
-    *("restore", "cat", "list", "shards", "roundtrip", "status", "sample", "help"),
+    *("restore", "cat", "list", "shards", "status", "sample", "help"),
 )
 """The commands in the order of the help, each a module of its own but for the help itself."""
 

@@ -141,18 +141,6 @@ def _encoded(names: Sequence[str], flags: Sequence[int]) -> list[bytes]:
     return list(map(encoded, names, flags))
 
 
-def small_content(medium: Medium, extent: ZipExtent) -> bytes | memoryview | None:
-    """Return the bytes of one entry as ``small_contents`` does."""
-    length = min(LOCAL.size + len(extent.name) + _SLACK + extent.compressed, extent.limit - extent.offset)
-    try:
-        head = memoryview(medium.pread(length, extent.offset))
-    except OSError:
-        return None
-    where, how = (extent.offset, extent.limit, extent.compressed), (extent.method, extent.flags)
-    own = encoded(extent.name, extent.flags)
-    return _small(medium, head, (extent.size, extent.name, *where, extent.crc, *how, own))
-
-
 def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
     """Return how many bytes to read for entries that lie one behind the other, the first at least."""
     first, stretch = offsets[0], lengths[0]
@@ -370,7 +358,7 @@ class ZipContainer(Closable):
 
     __slots__ = ("_directory", "_folders", "_index", "comment", "medium", "path", "size", "zip64")
 
-    def __init__(self, path: Path, medium: Medium, budgets: Budgets, entries: Path | None = None) -> None:
+    def __init__(self, path: Path, medium: Medium, budgets: Budgets) -> None:
         """Read and check the directory of an open file; use ``opened``."""
         self.path = path
         self.medium = medium
@@ -382,13 +370,9 @@ class ZipContainer(Closable):
                 f"{path}: has {self._directory.entries:,} entries; expected at most {budgets.entries:,}",
                 hint="If that is what it should be, raise the budget: --budget entries=N.",
             )
-        self.zip64 = self._directory.zip64
-        if entries is None:
-            records = CentralRecords(medium, self._directory, budgets, str(path))
-            self._index = _index(records, self._directory, str(path))
-            self.zip64 = self.zip64 or records.zip64
-        else:
-            self._index = tempdb.open_saved(entries)
+        records = CentralRecords(medium, self._directory, budgets, str(path))
+        self._index = _index(records, self._directory, str(path))
+        self.zip64 = self._directory.zip64 or records.zip64
         # Folders that were asked for what is not in them, and whether there are such folders at all.
         self._folders: dict[str, bool] = {}
 
@@ -398,13 +382,11 @@ class ZipContainer(Closable):
         path: Path | Below,
         budgets: Budgets = Budgets(),  # noqa: B008 - frozen
         parts: Sequence[Path | Below | Stretch] = (),
-        entries: Path | None = None,
     ) -> Self:
         """Return the archive at ``path`` with its directory read and checked.
 
         ``parts`` are the files it was cut into, in order, when it was (SIARD 2.2 S_8.2). No link is
-        followed to a path that is given as ``Below``. With ``entries``, which ``save_entries`` wrote, the
-        directory is not read again.
+        followed to a path that is given as ``Below``.
 
         Raises SourceError when there is no such file, it is not a zip file, or anything in its directory
         is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
@@ -419,7 +401,7 @@ class ZipContainer(Closable):
                 hint="Name the .siard file, and make sure that you may read it.",
             ) from error
         try:
-            return cls(path.path if isinstance(path, Below) else path, medium, budgets, entries)
+            return cls(path.path if isinstance(path, Below) else path, medium, budgets)
         except BaseException:
             medium.close()
             raise
@@ -530,11 +512,6 @@ class ZipContainer(Closable):
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes as ``contents`` the function does."""
         return contents(self.medium, extent, what=str(self.path))
-
-    def save_entries(self, path: Path) -> None:
-        """Write what is known of the entries to a new file, for others that open the archive as it is."""
-        with tempdb.explained(f"the index of {self.path}"):
-            tempdb.save(self._index, path)
 
     def check_unchanged(self) -> None:
         """Raise SourceError when the file's size, time or inode differ from when it was opened."""

@@ -51,7 +51,7 @@ def as_path(given: StrPath) -> Path:
     if isinstance(found, mirrors.StorePath):
         raise ConfigError(
             f"{found} is in a store; expected a file or folder of this machine",
-            hint="A store is read by inspect, plan, build, check, links, list, cat, restore and roundtrip, "
+            hint="A store is read by inspect, plan, build, check, links, list, cat and restore, "
             "and written by build alone.",
         )
     return found

@@ -89,12 +89,9 @@ class Partial:
                     self.discard()
             raise
 
-    def keep_room(self, passing: int = 0) -> None:
-        """Remember what is free: ``free`` and ``free_files`` leave out what is written from now on.
-
-        ``passing`` are bytes that are there and will soon be free.
-        """
-        self._room = self.free() + passing, self.free_files()
+    def keep_room(self) -> None:
+        """Remember what is free: ``free`` and ``free_files`` leave out what is written from now on."""
+        self._room = self.free(), self.free_files()
 
     def device(self) -> int:
         """Return the device of its file system, as ``FileExtent.device``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, compress, count, takewhile
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ _SETTINGS = (
 )
 _CACHE = 1024
 _AT_ONCE = (250, 50, 10, 3, 1)  # rows in one statement
-_PAGES = 1 << 14  # that are copied at once
 _MADE: set[str] = set()
 """The schemas of which a database was made: the next one of the same is a copy."""
 
@@ -47,26 +46,6 @@ def _template(schema: str) -> sqlite3.Connection:
     """Return the tables of a schema in memory: to copy them takes a fifth of the time of making them."""
     database = sqlite3.connect(":memory:", check_same_thread=False)
     database.executescript(schema)
-    return database
-
-
-def save(database: sqlite3.Connection, path: Path) -> None:
-    """Write a copy of a database to a new file; raises ``sqlite3.Error`` and may leave a part of it."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as copy:
-        for setting in _SETTINGS:
-            copy.execute(setting)
-        database.backup(copy, pages=_PAGES, progress=_take_a_breath)
-
-
-def _take_a_breath(_status: int, _remaining: int, _total: int) -> None:
-    """Do nothing between two steps: then an interruption is seen."""
-
-
-def open_saved(path: Path) -> sqlite3.Connection:
-    """Open a database that ``save`` wrote and nobody changes, to read it; for one thread."""
-    name = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    database = sqlite3.connect(name, uri=True, isolation_level=None)
-    database.execute(f"PRAGMA cache_size = -{_CACHE}")
     return database
 
 

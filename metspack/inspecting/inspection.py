@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import field
 
+from metspack import processes
 from metspack.inspecting import survey
 from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surveyed, SurveyedRun
 from metspack.inspecting.unreferenced import Names, Unreferenced
+from metspack.inspecting.verification import Verified, verify
 from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
 from metspack.mets import packages
@@ -16,7 +18,7 @@ from metspack.model import LobRef, LobRun
 from metspack.progress import Progress, Silent
 from metspack.siard.tables import Tally
 from metspack.sizes import Histogram, counted
-from metspack.sources.archive import Archive
+from metspack.sources.archive import Archive, LostLob
 from metspack.sources.opening import Source
 from metspack.uris import are_plain, shown
 from metspack.values import dataclass
@@ -179,14 +181,9 @@ class Inspection:
         return max((each for each in self.columns if each.lobs), key=lambda each: each.largest, default=None)
 
 
-def inspected(
-    source: Source,
-    progress: Progress | None = None,
-    found: Callable[[LobRun | LobRef], object] | None = None,
-) -> Inspection:
+def inspected(source: Source, progress: Progress | None = None) -> Inspection:
     """Return the contents of a source, reading every table's document and no LOB.
 
-    ``found`` is called with the LOBs that were found, in their order, those that are alike together.
     Raises ``SourceError`` where a table cannot be read, or a folder is not what it should be.
     """
     progress = progress or Silent()
@@ -210,8 +207,6 @@ def inspected(
                     if each.lob is not None:
                         sizes.add(each.lob.size)
                         names.take(each.lob)
-                if found is not None and each.lob is not None:
-                    found(each.lob)
             total.rows += batch.tally.rows
             total.inline += batch.tally.inline
             total.datalinks += batch.tally.datalinks
@@ -223,6 +218,29 @@ def inspected(
         _describe(summed, archive, total)
     summed.warnings += tuple(_about_files(unreferenced))
     return summed
+
+
+def verified(
+    source: Source, inspection: Inspection, accepted: frozenset[str], jobs: int | None, progress: Progress
+) -> Generator[Verified, None, None]:
+    """Read the LOBs of a source that was inspected, as ``verification.verify`` has it.
+
+    ``jobs`` is the number of processes, as many as help when None.
+    """
+    progress.stage("Verifying", inspection.bytes)
+    lobs = inspection.inside + inspection.outside
+    useful = processes.useful(jobs, files=lobs, size=inspection.bytes)
+    found = _found_again(source, inspection.lost)
+    yield from verify(found, source.holdings, accepted, jobs=useful, moved=progress.advance)
+
+
+def _found_again(source: Source, lost: int) -> Iterator[LobRun | LobRef | LostLob]:
+    """Yield the LOBs of a source, and those that are lost beyond the number that were before."""
+    for each in source.found() if isinstance(source, Archive) else source.lob_runs():
+        if isinstance(each, LostLob) and lost:
+            lost -= 1
+        else:
+            yield each
 
 
 def _describe(found: Inspection, archive: Archive, total: Tally) -> None:

@@ -163,13 +163,6 @@ class Resolver(Closable):
         for counts in self._counts.values():
             counts.clear()
 
-    def count_inside(self, table: Table, found: Mapping[str, Mapping[Convention, int]]) -> None:
-        """Count LOBs of a table that were found as entries, by cell as ``tally`` has it and by convention."""
-        for cell, conventions in found.items():
-            counts = self._counts.setdefault((table.path, cell), Counter())
-            for convention, number in conventions.items():
-                counts[convention, True] += number
-
     def named_in_full(self, table: Table, run: CellRun) -> ExtentColumns | None:
         """Return the sizes and extents of the entries that cells name in full, as columns of a ``LobRun``.
 
@@ -217,19 +210,13 @@ class Resolver(Closable):
         return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
 
     def stated_files(
-        self,
-        table: Table,
-        path: str,
-        files: Sequence[str],
-        lengths: Sequence[int | None],
-        *,
-        small: bool = False,
+        self, table: Table, path: str, files: Sequence[str], lengths: Sequence[int | None]
     ) -> FilesTogether | None:
         """Return where the LOBs of many cells of one column or field lie, and count them.
 
-        None unless all lie as files in one folder where the statement says: then ``resolved`` tells of each.
-        ``path`` is that of the cells, ``files`` and ``lengths`` are their attributes. With ``small`` also
-        None unless each has as many bytes as its cell says, and ``SMALL`` at most.
+        None unless all lie as files in one folder where the statement says, and each has as many bytes as its
+        cell says, and ``SMALL`` at most: then ``resolved`` tells of each. ``path`` is that of the cells,
+        ``files`` and ``lengths`` are their attributes.
         """
         column = self._column_of(table, path)
         names = names_together(files)
@@ -238,26 +225,14 @@ class Resolver(Closable):
             return None
         first, spot = stated
         found = self._sources.granted.files(spot, names, FIRST_SUFFIXES)
-        fits = column.candidates.fits
-        if found is None or not all(map(fits, (each[0] for each in found), lengths)):
+        if found is None:
             return None
         sizes = [each[0] for each in found]
         are_measured = all(one in {None, other} for one, other in zip(lengths, sizes, strict=True))
-        if small and not (are_measured and max(sizes) <= SMALL):
+        if not are_measured or max(sizes) > SMALL:
             return None
         column.counts[first.convention, False] += len(files)
         return FilesTogether(root=spot.root, folders=spot.path[:-1], names=names, statuses=found)
-
-    def stated_spot(self, table: Table, path: str, file: str) -> Spot | None:
-        """Return where ``stated_files`` finds the file of a cell, if it is one that has the cell's length.
-
-        It is in the same folder for all that have ``names_together``. The file is not looked at, and nothing
-        counted. None as well where a name in its folder may be that of a first part.
-        """
-        stated = self._stated(self._column_of(table, path), file)
-        if stated is None or self._sources.granted.may_hold(stated[1], FIRST_SUFFIXES):
-            return None
-        return stated[1]
 
     def _stated(self, column: Column, file: str) -> tuple[Candidate, Spot] | None:
         """Return the place of a cell that is as stated, and where it is; None where others may be meant."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import NamedTuple, TypeVar
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
-from metspack.model import LONGEST, Columnar, Digest, LobPlace, ZipExtent
+from metspack.model import LONGEST, Digest, LobPlace, ZipExtent
 from metspack.sizes import counted
 from metspack.values import dataclass, regex
 
@@ -75,81 +74,6 @@ class ListedFile(NamedTuple):
     digest: str | None
     media_type: str | None
     segment: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedColumns(Columnar):
-    """LOBs as METS lists them, as columns of one length: id, and what a ``ListedFile`` has of one.
-
-    ``paths`` are None of LOBs that are not one file of their own, of which the other columns mean nothing.
-    ``numbers`` count what METS lists, in the order of the METS documents.
-    """
-
-    lobs: Sequence[str]
-    numbers: Sequence[int]
-    paths: Sequence[str | None]
-    sizes: Sequence[int]
-    algorithms: Sequence[str | None]
-    digests: Sequence[str | None]
-
-    OF_EACH = ("lobs", "numbers", "paths", "sizes", "algorithms", "digests")
-
-    @classmethod
-    def of(cls, rows: Sequence[tuple[Any, ...]]) -> Self:
-        """Return the columns of rows, which begin as a ``ListedFile`` does."""
-        columns = zip(*rows, strict=True) if rows else repeat(())
-        return cls(**dict(zip(cls.OF_EACH, columns, strict=False)))
-
-
-class CellKind(NamedTuple):
-    """What cells say of LOBs in the same way: whether they have digests, and their files' sizes as lengths.
-
-    ``algorithm`` is that of the digests, None where they are those that METS has.
-    """
-
-    algorithm: str | None
-    has_digest: bool
-    is_measured: bool
-
-
-class KeptRun(NamedTuple):
-    """Cells of LOBs that METS lists one after the other, by its numbers, in the order of the cells.
-
-    ``number`` is that of the first cell, ``archive`` and ``table`` count those of package and archive.
-    ``folder`` is what stands before the names in the cells. ``digests`` stand one behind the other, "" where
-    the cells have none or those of METS.
-    """
-
-    first: int
-    last: int
-    number: int
-    archive: int
-    table: int
-    folder: str
-    is_measured: bool
-    algorithm: str | None
-    digests: str
-
-    @property
-    def kind(self) -> CellKind:
-        """What all the cells say in the same way."""
-        algorithm = self.algorithm if self.digests else None
-        return CellKind(algorithm, self.algorithm is not None, bool(self.is_measured))
-
-    def digest(self, number: int) -> str:
-        """Return the digest in the cell of the LOB with a number in METS."""
-        return self._digests(number, number)
-
-    def without(self, number: int) -> Iterator[KeptRun]:
-        """Yield the cells before the one of the LOB with a number in METS, and those after it."""
-        for first, last in ((self.first, number - 1), (number + 1, self.last)):
-            if first <= last:
-                own = self.number + first - self.first
-                yield self._replace(first=first, last=last, number=own, digests=self._digests(first, last))
-
-    def _digests(self, first: int, last: int) -> str:
-        width = len(self.digests) // (self.last - self.first + 1)
-        return self.digests[(first - self.first) * width : (last - self.first + 1) * width]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,6 @@ from metspack.packages.lobs import (
     HeldSegment,
     HeldWhole,
     Inside,
-    ListedColumns,
     ListedFile,
     Mapped,
 )
@@ -232,10 +231,6 @@ class Package(Closable):
         rows = self._listed(lobs) if lobs and self.index.files.are_unpacked else ()
         return {row[0]: ListedFile(*row) for row in rows if row[2] is not None}
 
-    def listed_columns(self, lobs: Sequence[str]) -> ListedColumns:
-        """Return what METS lists of many LOBs, of one at least, as columns; see ``listed_files``."""
-        return ListedColumns.of(self._listed(lobs))
-
     def _listed(self, lobs: Sequence[str]) -> list[Row]:
         are_unpacked = self.index.files.are_unpacked
         # Most packages list LOBs in the order of their cells: then they are asked for by their numbers.
@@ -259,19 +254,6 @@ class Package(Closable):
         )
         while some := list(islice(rows, LONGEST)):
             yield some
-
-    def listed(self, size: int) -> Iterator[ListedColumns]:
-        """Yield every LOB as ``ids`` does, many at a time, but none behind ``size`` bytes."""
-        for some in self.listed_rows():
-            found = ListedColumns.of(some)
-            start = bytes_ = 0
-            for stop, own in enumerate(found.sizes, 1) if sum(filter(None, found.sizes)) > size else ():
-                bytes_ += own or 0
-                if bytes_ >= size:
-                    yield found[start:stop]
-                    start, bytes_ = stop, 0
-            if start < len(found):
-                yield found[start:]
 
     def _split(self, lob: str, parts: list[HeldPart], said: list[Row]) -> HeldLob:
         named = [_mapped(row) for row in self.index.rows(_MAPPED, lob)]

@@ -3,43 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum, unique
 
 from metspack.digests import OCTETS, Hashers
 from metspack.model import Digest, LobCell
 from metspack.packages.lobs import Disagreement, HeldLob, HeldPart
 from metspack.sizes import TextLength
 
-
-@unique
-class Evidence(Enum):
-    """Kinds of evidence that a LOB's bytes are right; ``CRC`` is that of its entry in the archive."""
-
-    METS_DIGEST = "METS digest"
-    CELL_DIGEST = "cell digest"
-    CELL_LENGTH = "cell length"
-    CRC = "CRC-32 in the archive"
+_BY_METS, _BY_CELLS = "METS", "cells"
 
 
 class Proving:
     """Proves a LOB's bytes part by part, yielding the digests and lengths that disagree.
 
     Calls: ``begin``, then for each part ``update`` with its blocks and ``end_part``, then ``end``;
-    ``evidence`` is then what all of them agree with.
+    ``is_proven`` is then whether all digests that METS gives agree, or all that the cells give.
     """
 
     def __init__(self, lob: HeldLob, cells: Sequence[LobCell]) -> None:
         self._lob = lob
         self._cells = cells
-        self._evidence: dict[Evidence, bool] = {}
-        self._claims: list[tuple[Evidence, str, Digest]] = []
+        self._agrees: dict[str, bool] = {}
+        self._claims: list[tuple[str, str, Digest]] = []
         if lob.is_split and lob.digest is not None:
-            self._claims.append((Evidence.METS_DIGEST, f"the whole ({lob.source})", lob.digest))
+            self._claims.append((_BY_METS, f"the whole ({lob.source})", lob.digest))
         for cell in cells:
             if cell.digest is not None:
                 source = f"its cell {cell.place.id} in the SIARD"
-                self._claims.append((Evidence.CELL_DIGEST, source, cell.digest))
-        algorithms = [digest.algorithm for _evidence, _source, digest in self._claims]
+                self._claims.append((_BY_CELLS, source, cell.digest))
+        algorithms = [digest.algorithm for _by, _source, digest in self._claims]
         if not lob.is_split:
             algorithms += [part.digest.algorithm for part in lob.parts if part.digest is not None]
         self._whole = Hashers(dict.fromkeys(each for each in algorithms if each in OCTETS))
@@ -49,12 +40,12 @@ class Proving:
         self._lengths = TextLength() if undecided else None
 
     @property
-    def evidence(self) -> frozenset[Evidence]:
-        """The kinds of evidence that proved the LOB: all that there is of each agreed."""
-        return frozenset(each for each, agrees in self._evidence.items() if agrees)
+    def is_proven(self) -> bool:
+        """Whether a digest proved the LOB: all that METS gives agree, or all that the cells give."""
+        return any(self._agrees.values())
 
-    def _note(self, evidence: Evidence, *, agrees: bool) -> bool:
-        self._evidence[evidence] = agrees and self._evidence.get(evidence, True)
+    def _note(self, by: str, *, agrees: bool) -> bool:
+        self._agrees[by] = agrees and self._agrees.get(by, True)
         return agrees
 
     def begin(self) -> Iterator[Disagreement]:
@@ -95,19 +86,19 @@ class Proving:
         if hashers is None or digest is None or digest.algorithm not in OCTETS:
             # A part that nothing is known of is proven by the whole, if at all.
             if not self._lob.is_split or self._lob.digest is None:
-                self._note(Evidence.METS_DIGEST, agrees=False)
+                self._note(_BY_METS, agrees=False)
             return
         found = hashers.digest(digest.algorithm)
-        if not self._note(Evidence.METS_DIGEST, agrees=found == digest):
+        if not self._note(_BY_METS, agrees=found == digest):
             what = f"{part.name} has another {digest.algorithm} than {part.source} says"
             yield self._disagreement(part.id, what, digest.value, found.value)
 
     def end(self) -> Iterator[Disagreement]:
         """Yield the digests and lengths that disagree with the whole LOB, after its last part."""
-        for evidence, source, digest in self._claims:
+        for by, source, digest in self._claims:
             if digest.algorithm not in OCTETS:
-                self._note(evidence, agrees=False)
-            elif not self._note(evidence, agrees=self._whole.digest(digest.algorithm) == digest):
+                self._note(by, agrees=False)
+            elif not self._note(by, agrees=self._whole.digest(digest.algorithm) == digest):
                 found = self._whole.digest(digest.algorithm).value
                 what = f"all its bytes have another {digest.algorithm} than {source} says"
                 yield self._disagreement("", what, digest.value, found)
@@ -116,7 +107,7 @@ class Proving:
             if cell.length is None:
                 continue
             fits = cell.length == self._whole.size or bool(lengths and lengths.unit(cell.length))
-            if not self._note(Evidence.CELL_LENGTH, agrees=fits):
+            if not fits:
                 found = f"{self._whole.size:,} bytes" if lengths is None else str(lengths)
                 what = f"it has another length than its cell {cell.place.id} in the SIARD says"
                 yield self._disagreement("", what, f"{cell.length:,}", found)
@@ -137,7 +128,6 @@ class CellProving:
         self._what = what
         self._hashers = Hashers(() if cell.digest is None else (cell.digest.algorithm,))
         self._lengths = TextLength()
-        self.evidence: set[Evidence] = set()
 
     def update(self, block: bytes) -> None:
         """Take the next bytes."""
@@ -149,15 +139,10 @@ class CellProving:
         digest, length = self._cell.digest, self._cell.length
         if digest is not None:
             found = self._hashers.digest(digest.algorithm)
-            if found == digest:
-                self.evidence.add(Evidence.CELL_DIGEST)
-            else:
+            if found != digest:
                 yield self._disagreement(f"another {digest.algorithm}", digest.value, found.value)
-        if length is not None:
-            if self._lengths.unit(length) is not None:
-                self.evidence.add(Evidence.CELL_LENGTH)
-            else:
-                yield self._disagreement("another length", f"{length:,}", str(self._lengths))
+        if length is not None and self._lengths.unit(length) is None:
+            yield self._disagreement("another length", f"{length:,}", str(self._lengths))
 
     def _disagreement(self, what: str, expected: str, found: str) -> Disagreement:
         what = f"{self._what} has {what} than its cell says"

@@ -48,7 +48,7 @@ from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
-from metspack.sources.archive import Archive, Beside, Located, Tallies, extension_of
+from metspack.sources.archive import Archive, Located, LostLob, Tallies, extension_of, raising
 from metspack.sources.lobfolder import cell_key, cell_of
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
@@ -208,11 +208,18 @@ class ListedLobs:
         self.unproven += 1
         return None
 
-    def reference(self, held: HeldLob, root: int, entries: Entries) -> LobRef:
-        """Return a LOB that METS alone knows; its files begin in the granted root with that number.
+    def reference(self, lob: str, root: int, entries: Entries) -> LobRef | LostLob:
+        """Return a LOB that METS alone knows, or why it cannot be read.
 
-        ``entries`` gives those of packed segments by a file's names below that root.
+        Its files begin in the granted root with that number. ``entries`` gives those of packed segments by a
+        file's names below that root.
         """
+        try:
+            return self._reference(self.package.lob(lob), root, entries)
+        except SourceError as error:
+            return LostLob(lob, error)
+
+    def _reference(self, held: HeldLob, root: int, entries: Entries) -> LobRef:
         place = place_of(held.id.removeprefix(self.prefix))
         name = held.parts[0].name
         extension = extension_of(whole_of(name) if held.is_split else name)
@@ -373,34 +380,34 @@ class PackagedArchive(Archive):
         else:
             yield from super().located_runs(table, tally, read)
 
-    def lob_runs(
-        self,
-        tallies: Tallies | None = None,
-        read: Callable[[int], None] | None = None,
-        beside: Beside = lambda _: None,
-    ) -> Iterator[LobRun | LobRef]:
-        """Yield every selected LOB that a cell names, as ``Archive.lob_runs`` does.
+    def found(
+        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[LobRun | LobRef | LostLob]:
+        """Yield every selected LOB that a cell names, and the errors, as ``Archive.found`` does.
 
-        Raises ``SourceError`` also for one that no METS lists, or that METS says other things of.
+        Those are also of a LOB that no METS lists, or that METS says other things of.
         """
         waiting: list[LobRef] = []
-        try:
-            for each in super().lob_runs(tallies, read, beside):
-                if isinstance(each, LobRun):
-                    yield from self._all_listed(waiting)
-                    waiting.clear()
-                    yield from [each] if each.entries else self._run_listed(each)
-                    continue
+        for each in super().found(tallies, read):
+            if isinstance(each, LobRef):
                 waiting.append(each)
-                if len(waiting) == LONGEST:
-                    yield from self._all_listed(waiting)
-                    waiting.clear()
-        except SourceError:
-            list(self._all_listed(waiting))  # what is wrong with one of these came first
-            raise
+                if len(waiting) < LONGEST:
+                    continue
+            yield from self._all_listed(waiting)
+            waiting.clear()
+            if isinstance(each, LobRun):
+                yield from [each] if each.entries else self._run_listed(each)
+            elif isinstance(each, LostLob):
+                yield self._lost(*each)
         yield from self._all_listed(waiting)
 
-    def _run_listed(self, run: LobRun) -> Iterator[LobRun | LobRef]:
+    def _lost(self, lob: str, error: SourceError) -> LostLob:
+        """Return an error; its LOB is not looked for by METS alone."""
+        if self.package.index.holds(self.id_prefix + lob):
+            self._lobs.take(self.id_prefix + lob)
+        return LostLob(lob, error)
+
+    def _run_listed(self, run: LobRun) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield files that go together, with their proofs from METS; together if it says alike of them."""
         first = self._file(run.extent(0))
         places = run.ids()
@@ -415,7 +422,7 @@ class PackagedArchive(Archive):
         shared = replace(run.shared, proof=algorithm, recorded=_media_type(kind))
         yield replace(run, shared=shared, proofs=[file.digest or "" for file in files])
 
-    def _all_listed(self, lobs: Sequence[LobRef]) -> Iterator[LobRef]:
+    def _all_listed(self, lobs: Sequence[LobRef]) -> Iterator[LobRef | LostLob]:
         """Yield LOBs, those outside the archive with their proofs from METS."""
         if not lobs:
             return
@@ -438,8 +445,14 @@ class PackagedArchive(Archive):
         file = self._file(lob.extents[0])
         return [] if file is None else [file]
 
-    def _listed(self, lob: LobRef) -> LobRef:
-        """Return a LOB with its proofs and media type from METS."""
+    def _listed(self, lob: LobRef) -> LobRef | LostLob:
+        """Return a LOB with its proofs and media type from METS, or why it has none."""
+        try:
+            return self._paired(lob)
+        except SourceError as error:
+            return self._lost(lob.place.id, error)
+
+    def _paired(self, lob: LobRef) -> LobRef:
         files = tuple(self._file(each) for each in lob.extents)
         first = lob.extents[0]
         where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
@@ -454,13 +467,13 @@ class PackagedArchive(Archive):
             return None
         return from_root(self._names, self, extent)
 
-    def unnamed(self) -> Iterator[LobRef]:
-        """Yield the selected LOBs that METS lists and no cell named so far; raises ``SourceError``.
+    def unnamed(self) -> Iterator[LobRef | LostLob]:
+        """Yield the selected LOBs that METS lists and no cell named so far, and those that cannot be read.
 
         A file whose ID is no place in a database is a LOB if a cell names it, and not otherwise.
         """
         for lob in filter(is_place, self._lobs.others(self.selection)):
-            yield self._lobs.reference(self.package.lob(lob), self._root, self._entries)
+            yield self._lobs.reference(lob, self._root, self._entries)
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
         return self.resolver.packed_entries(self._root, names)
@@ -478,10 +491,16 @@ class PackagedArchive(Archive):
 
     def prove(self, progress: Progress) -> None:
         """Raise ``SourceError`` when METS gives the archive or a piece of it a digest it does not have."""
+        for each in self.alterations(progress):
+            raise each
+
+    def alterations(self, progress: Progress) -> Iterator[SourceError]:
+        """Yield an error for each file of the archive, or piece of it, that has not the digest in METS."""
         for each in altered(self.package, self._names, progress):
             if each.found is None:
-                raise SourceError(f"{each.name} cannot be opened: {each.reason}", hint=ANOTHER)
-            raise SourceError(
+                yield SourceError(f"{each.name} cannot be opened: {each.reason}", hint=ANOTHER)
+                continue
+            yield SourceError(
                 f"{each.name} has the {each.found.algorithm} {each.found.value}, but METS says "
                 f"{each.said.value}",
                 hint="The archive was changed after it was packaged. " + ANOTHER,
@@ -509,7 +528,11 @@ class PackagedLobs(LooseLobs):
         self.stem = _name(package) or self.stem
 
     def lob_runs(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
-        """Yield the selected LOBs by schema, table, row and cell; raises ``SourceError``.
+        """Yield the selected LOBs as ``found`` does; raises ``SourceError``."""
+        return raising(self.found(seen))
+
+    def found(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
+        """Yield the selected LOBs by schema, table, row and cell, and those that cannot be read.
 
         Those that are alike come together; no other LOB lies in the file of one that is in a run. ``seen`` is
         called with numbers of LOBs.
@@ -527,10 +550,10 @@ class PackagedLobs(LooseLobs):
                     else:
                         yield from self._run(_shared(likeness), list(alike))
 
-    def _reference(self, lob: str) -> LobRef:
-        return self._lobs.reference(self.package.lob(lob), 0, self._entries)
+    def _reference(self, lob: str) -> LobRef | LostLob:
+        return self._lobs.reference(lob, 0, self._entries)
 
-    def _run(self, shared: RunShared, rows: list[_Listed]) -> Iterator[LobRun | LobRef]:
+    def _run(self, shared: RunShared, rows: list[_Listed]) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield LOBs as one run, or one by one when a file is not as METS says, which is told then."""
         files = [file for _, _, file in rows if file is not None]
         names = [file.path.rpartition("/")[2] for file in files]
@@ -639,18 +662,20 @@ def opened(
     *,
     archive: str | None = None,
     hint: str = "Say which is meant: --archive NAME.",
+    partial: bool = False,
 ) -> Packaged:
     """Return the package at ``path`` as a source of LOBs, of those that ``only`` selects (``Selection``).
 
     ``archive`` is the name of the one that is meant, when there are several and the ids of ``only`` do not
     begin with it. Raises ``SourceError`` when it is not a package, holds several archives and none is meant
-    (``hint`` says what to do then), or a child cannot be read and all LOBs are asked for.
+    (``hint`` says what to do then), or a child cannot be read, all LOBs are asked for, and some of them
+    (``partial``) are not enough.
     """
     package = Package(path, budgets)
     try:
         only = tuple(map(packages_package.as_id, only))
         selected, places = packages_package.selected_archive(package, archive, only, hint)
-        _check(package, partial=bool(only))
+        _check(package, partial=partial or bool(only))
         selection = Selection(only=places)
         if selected is not None:
             return PackagedArchive(package, selected, budgets, selection)

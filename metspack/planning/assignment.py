@@ -34,7 +34,7 @@ from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
 from metspack.progress import Progress
 from metspack.sizes import counted
-from metspack.sources.archive import Archive, Beside, Searched, named
+from metspack.sources.archive import Archive, Searched, named
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
 from metspack.values import dataclass
@@ -478,17 +478,14 @@ def moving_lobs(
     stays: Collection[Column],
     progress: Progress,
     seen: Callable[[int], None] | None = None,
-    beside: Beside = lambda _: None,
 ) -> Iterator[LobRef | LobRun]:
     """Return an iterator over the LOBs of a source except those of columns that stay inside.
 
-    ``seen`` is called with numbers of LOBs as soon as they are known of, ``beside`` is as in
-    ``Archive.lob_runs``.
+    ``seen`` is called with numbers of LOBs as soon as they are known of.
     """
     progress.stage("Planning", source.weight() if isinstance(source, Archive) else None)
     if isinstance(source, Archive):
-        found = source.lob_runs(read=progress.advance, beside=beside)
-        lobs = _counted(found, seen or (lambda _: None))
+        lobs = _counted(source.lob_runs(read=progress.advance), seen or (lambda _: None))
     else:
         lobs = source.lob_runs(seen)
     return (each for each in lobs if column_of(each.place) not in stays) if stays else lobs

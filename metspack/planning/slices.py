@@ -182,11 +182,11 @@ class Slice:
     """A slice while it is written: LOBs and parts in their order, those alike as runs of up to a thousand.
 
     ``cuts`` are the bytes at which a stretch may end: never between parts of a LOB. ``digest`` is the SHA-256
-    of what was written. ``is_synced`` False is for what is not to last.
+    of what was written.
     """
 
-    def __init__(self, place: Path, *, is_synced: bool = True) -> None:
-        self._file = writing.NewFile(place, is_synced=is_synced)
+    def __init__(self, place: Path) -> None:
+        self._file = writing.NewFile(place)
         self._shared: _Shared | None = None
         self._rows: list[tuple[Any, ...]] = []
         self._files = self._bytes = 0  # since the last cut

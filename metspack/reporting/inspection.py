@@ -203,15 +203,7 @@ def _verification(verification: Verification, verdicts: Sequence[Verdict]) -> di
         "length_units": dict(sorted(verification.units.items())),
         "without_length": verification.unmeasured,
         "failed": verification.failed,
-        "faults": [
-            {
-                "lob": each.lob,
-                "fault": each.fault and each.fault.value,
-                "message": each.message,
-                "hint": each.hint,
-            }
-            for each in verdicts
-        ],
+        "faults": [each.document() for each in verdicts],
     }
 
 

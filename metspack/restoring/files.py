@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from difflib import get_close_matches
 from functools import partial
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 from metspack import cluster, processes
@@ -53,6 +53,7 @@ from metspack.processes import Executor, Moved
 from metspack.progress import Progress, Silent, begin_lobs, credit_of
 from metspack.sizes import counted
 from metspack.sources import opening
+from metspack.sources.archive import LostLob, raising
 from metspack.sources.lobstream import Holdings, OpenHoldings
 from metspack.values import dataclass
 
@@ -81,13 +82,13 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """Result of a restore: LOBs and their bytes, and warnings.
+    """Result of a restore: LOBs and their bytes, and warnings; ``target`` is None when nothing is kept.
 
     ``split`` were joined from parts, ``inside`` lay inside the package's archive. ``size`` and ``sha256``
     are those of the archive that was written, None when only LOBs were.
     """
 
-    target: Path
+    target: Path | None
     lobs: int
     split: int
     inside: int
@@ -140,7 +141,7 @@ _TREE = replace(lobseg.LAYOUT, lob_paths=_below_content)
 
 
 @dataclass(slots=True)
-class _RestoreTally:
+class RestoreTally:
     """The LOBs found so far."""
 
     lobs: int = 0
@@ -199,13 +200,14 @@ def _restore(
         Sharing() as sharing,
         stage(target, restore_facts("files", source, options), terms) as staging,
     ):
-        tally = _RestoreTally()
+        tally = RestoreTally()
         executor = processes.HERE
         if helpers is not None:
             of = helpers, staging.work, source.holdings(), _WRITING
             executor = ClusterExecutor(helpers, partial(attempts.open_pool, *of))
         found = _RestoreSlices(source, staging, options, progress, tally, executor=executor)
-        tasks = found.tasks(_find_lobs(source, sharing, progress, tally))
+        lobs = find_lobs(source, sharing, tally, _lob_runs(source, progress))
+        tasks = found.tasks(raising(lobs))
         jobs = executor.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
         begun = tasks if jobs > 1 else iter(list(tasks))
         try:
@@ -226,7 +228,7 @@ def _restore(
             split=tally.split,
             inside=tally.inside,
             bytes=tally.bytes,
-            warnings=(*_words(source, tally), *sharing.words()),
+            warnings=(*file_words(source, tally), *sharing.words()),
         )
 
 
@@ -239,13 +241,20 @@ def _likely_files(path: Path) -> int:
     return max(0 if each is None else each[0] for each in found) // _LINE
 
 
-def _find_lobs(
-    source: Packaged, sharing: Sharing, progress: Progress, tally: _RestoreTally
-) -> Iterator[LobRun | LobRef]:
-    """Yield the LOBs to be restored; raises ``SourceError`` when a selected LOB is not found."""
+def find_lobs(
+    source: Packaged, sharing: Sharing, tally: RestoreTally, named: Iterator[LobRun | LobRef | LostLob]
+) -> Iterator[LobRun | LobRef | LostLob]:
+    """Yield the LOBs to be restored: ``named`` ones and those that METS alone lists.
+
+    Raises ``SourceError`` when a selected LOB is not found.
+    """
     missing = set(source.selection.only)
-    for found in _read_selected(source, progress, tally):
+    for found in chain(named, _unnamed(source, tally)):
         for lob in _told_apart(found, missing):
+            if isinstance(lob, LostLob):
+                missing.difference_update(source.selection.met(lob.lob.removeprefix(source.id_prefix)))
+                yield lob
+                continue
             if isinstance(lob, LobRef):
                 missing.difference_update(source.selection.met(lob.place.id))
             # Without an archive no two LOBs that come together are one file.
@@ -258,7 +267,7 @@ def _find_lobs(
             raise _absent(source, each)
 
 
-def _told_apart(found: LobRun | LobRef, missing: set[str]) -> Iterator[LobRun | LobRef]:
+def _told_apart(found: LobRun | LobRef | LostLob, missing: set[str]) -> Iterator[LobRun | LobRef | LostLob]:
     """Yield LOBs one by one while some are looked for."""
     if missing and isinstance(found, LobRun):
         yield from found.lobs()
@@ -266,14 +275,16 @@ def _told_apart(found: LobRun | LobRef, missing: set[str]) -> Iterator[LobRun | 
         yield found
 
 
-def _read_selected(source: Packaged, progress: Progress, tally: _RestoreTally) -> Iterator[LobRun | LobRef]:
-    if isinstance(source, PackagedArchive):
-        progress.stage("Reading tables", source.weight())
-        yield from source.lob_runs(read=progress.advance)
-    else:
-        yield from source.lob_runs()
+def _lob_runs(source: Packaged, progress: Progress) -> Iterator[LobRun | LobRef]:
+    if not isinstance(source, PackagedArchive):
+        return source.lob_runs()
+    progress.stage("Reading tables", source.weight())
+    return source.lob_runs(read=progress.advance)
+
+
+def _unnamed(source: Packaged, tally: RestoreTally) -> Iterator[LobRef | LostLob]:
     for lob in source.unnamed():
-        tally.unnamed += 1
+        tally.unnamed += isinstance(lob, LobRef)
         yield lob
 
 
@@ -338,7 +349,7 @@ class _RestoreSlices:
         staging: Staging,
         options: RestoreOptions,
         progress: Progress,
-        tally: _RestoreTally,
+        tally: RestoreTally,
         *,
         executor: Executor,
     ) -> None:
@@ -565,7 +576,8 @@ def _lines(paths: _Fragment) -> Generator[tuple[bytes, bytes, bytes], None, None
             yield line[start:-1], line, other
 
 
-def _words(source: Packaged, tally: _RestoreTally) -> Iterator[str]:
+def file_words(source: Packaged, tally: RestoreTally) -> Iterator[str]:
+    """Yield warnings about LOBs restored as files."""
     if tally.unnamed:
         yield f"{counted(tally.unnamed, 'LOB')} that METS lists and no cell names: restored all the same"
     yield from source.remarks()

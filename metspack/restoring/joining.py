@@ -25,7 +25,7 @@ from metspack.packages.cells import Meant, cell_of
 from metspack.packages.files import Inflated, Onward, open_part
 from metspack.packages.lobs import HeldLob, HeldPart
 from metspack.packages.package import Package
-from metspack.packages.proofs import CellProving, Evidence, Proving
+from metspack.packages.proofs import CellProving, Proving
 from metspack.sizes import ByteRange
 from metspack.sources.archive import Archive
 
@@ -218,11 +218,10 @@ _BUFFER = 1 << 18
 _ANOTHER = "Get the file from another copy of the package; metspack check shows what else is wrong with it."
 _UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
 _BARE = "its bytes could not be verified"
-_DIGESTS = {Evidence.METS_DIGEST, Evidence.CELL_DIGEST}
 _BY_METS = "--range 0- verifies it by METS alone, and --no-verify writes it unverified."
 
 
-def opened_part(root: Path, lob: str, part: HeldPart) -> Medium | Inflated:
+def _opened_part(root: Path, lob: str, part: HeldPart) -> Medium | Inflated:
     """Return the bytes of a part below the package's root.
 
     Raises ``SourceError`` naming LOB and part when it cannot be opened or has not the size METS says.
@@ -293,7 +292,7 @@ class JoinedLob(LobFile):
         """Return the bytes of a part, verified when that was asked for."""
         if number != self._open or self._medium is None:
             self._let_go()
-            self._medium = opened_part(self._root, self.lob.id, self.lob.parts[number])
+            self._medium = _opened_part(self._root, self.lob.id, self.lob.parts[number])
             self._open = number
         # A compressed part is proven by its CRC-32 at least.
         if self._verify and (self.lob.parts[number].digest is not None or isinstance(self._medium, Inflated)):
@@ -429,8 +428,8 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
         for disagreement in proving.begin():
             raise SourceError(disagreement.message, hint=_UNVERIFIED)
     for part in lob.parts:
-        with opened_part(package.root, lob.id, part) as medium:
-            for block in part_blocks(lob.id, part, medium):
+        with _opened_part(package.root, lob.id, part) as medium:
+            for block in _part_blocks(lob.id, part, medium):
                 if proving is not None:
                     proving.update(block)
                 yield block
@@ -438,7 +437,7 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
             raise SourceError(disagreement.message, hint=_ANOTHER)
     for disagreement in () if proving is None else proving.end():
         raise SourceError(disagreement.message, hint=_ANOTHER)
-    if proving is not None and not proving.evidence & _DIGESTS:
+    if proving is not None and not proving.is_proven:
         warned(f"LOB {lob.id}: neither METS nor its cell gives a digest of it: {_BARE}")
 
 
@@ -452,7 +451,7 @@ def _cells(package: Package, lob: str) -> list[LobCell]:
     return [] if cell is None else [cell]
 
 
-def part_blocks(lob: str, part: HeldPart, medium: Medium | Inflated) -> Iterator[bytes]:
+def _part_blocks(lob: str, part: HeldPart, medium: Medium | Inflated) -> Iterator[bytes]:
     """Yield a part's bytes, exactly as many as METS gives; raises ``SourceError`` when it became shorter."""
     left = part.size
     with _explained(lob, part):

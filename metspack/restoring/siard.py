@@ -8,7 +8,7 @@ that no LOB's place changes is the package's own, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from enum import Enum, unique
@@ -31,7 +31,7 @@ from metspack.mets import ids
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import CellRun, LobCell, LobPlace, LobRef, LobRun, ZipExtent
 from metspack.packages import source as packages_source
-from metspack.packages.source import PackagedArchive
+from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
@@ -116,14 +116,9 @@ def restore_archive(
     check_target(target, path)
     progress.stage("Reading METS", None)
     with ExitStack() as stack:
-        source = stack.enter_context(packages_source.opened(path, options.budgets, archive=options.archive))
-        if not isinstance(source, PackagedArchive):
-            raise SourceError(
-                f"{path} holds no archive into which its LOBs could be put",
-                hint="To restore them as files, leave --siard out.",
-            )
-        if into is Into.FOLDER:
-            check_style(options.lob_folder_style, source.metadata.version)
+        package = packages_source.opened(path, options.budgets, archive=options.archive)
+        stack.enter_context(package)
+        source = check_archive(package, path, into, options)
         sharing = stack.enter_context(Sharing())
         departures = stack.enter_context(closing(Departures.of(source)))
         run = replace(restore_facts(f"archive, {into.value}", source, options), can_go_on=False)
@@ -143,6 +138,32 @@ def restore_archive(
             source.check_unchanged()
             staging.publish()
         return work.restored(written)
+
+
+def check_archive(source: Packaged, path: Path, into: Into, options: RestoreOptions) -> PackagedArchive:
+    """Return a package's archive; raises ``SourceError`` without one, ``ConfigError`` for a wrong style."""
+    if not isinstance(source, PackagedArchive):
+        raise SourceError(
+            f"{path} holds no archive into which its LOBs could be put",
+            hint="To restore them as files, leave --siard out.",
+        )
+    if into is Into.FOLDER:
+        check_style(options.lob_folder_style, source.metadata.version)
+    return source
+
+
+def division(
+    source: PackagedArchive, into: Into, progress: Progress
+) -> tuple[Callable[[LobRef], bool], Callable[[LobPlace], str]]:
+    """Return what says whether a LOB stays in the archive, and the container of one that does not.
+
+    The first says the same of all LOBs that go together. Raises ``SourceError``.
+    """
+    if into is Into.INSIDE:
+        return lambda lob: len(lob.entries) == 1, lambda _place: ""
+    progress.stage("Looking for LOBs inside", source.weight())
+    stays = assignment.small_columns(source, _ALL, progress.advance)
+    return lambda lob: column_of(lob.place) in stays, siard22.container
 
 
 def is_archive_name(target: Path) -> bool:
@@ -176,7 +197,7 @@ class _RestoreWork:
     def write_inside(self, name: str, placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside; without ``placements`` no manifest lists it."""
         self.source.prove(self.progress)
-        self._find(lambda lob: len(lob.entries) == 1, lambda _place: "")
+        self._find(Into.INSIDE)
         with OpenHoldings(self.source.holdings()) as holdings:
             moved = Moved(entries=self.departures, columns={})
             algorithms = ("SHA-256",) if placements is None else MANIFEST_ALGORITHMS
@@ -200,9 +221,7 @@ class _RestoreWork:
     def write_beside(self, style: FolderStyle, siard: str, placements: Placements) -> Hashers:
         """Write the archive, and the LOBs into one folder beside it."""
         self.source.prove(self.progress)
-        self.progress.stage("Looking for LOBs inside", self.source.weight())
-        stays = assignment.small_columns(self.source, _ALL, self.progress.advance)
-        self._find(lambda lob: column_of(lob.place) in stays, siard22.container)
+        self._find(Into.FOLDER)
         name = self._name
         self._place(name, placements)
         version = self.source.metadata.version
@@ -222,11 +241,9 @@ class _RestoreWork:
 
         return self._rewrite(siard, moved, named)
 
-    def _find(self, stays: Callable[[LobRef], bool], container: Callable[[LobPlace], str]) -> None:
-        """Write the slice of LOBs to be moved of every container, and a slice of those that stay.
-
-        ``stays`` says the same of all LOBs that go together.
-        """
+    def _find(self, into: Into) -> None:
+        """Write the slice of LOBs to be moved of every container, and a slice of those that stay."""
+        stays, container = division(self.source, into, self.progress)
         self.progress.stage("Reading tables", self.source.weight())
         found = self.found
         with ExitStack() as files:
@@ -424,16 +441,20 @@ class _RestoreWork:
             bytes=self.found.bytes,
             size=written.size,
             sha256=written.digest("SHA-256").value,
-            warnings=tuple(self._words()),
+            warnings=tuple(archive_words(self.source, self.sharing, self.renamed)),
         )
 
-    def _words(self) -> Iterator[str]:
-        if left := self.source.unnamed_count():
-            yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
-        yield from left_out(self.source, self.renamed)
-        yield from self.source.remarks()
-        yield from self.sharing.words()
-        yield from self.source.conventions()
+
+def archive_words(
+    source: PackagedArchive, sharing: Sharing, renamed: Collection[Column] = ()
+) -> Iterator[str]:
+    """Yield warnings about an archive that was restored; ``renamed`` columns name LOBs in another way."""
+    if left := source.unnamed_count():
+        yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
+    yield from left_out(source, renamed)
+    yield from source.remarks()
+    yield from sharing.words()
+    yield from source.conventions()
 
 
 def _listed(path: str, hashers: Hashers) -> PlacedFile:

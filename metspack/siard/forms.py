@@ -44,17 +44,16 @@ def _below(path: Path) -> list[Path]:
     return [each for each in path.glob(f"*/{metadata.NAME}") if each.is_file()]
 
 
-def opened(path: Path, budgets: Budgets, at: Stretch | None = None, entries: Path | None = None) -> Opened:
+def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
     """Return the archive at ``path``: a .siard file, the first of its parts or the name they had, a folder.
 
     ``at`` is the extent of an archive that is packed; ``path`` is then where it would be unpacked.
-    ``entries`` are as ``ZipContainer.opened`` has them.
     Raises ``SourceError`` when there is none, and as ``ZipContainer`` and ``FolderEntries`` do.
     """
     if at is None and path.is_dir():
         return _unpacked(path)
     whole, parts = _pieces(path) if at is None else (path, (at,))
-    container = ZipContainer.opened(whole if parts else path, budgets, parts, entries)
+    container = ZipContainer.opened(whole if parts else path, budgets, parts)
     try:
         prefix = _root(container, path)
     except BaseException:

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from metspack import safexml
 from metspack.errors import ConfigError, SourceError
@@ -56,16 +56,16 @@ _NUMBER = regex(r"\[[0-9]+\]$")
 
 __all__ = [
     "Archive",
-    "Beside",
     "Grants",
     "LobsUnresolved",
     "Located",
-    "TableFound",
+    "LostLob",
     "Tallies",
     "by_extension",
     "declared_type",
     "extension_of",
     "named",
+    "raising",
 ]
 
 
@@ -122,6 +122,21 @@ class Located:
         return self.lob is not None and bool(self.lob.entries)
 
 
+class LostLob(NamedTuple):
+    """The error of a LOB that was not found, by its id; "" where more than one LOB is concerned."""
+
+    lob: str
+    error: SourceError
+
+
+def raising(found: Iterable[LobRun | LobRef | LostLob]) -> Iterator[LobRun | LobRef]:
+    """Yield LOBs; raise the error of the first that was not found."""
+    for each in found:
+        if isinstance(each, LostLob):
+            raise each.error
+        yield each
+
+
 _Found = TypeVar("_Found", bound=LobRun | Located)
 
 
@@ -151,31 +166,13 @@ class Tallies:
     by_table: dict[str, Tally] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableFound:
-    """The LOBs of a table, all of them entries that cells name in full, and what was counted in reading it.
-
-    ``conventions`` are those that found them, by cell, with array elements as one, and how many each.
-    ``tally`` has no ``form``.
-    """
-
-    runs: Iterator[LobRun]
-    tally: Tally
-    conventions: Mapping[str, Mapping[Convention, int]]
-
-
-Beside = Callable[[Table], TableFound | None]
-"""A function that is asked for each table in turn, and returns what others have found there, if they have."""
-
-
 class Archive(Closable):
     """An open SIARD archive: a .siard file, the parts of one, or an unpacked one; a context manager.
 
     ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
     the folder that wraps all, ``my_archive/``, "" without one; ``size`` is bytes. ``at`` is where the bytes
-    are of one that is packed in another file, ``entries`` what ``ZipContainer.save_entries`` wrote of a
-    .siard file. Raises ``SourceError`` on opening when it is not a readable SIARD archive, and
-    ``ConfigError`` when a granted folder is not a folder.
+    are of one that is packed in another file. Raises ``SourceError`` on opening when it is not a readable
+    SIARD archive, and ``ConfigError`` when a granted folder is not a folder.
     """
 
     def __init__(
@@ -184,11 +181,10 @@ class Archive(Closable):
         budgets: Budgets | None = None,
         grants: Grants | None = None,
         at: Stretch | None = None,
-        entries: Path | None = None,
     ) -> None:
         self.path = path
         self.budgets = budgets or Budgets()
-        opened = forms.opened(path, self.budgets, at, entries)
+        opened = forms.opened(path, self.budgets, at)
         self.tree = opened.tree
         self.container = opened.container
         self.prefix = opened.prefix
@@ -350,7 +346,7 @@ class Archive(Closable):
             lengths: Sequence[int | None] = own.lengths or [None] * len(own)
             found = None
             if self.container is not None and len(own) > 1:
-                found = self.resolver.stated_files(table, own.cell, own.files, lengths, small=True)
+                found = self.resolver.stated_files(table, own.cell, own.files, lengths)
             if found is None or any(status[-2:] in self._itself for status in found.statuses):
                 for cell in own.cells():
                     yield self._located(table, cell, declared)
@@ -379,10 +375,6 @@ class Archive(Closable):
                     )
                 declared[path] = declared_type(table, path)
             yield run, declared[path]
-        self._note_rows(table, tally)
-
-    def _note_rows(self, table: Table, tally: Tally) -> None:
-        """Take note of what the rows of a table that was read whole tell."""
         if said := table.other_count(tally.rows):
             self.miscounted[table.path] = (
                 f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
@@ -394,18 +386,6 @@ class Archive(Closable):
                 f"as well (first {tally.first_of_both}); the file is taken for the LOB, the value stays "
                 "(metspack explain Z035)"
             )
-
-    def runs_inside(self, table: Table, tally: Tally, read: Callable[[int], None]) -> Iterator[LobRun | None]:
-        """Yield the LOBs of a table as ``located_runs`` does as long as all cells name entries in full.
-
-        None stands for the first cells that do not, and is the last.
-        """
-        for run, declared in self._cell_runs(table, tally, read):
-            found = self._run(table, run, declared)
-            if found is None:
-                yield None
-                return
-            yield from found
 
     def _run(self, table: Table, run: CellRun, declared: str | None) -> Iterator[LobRun] | None:
         """Return the LOBs of cells that name their entries in full, None unless all do."""
@@ -501,43 +481,45 @@ class Archive(Closable):
         return one_by_one(self.lob_runs(tallies, read))
 
     def lob_runs(
-        self,
-        tallies: Tallies | None = None,
-        read: Callable[[int], None] | None = None,
-        beside: Beside = lambda _: None,
+        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
     ) -> Iterator[LobRun | LobRef]:
-        """Yield every LOB as ``lobs`` does, those that are alike together.
-
-        ``beside`` gives the LOBs of tables that are read by others, and None for one that is read here.
-        """
+        """Yield every LOB as ``lobs`` does, those that are alike together."""
         losses: Losses | None = None
-        self.resolver.recount()
-        self.repairs.clear()
-        for table in self.tables:
-            found = beside(table)
-            tally = Tally() if found is None else found.tally
-            if tallies is not None:
-                tallies.by_table[table.path] = tally
-            for each in self.located_runs(table, tally, read) if found is None else self._take(table, found):
-                if isinstance(each, LobRun):
-                    yield each
-                elif each.lob is not None:
-                    yield each.lob
-                elif each.error is not None:
-                    losses = losses or Losses(each.error)
-                    if len(losses) == self.budgets.missing:
-                        raise self.too_many(losses.first, losses)
-                    losses.take(each.error)
-        # Reading cells again after this must not count their LOBs twice.
-        self._said = tuple(self._conventions())
+        for each in self.found(tallies, read):
+            if not isinstance(each, LostLob):
+                yield each
+            elif not isinstance(each.error, LobUnresolved):
+                raise each.error
+            else:
+                losses = losses or Losses(each.error)
+                if len(losses) == self.budgets.missing:
+                    raise self.too_many(losses.first, losses)
+                losses.take(each.error)
         if losses is not None:
             raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
 
-    def _take(self, table: Table, found: TableFound) -> Iterator[LobRun]:
-        """Yield the LOBs of a table that was read by others, and take note of what they found besides."""
-        yield from found.runs
-        self.resolver.count_inside(table, found.conventions)
-        self._note_rows(table, found.tally)
+    def found(
+        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
+    ) -> Iterator[LobRun | LobRef | LostLob]:
+        """Yield every LOB as ``lob_runs`` does, and the errors that it raises, those of tables among them."""
+        self.resolver.recount()
+        self.repairs.clear()
+        for table in self.tables:
+            tally = Tally()
+            if tallies is not None:
+                tallies.by_table[table.path] = tally
+            try:
+                for each in self.located_runs(table, tally, read):
+                    if isinstance(each, LobRun):
+                        yield each
+                    elif each.lob is not None:
+                        yield each.lob
+                    elif each.error is not None:
+                        yield LostLob(each.cell.place.id, each.error)
+            except SourceError as error:
+                yield LostLob("", error)
+        # Reading cells again after this must not count their LOBs twice.
+        self._said = tuple(self._conventions())
 
     def too_many(self, first: LobUnresolved, details: Sequence[str] = ()) -> SourceError:
         """Return the error for more LOBs that are not found than the budget ``missing`` allows."""

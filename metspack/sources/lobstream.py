@@ -93,12 +93,6 @@ class OpenHoldings(Closable):
             extent = replace(extent, device=_device(root, extent.path))
         return entries.contents(root, extent)
 
-    def small(self, extent: Extent) -> bytes | memoryview | None:
-        """Return the bytes of one zip entry, as ``small_contents`` does those of many; None of a file."""
-        if not isinstance(extent, ZipExtent):
-            return None
-        return zipreader.small_content(self._medium(extent.archive), extent)
-
     def small_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
         """Yield the bytes of each LOB of a run, None for one that ``contents`` has to look at.
 

@@ -11,7 +11,8 @@ import pytest
 from metspack.errors import SourceError
 from metspack.packages import listing
 from metspack.packages.package import Package
-from metspack.restoring import roundtrip
+from metspack.restoring.dryrun import DryRun
+from metspack.restoring.files import RestoreOptions
 from metspack.restoring.shards import reading
 from tests.checking.test_hostile_products import (
     FOUR,
@@ -142,8 +143,7 @@ def test_four_times_as_many_cells_are_proven_in_about_four_times_as_many_steps(
     tmp_path: Path, make: Make, steps: list[int]
 ) -> None:
     def prove(folder: Path) -> None:
-        with Package(folder) as package:
-            assert list(roundtrip.Roundtrip(package, jobs=1))
+        assert list(DryRun(folder, RestoreOptions(jobs=1)))
 
     check_steps(tmp_path, make, prove, steps)
 

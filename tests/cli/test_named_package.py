@@ -253,7 +253,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "list": (),
     "cat": (LOB,),
     "shards": (),
-    "roundtrip": (),
     "restore": ("-o", "{}/restored"),
     "convert": ("-o", "{}/converted", "-q"),
 }

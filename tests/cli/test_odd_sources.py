@@ -262,6 +262,11 @@ def test_a_bag_whose_files_are_not_in_the_encoding_that_it_declares(
     (bag / "bagit.txt").write_text(declared)
     assert (told := metspack("check", bag)).code == 1
     assert "Traceback" not in told.err
-    for name, *options in (["links"], ["list"], ["roundtrip"], ["restore", "-o", str(tmp_path / "out")]):
+    for name, *options in (
+        ["links"],
+        ["list"],
+        ["restore", "--dry-run"],
+        ["restore", "-o", str(tmp_path / "out")],
+    ):
         done = metspack(name, bag / "data", *options)
         assert (done.code, "Traceback" in done.err) == (0, False), (name, done)

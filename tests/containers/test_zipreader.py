@@ -182,22 +182,6 @@ def test_names_are_exact_sorted_and_in_their_own_encoding(written: Written) -> N
         assert [each.extent.name for each in archive.records() if each.is_directory] == ["header/"]
 
 
-def test_an_archive_whose_entries_were_saved_is_opened_without_its_directory(
-    written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = written(forged(Entry(name=b"b", data=b"one"), Entry(name=b"a/c.bin", data=b"two")))
-    with ZipContainer.opened(path) as archive:
-        archive.save_entries(tmp_path / "entries.db")
-        with pytest.raises(TargetError, match="cannot keep the index of"):
-            archive.save_entries(tmp_path / "missing" / "entries.db")
-        monkeypatch.setattr(zipreader, "CentralRecords", lambda *_: pytest.fail("the directory was read"))
-        with ZipContainer.opened(path, entries=tmp_path / "entries.db") as again:
-            assert everything(again) == everything(archive) == {"b": b"one", "a/c.bin": b"two"}
-            assert list(again.records()) == list(archive.records())
-            assert again.columns(["b", "a/c.bin"]) == archive.columns(["b", "a/c.bin"])
-            assert (len(again), again.zip64, again.comment) == (len(archive), archive.zip64, archive.comment)
-
-
 def test_a_directory_listed_in_another_order_is_read_in_physical_order(written: Written) -> None:
     entries = [Entry(name=f"e{number}", data=bytes([number])) for number in range(100)]
     order = random.Random(4).sample(range(100), 100)  # noqa: S311

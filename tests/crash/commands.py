@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from metspack.files.journal import unsealed
 from tests import segmented_folders, siards
-from tests.siard.forging import Table, siard
 
 _LOBS = (b"a" * 40, b"c" * 130)
 _LIMITS = ("--max-files", "3", "--max-bytes", "100")
@@ -64,19 +63,6 @@ def _give_archive(place: Place, _run: Run) -> None:
 
 def _give_many(place: Place, _run: Run) -> None:
     _archive(place.given, "First", [bytes([each]) for each in range(8)])
-
-
-def _give_tables(place: Place, _run: Run) -> None:
-    lobs = {f"content/schema0/table{n}/lob1/r{row}.bin": b"%d" % n for n in range(4) for row in range(2)}
-    tables = [
-        Table(
-            folder=f"table{n}",
-            name=f"t{n}",
-            rows=tuple(f'<c1 file="{file}"/>' for file in lobs if f"/table{n}/" in file),
-        )
-        for n in range(4)
-    ]
-    siard(place.given / "First.siard", version="2.1", tables=tables, lobs=lobs)
 
 
 def _give_package(*options: str) -> Callable[[Place, Run], None]:
@@ -227,14 +213,6 @@ COMMANDS = (
         value=1,
     ),
     Command(
-        "build -j 2, tables read ahead",
-        _give_tables,
-        _build("-j", "2", "--quiet"),
-        every=10,
-        constant="metspack.planning.tablereading._WORTH",
-        value=(1, 0, 0, 2),
-    ),
-    Command(
         "build --in-place",
         _give_segments,
         lambda place: ["build", place.target, "--keep-segments", "--in-place"],
@@ -267,9 +245,9 @@ COMMANDS = (
         "cat", _give_package(), lambda place: ["cat", place.given / "package", _IN_PARTS], only_reads=True
     ),
     Command(
-        "roundtrip",
+        "restore --dry-run",
         _give_package(),
-        lambda place: ["roundtrip", place.given / "package"],
+        lambda place: ["restore", place.given / "package", "--dry-run"],
         only_reads=True,
         every=4,
     ),

@@ -1,8 +1,6 @@
 """Temporary databases: what is read from them by whom, and for how long."""
 
-import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -20,38 +18,6 @@ def test_a_reader_may_end_after_the_database() -> None:
         reading = tempdb.rows(database, "SELECT n FROM number ORDER BY n")
         assert next(reading) == (0,)
     reading.close()
-
-
-def test_a_saved_copy_is_read_by_several_and_changed_by_none(tmp_path: Path) -> None:
-    path = tmp_path / "a #1%20?.db"
-    with closing(tempdb.create()) as database:
-        database.execute("CREATE TABLE number (n)")
-        database.execute("INSERT INTO number VALUES (7)")
-        tempdb.save(database, path)
-    with closing(tempdb.open_saved(path)) as one, closing(tempdb.open_saved(path)) as other:
-        for each in (one, other):
-            assert each.execute("SELECT n FROM number").fetchall() == [(7,)]
-            with pytest.raises(sqlite3.OperationalError, match="readonly"):
-                each.execute("DELETE FROM number")
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
-
-
-def test_the_saving_of_a_copy_can_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempdb, "_PAGES", 1)
-    ticks = 0
-
-    def interrupt(*_: object) -> None:
-        nonlocal ticks
-        ticks += 1
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(tempdb, "_take_a_breath", interrupt)
-    with closing(tempdb.create()) as database:
-        database.execute("CREATE TABLE number (n)")
-        database.execute("INSERT INTO number VALUES (zeroblob(100000))")
-        with pytest.raises(KeyboardInterrupt):
-            tempdb.save(database, tmp_path / "copy.db")
-    assert ticks == 1
 
 
 @pytest.mark.parametrize("rows", [1, 3, 250])

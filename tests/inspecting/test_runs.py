@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from metspack import processes
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.inspecting import survey
 from metspack.inspecting.inspection import inspected
 from metspack.inspecting.survey import SurveyedRun
-from metspack.inspecting.verification import Fault, LobSpool, Verdict, Verification, Verifier
+from metspack.inspecting.verification import Fault, Verdict, Verification, verify
 from metspack.model import LobRef, LobRun, one_by_one
 from metspack.progress import Silent
 from metspack.reporting import inspection as reporting_inspection
@@ -72,41 +71,37 @@ def loose(path: Path) -> Path:
 
 
 def one_after_the_other(patch: pytest.MonkeyPatch) -> None:
-    """Let no LOBs go together, and none be read at once."""
+    """Let no LOBs go together."""
     together = LooseLobs.lob_runs
     patch.setattr(Archive, "located_runs", Archive.located)
     patch.setattr(LooseLobs, "lob_runs", lambda self: one_by_one(together(self)))
-    patch.setattr(OpenHoldings, "small", lambda *_: None)
 
 
-def spooled(source: Source) -> LobSpool:
-    spool = LobSpool()
-    for batch in survey.run_batches(source):
-        for each in batch.lobs:
-            if each.lob is not None:
-                spool.add(each.lob)
-    return spool
+def found_lobs(source: Source) -> list[LobRun | LobRef]:
+    batches = survey.run_batches(source)
+    return [each.lob for batch in batches for each in batch.lobs if each.lob is not None]
 
 
-def verified(source: Source, spool: LobSpool, jobs: int = 1) -> Known:
-    with Verifier(source) as verifier:
-        return list(verifier.verify_spool(spool, jobs)), verifier.counts
+def verified(source: Source, lobs: list[LobRun | LobRef], jobs: int = 1) -> Known:
+    faults, counts = [], Verification()
+    for each in verify(lobs, source.holdings, frozenset(), jobs=jobs, moved=lambda _: None):
+        faults += each.faults
+        counts.add(each.counts)
+    return faults, counts
 
 
 def both_ways(path: Path, damage: Callable[[], object] | None = None) -> Known:
     """Return what comes of verifying LOBs, damaged after they were found: the same together and apart."""
     with opening.opened(path) as source, pytest.MonkeyPatch.context() as patch:
-        together = spooled(source)
+        together = found_lobs(source)
         with patch.context() as alone:
             one_after_the_other(alone)
-            apart = spooled(source)
+            apart = found_lobs(source)
         if damage is not None:
             damage()
         found = verified(source, together)
         one_after_the_other(patch)
         assert found == verified(source, apart)
-        together.close()
-        apart.close()
     return found
 
 
@@ -116,9 +111,9 @@ def ids(found: Known) -> list[tuple[str, Fault | None]]:
 
 def document(path: Path) -> dict[str, Any]:
     """Return all that an inspection tells of a source."""
-    with opening.opened(path) as source, LobSpool() as spool:
-        summed = inspected(source, found=spool.add)
-        faults, counts = verified(source, spool)
+    with opening.opened(path) as source:
+        summed = inspected(source)
+        faults, counts = verified(source, found_lobs(source))
         facts = opening.source_facts(source, Silent())
         return reporting_inspection.document(source, summed, facts, counts, faults)
 
@@ -153,9 +148,6 @@ def test_plain_lobs_go_together(make: Callable[[Path], Path], tmp_path: Path) ->
         ((only,),) = (list(batch.lobs) for batch in survey.run_batches(source))
         assert isinstance(only, SurveyedRun)
         assert len(only.run) == ROWS
-        found: list[LobRun | LobRef] = []
-        inspected(source, found=found.append)
-        assert found == [only.run]
 
 
 def test_conventions_are_counted_in_the_order_of_cells(
@@ -310,10 +302,9 @@ def test_an_archive_changed_while_lobs_are_read_is_an_error(
     monkeypatch.setattr(OpenHoldings, "small_contents", contents)
     with (
         opening.opened(path) as source,
-        spooled(source) as spool,
         pytest.raises(SourceError, match="was changed while it was read"),
     ):
-        verified(source, spool)
+        verified(source, found_lobs(source))
 
 
 # --- Processes and memory ---------------------------------------------------------------------------------
@@ -330,9 +321,8 @@ def test_the_result_is_the_same_for_any_number_of_processes(
     path = siard(tmp_path / "s.siard", tables=[table], lobs=lobs)
     monkeypatch.setattr("metspack.inspecting.verification._LOBS_AT_ONCE", 3)
     monkeypatch.setattr("metspack.siard.tables.LONGEST", 2)
-    with opening.opened(path) as source, spooled(source) as spool:
-        faults, counts = verified(source, spool, jobs)
-        assert spool.number > 7
+    with opening.opened(path) as source:
+        faults, counts = verified(source, found_lobs(source), jobs)
     assert [each.lob for each in faults] == [
         f"s0.t0.c1.r{row}" for row in sorted([21, *(n + 1 + (n >= 20) for n in wrong)])
     ]
@@ -340,22 +330,14 @@ def test_the_result_is_the_same_for_any_number_of_processes(
     assert (faults, counts) == both_ways(path)
 
 
-def test_little_is_read_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_Pool", None)
-    monkeypatch.setattr("metspack.inspecting.verification._LOBS_AT_ONCE", 1)
-    with opening.opened(inside(tmp_path)) as source, spooled(source) as spool, Verifier(source) as verifier:
-        assert list(verifier.verify_spool(spool, None)) == []
-
-
-def test_no_more_lobs_wait_than_are_worth_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metspack.inspecting.verification._BYTES_AT_ONCE", 1)
-    with opening.opened(outside(tmp_path)) as source, spooled(source) as spool:
-        (run,) = [each.lob for batch in survey.run_batches(source) for each in batch.lobs]
-        assert isinstance(run, LobRun)
-        for each in run.lobs():
-            spool.add(each)
-        assert (spool.number, spool.lobs, spool.bytes) == (1 + ROWS, 2 * ROWS, 2 * run.bytes)
-        assert len(list(spool.tasks())) == spool.number
+@pytest.mark.parametrize(("name", "tasks"), [("_LOBS_AT_ONCE", 2), ("_BYTES_AT_ONCE", ROWS)])
+def test_no_more_lobs_wait_than_are_worth_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, tasks: int
+) -> None:
+    monkeypatch.setattr(f"metspack.inspecting.verification.{name}", 5 if tasks == 2 else 1)
+    with opening.opened(outside(tmp_path)) as source:
+        lobs = one_by_one(found_lobs(source))
+        assert len(list(verify(lobs, source.holdings, frozenset(), jobs=1, moved=lambda _: None))) == tasks
 
 
 def test_files_are_opened_without_following_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

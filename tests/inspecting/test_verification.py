@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from metspack.errors import SourceError
 from metspack.inspecting import survey
-from metspack.inspecting.verification import Fault, LobSpool, Verdict, Verification, Verifier
+from metspack.inspecting.inspection import inspected
+from metspack.inspecting.inspection import verified as read
+from metspack.inspecting.verification import Fault, Verdict, Verification, verdict_on
 from metspack.model import LobRef
+from metspack.progress import Progress, Silent
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
@@ -37,19 +39,17 @@ def split(folder: Path, digest: str | None) -> Path:
     return Sample(letter="C", column="./lobs/", rows=(row,), outside=PARTS).build(folder)
 
 
-def failures(source: opening.Source, verifier: Verifier) -> Iterator[Verdict]:
+def verified(
+    path: Path, *accepted: str, progress: Progress | None = None
+) -> tuple[list[Verdict], Verification]:
     """Read every LOB of a source that is found, as ``inspect --verify`` does."""
-    with LobSpool() as spool:
-        for batch in survey.run_batches(source):
-            for each in batch.lobs:
-                if each.lob is not None:
-                    spool.add(each.lob)
-        yield from verifier.verify_spool(spool)
-
-
-def verified(path: Path, *accepted: str) -> tuple[list[Verdict], Verification]:
-    with opening.opened(path) as source, Verifier(source, frozenset(accepted)) as verifier:
-        return list(failures(source, verifier)), verifier.counts
+    faults, counts = [], Verification()
+    with opening.opened(path) as source:
+        found = inspected(source)
+        for each in read(source, found, frozenset(accepted), 1, progress or Silent()):
+            faults += each.faults
+            counts.add(each.counts)
+    return faults, counts
 
 
 def test_what_proves_each_lob_is_counted(tmp_path: Path) -> None:
@@ -138,23 +138,32 @@ def found(source: Archive) -> Iterator[LobRef]:
 
 def test_a_file_changed_since_it_was_found_is_unreadable(tmp_path: Path) -> None:
     path = SAMPLES["C-outside"].build(tmp_path)
-    with Archive(path) as source, Verifier(source) as verifier:
+    with Archive(path) as source, OpenHoldings(source.holdings()) as holdings:
         lob = next(found(source))
         (tmp_path / "Northwind_lobs" / "s0_t2_c1" / "seg_0" / "t2_c1_r1.bin").write_bytes(b"other")
-        verdict = verifier.verify(lob)
+        verdict = verdict_on(lob, holdings, frozenset(), lambda _: None)
     assert verdict.fault is Fault.UNREADABLE
     assert "was changed since it was found" in verdict.message
 
 
 def test_an_archive_changed_while_it_is_read_is_an_error(tmp_path: Path) -> None:
     path = archive(tmp_path, a=(b"x", ""))
-    with Archive(path) as source, Verifier(source) as verifier:
-        for lob in found(source):
-            verifier.verify(lob)
+    with Archive(path) as source:
+        contents = read(source, inspected(source), frozenset(), 1, Silent())
         with path.open("ab") as file:
             file.write(b"more")
-        with pytest.raises(SourceError, match="was changed while it was read"):
-            verifier.check_unchanged()
+        (failed,) = next(contents).faults
+    assert (failed.fault, "was changed while it was read" in failed.message) == (Fault.UNREADABLE, True)
+
+
+def test_a_lob_that_is_gone_since_it_was_found_is_a_fault(tmp_path: Path) -> None:
+    path = SAMPLES["C-outside"].build(tmp_path)
+    with Archive(path) as source:
+        before = inspected(source)
+        (tmp_path / "Northwind_lobs" / "s0_t2_c1" / "seg_0" / "t2_c1_r1.bin").unlink()
+        (each,) = read(source, before, frozenset(), 1, Silent())
+    ((lob, fault),) = [(one.lob, one.fault) for one in each.faults]
+    assert (lob, fault, each.counts.lobs) == ("s0.t2.c1.r1", Fault.UNREADABLE, before.outside)
 
 
 def test_progress_counts_the_bytes_read(tmp_path: Path) -> None:
@@ -169,8 +178,7 @@ def test_progress_counts_the_bytes_read(tmp_path: Path) -> None:
 
     path = archive(tmp_path, a=(b"abc", ""), b=(b"defg", ""))
     heard = Heard()
-    with Archive(path) as source, Verifier(source, progress=heard) as verifier:
-        assert list(failures(source, verifier)) == []
+    assert verified(path, progress=heard)[0] == []
     assert heard.amount == 7
 
 
@@ -185,24 +193,3 @@ def test_progress_counts_the_bytes_read(tmp_path: Path) -> None:
 def test_every_lob_of_a_real_archive_is_proven(parts: tuple[str, ...], lobs: int) -> None:
     faults, counts = verified(shared("data", "siard", *parts))
     assert (faults, counts.algorithms["MD5"], counts.unmeasured) == ([], lobs, 0)
-
-
-def test_small_lobs_are_verified_alike_at_once_and_in_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = "é😀".encode()
-    path = archive(
-        tmp_path,
-        a=(b"abc", f"length='3' {md5(b'abc')}"),
-        b=(b"abc", f"length='3' {md5(b'other')}"),
-        c=(text, f"length='2' {md5(text)}"),
-        d=(b"abc", "length='2'"),
-        e=(b"crc", "length='3'"),
-        f=(b"", f"length='0' {md5(b'')}"),
-        g=(b"nothing", ""),
-    )
-    path.write_bytes(path.read_bytes().replace(b"crc", b"???"))
-    at_once = verified(path)
-    monkeypatch.setattr(OpenHoldings, "small", lambda *_: None)
-    assert at_once == verified(path)
-    assert [each.fault for each in at_once[0]] == [Fault.DIGEST, Fault.LENGTH, Fault.UNREADABLE]

@@ -59,33 +59,25 @@ def test_files_of_one_folder_are_found_and_counted(tmp_path: Path) -> None:
         assert (found.root, found.folders, found.names) == (0, ("lobs", "seg_0"), ["1.bin", "2.bin"])
         assert [each[0] for each in found.statuses] == [1, 2]
         assert tally(resolver) == [Tallied(conventions={C: 2 * times}, inside=0, outside=2 * times)]
-    assert resolver.stated_spot(only, "c1", FILES[1]) == Spot(root=0, path=("lobs", "seg_0", "2.bin"))
-    written(tmp_path, {"lobs/a/b/3.bin": b"3"})
-    deeper = resolver.stated_spot(only, "c1", "a/b/3.bin")
-    assert deeper == Spot(root=0, path=("lobs", "a", "b", "3.bin"))
-    assert resolver.stated_spot(only, "c1", "a\0.bin") is None
     resolver.resolved(only, cell(FILES[0]))
     assert tally(resolver) == [Tallied(conventions={C: 5}, inside=0, outside=5)]
 
 
 @pytest.mark.parametrize(
-    ("kind", "lengths", "plain", "small"),
+    ("kind", "lengths", "is_found"),
     [
-        ("BLOB", [1, 2], True, True),
-        ("BLOB", [None, None], True, True),
-        ("BLOB", [None, 3], False, False),
-        ("BLOB", [2, 1], False, False),
-        ("CLOB", [1, 1], True, False),  # one character may take two bytes
-        ("CLOB", [1, 2], True, True),
+        ("BLOB", [1, 2], True),
+        ("BLOB", [None, None], True),
+        ("BLOB", [None, 3], False),
+        ("BLOB", [2, 1], False),
+        ("CLOB", [1, 1], False),  # one character may take two bytes
+        ("CLOB", [1, 2], True),
     ],
 )
-def test_lengths_must_fit_and_for_small_ones_be_the_sizes(
-    kind: str, lengths: list[int | None], plain: bool, small: bool, tmp_path: Path
-) -> None:
+def test_lengths_are_the_sizes(kind: str, lengths: list[int | None], is_found: bool, tmp_path: Path) -> None:
     resolver, column = outside(tmp_path, kind=kind)
-    assert (resolver.stated_files(table(column), "c1", FILES, lengths) is not None) is plain
-    assert (resolver.stated_files(table(column), "c1", FILES, lengths, small=True) is not None) is small
-    assert sum(each.outside for each in tally(resolver)) == 2 * (plain + small)
+    assert (resolver.stated_files(table(column), "c1", FILES, lengths) is not None) is is_found
+    assert sum(each.outside for each in tally(resolver)) == 2 * is_found
 
 
 @pytest.mark.parametrize(("size", "is_small"), [(SMALL, True), (SMALL + 1, False)])
@@ -93,8 +85,7 @@ def test_small_ones_have_a_size_at_most(size: int, is_small: bool, tmp_path: Pat
     resolver, column = outside(tmp_path)
     with (tmp_path / "lobs" / FILES[1]).open("wb") as file:
         file.truncate(size)
-    assert resolver.stated_files(table(column), "c1", FILES, [1, size]) is not None
-    found = resolver.stated_files(table(column), "c1", FILES, [1, size], small=True)
+    found = resolver.stated_files(table(column), "c1", FILES, [1, size])
     assert (found is not None) is is_small
 
 
@@ -111,7 +102,6 @@ def test_what_is_not_stated_outside_as_it_stands_is_looked_for_alone(
 ) -> None:
     resolver, column = outside(tmp_path, lob_folder=lob_folder)
     assert resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None
-    assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
@@ -120,7 +110,6 @@ def test_what_is_an_error_by_the_statement_is_looked_for_alone(scheme: str, tmp_
     resolver = Resolver(None, [root], siard_name="x.siard", lob_folder="./a/")
     column = field(lob_folder=f"{scheme}{root}/lobs/")
     assert resolver.stated_files(table(column), "c1", FILES, [1, 1]) is None
-    assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
 
 
 @pytest.mark.parametrize("beside", ["lobs/seg_0.zip", "lobs.zip"])
@@ -129,18 +118,14 @@ def test_a_packed_segment_beside_them_may_be_meant(beside: str, tmp_path: Path) 
     with zipfile.ZipFile(tmp_path / beside, "w") as file:
         file.writestr("1.bin", b"x")
     assert resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None
-    assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
 
 
 @pytest.mark.parametrize(("suffix", "is_first"), [*((each, True) for each in FIRST_SUFFIXES), (".7", False)])
 def test_a_first_part_beside_them_may_be_meant(suffix: str, is_first: bool, tmp_path: Path) -> None:
     resolver, column = outside(tmp_path)
-    together = resolver.stated_spot(table(column), "c1", FILES[0])
     written(tmp_path, {f"lobs/{FILES[1]}{suffix}": b"2"})
     resolver, _ = outside(tmp_path)
-    assert together is not None
     assert (resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None) is is_first
-    assert (resolver.stated_spot(table(column), "c1", FILES[0]) is None) is is_first
 
 
 def test_a_mapping_gives_them_another_place(tmp_path: Path) -> None:
@@ -150,7 +135,6 @@ def test_a_mapping_gives_them_another_place(tmp_path: Path) -> None:
     resolver = Resolver(None, [tmp_path], siard_name="x.siard", mapping=mapped)
     column = field(lob_folder="lobs/")
     assert resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None
-    assert resolver.stated_spot(table(column), "c1", FILES[0]) is None
     written(tmp_path, {"lobs/seg_1/3.bin": b"3"})
     assert resolver.stated_files(table(column), "c1", ["seg_1/3.bin"], [1]) is not None
 

@@ -383,7 +383,7 @@ def test_files_go_to_processes_in_order_by_number_and_size(
 
 def test_every_lob_is_given_back(made: Path, tmp_path: Path) -> None:
     put_together(made, target=tmp_path / "whole")
-    assert list(api.roundtrip(tmp_path / "whole")) == []
+    assert list(api.restore_dry_run(tmp_path / "whole")) == []
     api.restore(tmp_path / "whole", tmp_path / "lobs")
     records = [tmp_path / f"lobs/content/schema0/table0/lob2/record{n}.bin" for n in range(len(CONTENTS))]
     assert [each.read_bytes() for each in records] == list(CONTENTS)
@@ -417,7 +417,7 @@ def test_every_style_of_links_and_layout_is_put_together(tmp_path: Path, style: 
     )
     assert data(tmp_path / "whole") == data(package)
     assert findings(tmp_path / "whole") == []
-    assert list(api.roundtrip(tmp_path / "whole")) == []
+    assert list(api.restore_dry_run(tmp_path / "whole")) == []
     for each in (tmp_path / "whole").rglob("METS.xml"):
         assert list(mets_faults(each)) == []
         assert b"E-ARK-SIP-v2-2-0.xml" in each.read_bytes()
@@ -766,7 +766,7 @@ def test_a_child_may_hold_parts_of_several_lobs_and_be_named_by_urn(tmp_path: Pa
     assert findings(tmp_path / "out") == []
     put_together(tmp_path / "out", target=tmp_path / "whole")
     assert findings(tmp_path / "whole") == []
-    assert list(api.roundtrip(tmp_path / "whole")) == []
+    assert list(api.restore_dry_run(tmp_path / "whole")) == []
 
 
 @pytest.mark.parametrize("named", [str.upper, lambda objid: f" urn:NA.dk:{objid} "], ids=["case", "prefix"])
@@ -784,7 +784,7 @@ def test_a_uuid_in_capitals_and_under_another_urn_names_the_same_child(
         manifest.unlink()  # they prove the METS, which was changed
     assert [each for each in checking.check(package) if each.severity is Severity.ERROR] == []
     assert list(api.shards(package))
-    assert list(api.roundtrip(package)) == []
+    assert list(api.restore_dry_run(package)) == []
     put_together(package, target=tmp_path / "whole")
     assert data(tmp_path / "whole") == data(package)
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 import metspack
-from metspack import MetspackError, RestoreOptions
+from metspack import Into, MetspackError, RestoreOptions
 from tests.mutants.documents import Document, local
 from tests.mutants.package import MANIFESTS
 
@@ -48,12 +48,15 @@ def run(root: Path, archives: tuple[str, ...]) -> Outcome:
 
     with TemporaryDirectory(prefix="metspack-mutants-") as folder:
         target = Path(folder)
-        try:
-            outcome.refused += [f"roundtrip: {each.lob} {each.what}" for each in metspack.roundtrip(root)]
-        except MetspackError as error:
-            outcome.refused.append(f"roundtrip: {error.message}")
         note("shards", lambda: _sharded(root))
         for number, archive in enumerate(archives if len(archives) > 1 else (None,)):
+            for into in (None, *Into):
+                dry = f"restore --dry-run {number} {into}"
+                try:
+                    run = metspack.restore_dry_run(root, RestoreOptions(archive=archive), into)
+                    outcome.refused += [f"{dry}: {each.message}" for each in run]
+                except MetspackError as error:
+                    outcome.refused.append(f"{dry}: {error.message}")
             note(f"restore {number}", lambda n=number, a=archive: _restored(root, target / f"{n}", a))  # type: ignore[misc]
             note(
                 f"restore --siard {number}",

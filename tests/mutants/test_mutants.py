@@ -1,6 +1,6 @@
 """Of a package with one change, all digests put right, check tells all that commands refuse.
 
-Without an error of ``check``, links, shards, roundtrip, restore and restore --siard succeed and
+Without an error of ``check``, links, shards, restore --dry-run, restore and restore --siard succeed and
 give the same bytes as before the change; a change that means nothing gives no finding. ``just mutate`` tries
 more.
 """

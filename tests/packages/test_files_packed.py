@@ -22,9 +22,9 @@ from metspack.files import reading
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.packages.package import Package
+from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import restore_files
 from metspack.restoring.joining import extracted, open_lob
-from metspack.restoring.roundtrip import Roundtrip
 from metspack.restoring.shards.writing import shards
 from metspack.restoring.siard import restore_archive
 from metspack.sizes import parsed_range
@@ -75,9 +75,9 @@ def test_what_is_given_back_is_what_the_unpacked_package_gives(
     assert package.with_suffix(".siard").read_bytes() == plain.with_suffix(".siard").read_bytes()
     assert tree(package.with_suffix(".files")) == tree(plain.with_suffix(".files"))
     with Package(package) as opened:
-        proof = Roundtrip(opened)
-        assert [each.message for each in proof] == []
-        assert proof.summary.lobs == len(CONTENTS)
+        run = DryRun(package)
+        assert [each.message for each in run] == []
+        assert run.restored.lobs == len(CONTENTS)
         with open_lob(opened, SPLIT) as file:
             file.seek(120)
             assert file.read(60) == CONTENTS[2][120:180]
@@ -148,8 +148,7 @@ def test_compressed_lobs_are_given_back_from_where_they_are(tmp_path: Path, dial
     assert tree(package.with_suffix(".files")) == tree(plain.with_suffix(".files"))
     convert.convert_package(package, tmp_path / "new", options(dialect, None))
     assert tree(tmp_path / "new") == tree(plain)
-    with Package(package) as opened:
-        assert [each.message for each in Roundtrip(opened)] == []
+    assert [each.message for each in DryRun(package)] == []
 
 
 @pytest.mark.parametrize("verify", [True, False])

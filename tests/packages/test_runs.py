@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -25,18 +24,15 @@ from metspack.locations.resolver import Resolver
 from metspack.mets.dialects.interface import Software
 from metspack.model import LONGEST, FileExtent, Limits, LobRef, LobRun
 from metspack.packages import source as packages_source
-from metspack.packages.cells import CellTable
 from metspack.packages.index import Index, MetsTables
 from metspack.packages.lobs import together
 from metspack.packages.package import Package
-from metspack.packages.proofs import Evidence
 from metspack.packages.source import PackagedLobs
-from metspack.restoring import roundtrip
+from metspack.restoring.dryrun import DryRun
+from metspack.restoring.files import RestoreOptions
 from metspack.siard import tables
 from metspack.sources.archive import Archive
-from tests import siards
 from tests.conftest import CHECKOUT
-from tests.packages import forge
 from tests.packages.forge import md5
 
 GOLDEN = sorted((CHECKOUT / "samples" / "northwind" / "golden").iterdir())
@@ -286,9 +282,8 @@ def test_lobs_are_found_alike(damaged: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def _proof(path: Path, jobs: int | None = None) -> tuple[list[str], object]:
-    with Package(path) as package:
-        proof = roundtrip.Roundtrip(package, jobs=jobs)
-        return [each.message for each in proof], proof.summary
+    run = DryRun(path, RestoreOptions(jobs=jobs))
+    return [each.message for each in run], run.restored
 
 
 def test_lobs_are_proven_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,87 +294,10 @@ def test_lobs_are_proven_alike(damaged_archived: Path, monkeypatch: pytest.Monke
     assert together == named_alone == _proof(damaged_archived)
 
 
-def _proofs_both_ways(package: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], object]:
-    """Return what is proven of a package, after it was seen to be the same with each cell by itself."""
-    together = _proof(package)
-    with monkeypatch.context() as patch:
-        patch.setattr(CellTable, "_take_run", lambda *_: False)
-        apart = _proof(package)
-        patch.setattr(CellTable, "said", lambda _, listed: ([None] * len(listed), [""] * len(listed)))
-        assert _proof(package) == apart
-    assert together == apart
-    return together
-
-
-def test_cells_are_taken_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _proofs_both_ways(damaged_archived, monkeypatch)
-
-
-@pytest.mark.parametrize("package", GOLDEN, ids=lambda path: path.name)
-def test_cells_are_taken_alike_in_golden_packages(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _proofs_both_ways(package, monkeypatch)[0] == []
-
-
 @pytest.mark.parametrize("damage", ["nothing", "another byte", "another digest", "no length", "gone"])
-def test_digests_of_two_kinds_are_both_compared(
-    told_twice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
-) -> None:
-    messages, _ = _proofs_both_ways(_damaged(told_twice, tmp_path / "package", damage), monkeypatch)
-    told = [f"LOB {_TENTH}" in each for each in messages if "loose.siard has another" not in each]
-    assert told == [True] * {"nothing": 0, "another byte": 2, "no length": 0}.get(damage, 1)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "proven"),
-    [
-        (r'digest="[0-9a-f]{64}"/></row>\n<row><c1>3<', f'digest="{"0" * 64}"/></row>\n<row><c1>3<', 3),
-        (r'(record2.bin").*/>', r"\1/>", 3),
-        ("never", "never", 4),
-    ],
-    ids=["another digest", "nothing said", "nothing"],
-)
-def test_cells_behind_a_split_lob_are_held_against_their_own_lobs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, proven: int
-) -> None:
-    """The LOBs of row 2 and 3 are alike, and the one of row 1 is in parts."""
-    given = [
-        siards.Lob(data=data, attributes=f'length="{len(data)}" digestType="SHA-256" digest="{digest}"')
-        for data in (b"a" * 100, b"same", b"same", b"other")
-        for digest in [hashlib.sha256(data).hexdigest()]
-    ]
-    source = siards.packed(tmp_path / "Small.siard", siards.parts(given))
-    options = BuildOptions(created="2020-01-01T00:00:00Z", software=SOFTWARE, limits=Limits(bytes=60))
-    build.build(source, tmp_path / "package", options)
-    archive = tmp_path / "package/Small.siard"
-    with zipfile.ZipFile(archive) as zipped:
-        entries = {name: zipped.read(name) for name in zipped.namelist()}
-    entries[siards.TABLE] = re.sub(old, new, entries[siards.TABLE].decode()).encode()
-    siards.packed(archive, entries)
-    messages, summary = _proofs_both_ways(tmp_path / "package", monkeypatch)
-    assert isinstance(summary, roundtrip.Summary)
-    assert summary.evidence[Evidence.CELL_DIGEST] == proven
-    assert any("LOB s0.t0.c2.r2" in each for each in messages) == ("digest=" in old)
-
-
-def test_a_text_is_as_long_as_its_characters_in_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = [("größer" if row == 7 else "graver").encode() for row in range(1, 12)]
-    lobs = [forge.Lob(0, row, text, "txt", characters=True) for row, text in enumerate(texts, 1)]
-    forge.forge(tmp_path / "package", lobs)
-    _proofs_both_ways(tmp_path / "package", monkeypatch)
-
-
-def test_no_cell_is_taken_of_an_archive_that_cannot_be_read_to_the_end(
-    archived: Path, tmp_path: Path
-) -> None:
-    package = _damaged(archived, tmp_path / "package", "nothing")
-    _in_cells("(record30.bin[^>]*>)</row>", r"\1</wor>")(package)
-    with Package(package) as opened:
-        proof = roundtrip.Roundtrip(opened)
-        assert [each.what for each in proof] == ["the package is incomplete"]
-    assert proof.summary.evidence[Evidence.METS_DIGEST] == 36
-    assert proof.summary.evidence[Evidence.CELL_DIGEST] == 0
+def test_digests_of_two_kinds_are_both_compared(told_twice: Path, tmp_path: Path, damage: str) -> None:
+    messages, _ = _proof(_damaged(told_twice, tmp_path / "package", damage))
+    assert [_TENTH in each for each in messages] == [True] * (damage not in {"nothing", "no length"})
 
 
 def test_what_is_proven_is_the_same_whoever_read_it(
@@ -389,9 +307,9 @@ def test_what_is_proven_is_the_same_whoever_read_it(
     for number, damage in enumerate((b"", b"wrong!", b"longer than it was", None)):
         path = _path(package).with_name(f"record{2 * number + 21}.bin")
         path.unlink() if damage is None else path.write_bytes(damage)
-    monkeypatch.setattr(roundtrip, "_BYTES_AT_ONCE", 20)
+    monkeypatch.setattr("metspack.inspecting.verification._BYTES_AT_ONCE", 20)
     at_once = _proof(package, 1)
-    assert len(at_once[0]) > 5
+    assert len(at_once[0]) == 5
     for jobs in (2, 7):
         assert _proof(package, jobs) == at_once
 
@@ -399,7 +317,7 @@ def test_what_is_proven_is_the_same_whoever_read_it(
 def test_a_small_package_is_proven_without_a_process(archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_Pool", None)
     monkeypatch.setattr(processes, "_keepers", [])  # of a check that another test did not bring to its end
-    monkeypatch.setattr(roundtrip, "_BYTES_AT_ONCE", 20)
+    monkeypatch.setattr("metspack.inspecting.verification._BYTES_AT_ONCE", 20)
     assert _proof(archived)[0] == []
 
 

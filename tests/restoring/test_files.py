@@ -34,6 +34,7 @@ from metspack.packages import cells
 from metspack.packages import source as packages_source
 from metspack.planning.division import Split
 from metspack.restoring import files as restoring_files
+from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions, restore_files
 from metspack.restoring.siard import Into, restore_archive
 from metspack.sources import rewriting
@@ -505,9 +506,13 @@ def restore(root: Path, target: Path, into: Into | None) -> None:
 
 
 def refused(tmp_path: Path, root: Path) -> str:
-    """Restore in every way what must not be, see that nothing is left, and return the message of files."""
+    """Restore in every way what must not be, see that nothing is left, and return the message of files.
+
+    A dry run reports it as well.
+    """
     messages = []
     for target, into in INTO.items():
+        assert not DryRun(root, into=into).ok
         with pytest.raises(SourceError) as refusal:
             restore(root, tmp_path / target, into)
         messages.append(" ".join((refusal.value.message, *refusal.value.details)))

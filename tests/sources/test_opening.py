@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack import checking, roundtrip
+from metspack import checking, restore_dry_run
 from metspack.building import build
 from metspack.building.build import BuildOptions, Built
 from metspack.errors import ConfigError, SourceError, TargetError
@@ -305,4 +305,4 @@ def test_a_lob_that_is_a_siard_archive_is_a_lob(tmp_path: Path) -> None:
     assert not list(checking.check(tmp_path / "out"))
     with Package(tmp_path / "out") as package:
         assert package.archives == (("A.siard",),)
-    assert not list(roundtrip(tmp_path / "out"))
+    assert not list(restore_dry_run(tmp_path / "out"))

@@ -99,7 +99,7 @@ def test_a_bucket_that_is_not_there(northwind_full: Path, tmp_path: Path) -> Non
 def test_a_package_or_source_that_is_not_there(s3: S3) -> None:
     for call in (
         lambda: list(metspack.check(f"{s3.url}/package")),
-        lambda: metspack.roundtrip(f"{s3.url}/package"),
+        lambda: list(metspack.restore_dry_run(f"{s3.url}/package")),
         lambda: metspack.inspect(f"{s3.url}/Northwind.siard"),
     ):
         with pytest.raises(SourceError, match=r"does not exist|was not found|cannot be opened: No such"):
@@ -149,7 +149,7 @@ def test_bodies_that_are_cut_short_are_asked_for_again(s3: S3, northwind_full: P
     metspack.build(northwind_full, tmp_path / "package", OPTIONS)
     s3.put_folder(tmp_path / "package", "package")
     s3.loopback.err(cut_every=4)
-    assert metspack.roundtrip(f"{s3.url}/package").ok
+    assert metspack.restore_dry_run(f"{s3.url}/package").ok
     assert list(metspack.check(f"{s3.url}/package")) == []
 
 
@@ -203,8 +203,8 @@ def test_reports_name_the_store_and_no_temporary_folder(s3: S3, northwind_full: 
         assert "metspack-stores" not in text, form
         assert SECRET not in text
     assert f"{s3.url}/package" in (tmp_path / "report.txt").read_text()
-    for command in ("links", "list", "roundtrip"):
-        run(s3, command, f"{s3.url}/package", "--json")
+    for command in (("links",), ("list",), ("restore", "--dry-run")):
+        run(s3, *command, f"{s3.url}/package", "--json")
 
 
 @pytest.mark.parametrize("keys", [("a", "a/b"), ("a/b", "a/b/c")])

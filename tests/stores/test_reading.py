@@ -128,7 +128,7 @@ def test_a_package_in_a_store_is_checked_listed_restored_and_proven(
     assert list(report) == []
     assert report.ok
     assert [each.id for each in metspack.list_lobs(url)] == [each.id for each in metspack.list_lobs(package)]
-    assert metspack.roundtrip(url).ok
+    assert metspack.restore_dry_run(url).ok
     metspack.restore(url, tmp_path / "restored")
     metspack.restore(package, tmp_path / "near")
     assert tree(tmp_path / "restored") == tree(tmp_path / "near")
@@ -174,7 +174,7 @@ def test_what_is_wrong_in_a_store_is_told_as_on_disk(s3: S3, package: Path) -> N
 
 def test_many_small_objects_are_asked_for_once_each(s3: S3, package: Path) -> None:
     s3.put_folder(package, "package")
-    assert metspack.roundtrip(f"{s3.url}/package").ok
+    assert metspack.restore_dry_run(f"{s3.url}/package").ok
     got = [each.split()[1] for each in s3.loopback.requests() if each.startswith("GET") and "record" in each]
     assert len(got) == len(set(got))
     assert len(got) == len(list(package.rglob("record*.*"))) - 1  # of one no byte need be asked for

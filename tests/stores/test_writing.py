@@ -147,7 +147,7 @@ def test_a_build_that_stopped_is_unfinished_and_the_same_command_goes_on(
     with pytest.raises(SourceUnfinishedError, match="is not finished"):
         list(metspack.check(target))
     with pytest.raises(SourceUnfinishedError, match="is not finished"):
-        metspack.roundtrip(target)
+        list(metspack.restore_dry_run(target))
     s3.forget()
     s3.loopback.requests()
     metspack.build(source, target, options())

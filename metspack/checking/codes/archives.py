@@ -111,7 +111,7 @@ class Archives:
         "no cell of the archive names this file",
         "SIARD 2.2, section 6.2",
         "The LOB exists, but the database no longer refers to it; a row may have been lost. It is an error "
-        "where METS says which row it is of, for roundtrip finds no cell there.",
+        "where METS says which row it is of, for there is no cell in that row.",
         "Compare the table's rows with the source.",
     )  # fmt: skip
     LOB_IN_TWO_CELLS = rule(

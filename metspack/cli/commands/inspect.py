@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +16,7 @@ from metspack.errors import ConfigError
 
 if TYPE_CHECKING:
     from metspack.inspecting.inspection import Inspection
-    from metspack.inspecting.verification import Verdict, Verification
+    from metspack.inspecting.verification import Verdict, Verification, Verified
     from metspack.sources.opening import Source, SourceFacts
 
 _FINDINGS = 1
@@ -105,8 +105,7 @@ def _print_inspection(
 ) -> bool:
     """Print an inspection, with what came of verifying unless ``accepted`` is None; tell if it is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
-    from metspack.inspecting.inspection import inspected  # noqa: PLC0415
-    from metspack.inspecting.verification import LobSpool, Verifier  # noqa: PLC0415
+    from metspack.inspecting.inspection import inspected, verified  # noqa: PLC0415
     from metspack.progress import Silent  # noqa: PLC0415
     from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
     from metspack.sources import opening  # noqa: PLC0415
@@ -115,28 +114,24 @@ def _print_inspection(
     verification: Verification | None = None
     faults: list[Verdict] = []
     facts = opening.source_facts(source, Silent(), compares=False)
-    with LobSpool() as spool:
-        with console.progress(quiet=quiet) as progress:
-            found = inspected(source, progress, None if accepted is None else spool.add)
+    with console.progress(quiet=quiet) as progress:
+        found = inspected(source, progress)
+    if not json_output:
+        _show(source, found, facts, quiet=quiet)
+    if accepted is not None:
+        console.finish()  # what was found is seen while LOBs are read
+        with (
+            console.progress(quiet=quiet) as progress,
+            closing(verified(source, found, accepted, jobs, progress)) as results,
+        ):
+            verification = _verification(results, faults if json_output else None)
+            facts = opening.source_facts(source, progress)
+        found.warnings += tuple(facts.warnings())
         if not json_output:
-            _show(source, found, facts, quiet=quiet)
-        if accepted is not None:
-            console.finish()  # what was found is seen while LOBs are read
-            with (
-                console.progress(quiet=quiet) as progress,
-                Verifier(source, accepted, progress) as verifier,
-                closing(verifier.verify_spool(spool, jobs)) as verdicts,
-            ):
-                progress.stage("Verifying", found.bytes)
-                _tell(verdicts, faults if json_output else None)
-                verification = verifier.counts
-                facts = opening.source_facts(source, progress)
-            found.warnings += tuple(facts.warnings())
-            if not json_output:
-                for sentence in facts.warnings():
-                    console.warning(sentence)
-            if not json_output and not quiet:
-                inspection.print_verification(verification, facts)
+            for sentence in facts.warnings():
+                console.warning(sentence)
+        if not json_output and not quiet:
+            inspection.print_verification(verification, facts)
     if json_output:
         console.document(reporting_inspection.document(source, found, facts, verification, faults))
     is_lacking = isinstance(source, Archive) and bool(source.lacking)
@@ -157,43 +152,54 @@ def _show(source: Source, found: Inspection, facts: SourceFacts, *, quiet: bool)
         inspection.print_errors(column)
 
 
-def _tell(verdicts: Iterator[Verdict], faults: list[Verdict] | None) -> None:
-    """Print the verdicts of LOBs with a fault, or keep the first of them in ``faults`` if given."""
-    for verdict in verdicts:
-        if faults is None:
-            console.error(verdict.message, verdict.hint)
-        elif len(faults) < _KEPT:
-            faults.append(verdict)
+def _verification(results: Iterator[Verified], faults: list[Verdict] | None) -> Verification:
+    """Return the totals; print the faults, or keep the first of them in ``faults`` if given."""
+    from metspack.inspecting.verification import Verification  # noqa: PLC0415
+
+    counts = Verification()
+    for each in results:
+        counts.add(each.counts)
+        for verdict in each.faults:
+            if faults is None:
+                console.error(verdict.message, verdict.hint)
+            elif len(faults) < _KEPT:
+                faults.append(verdict)
+    return counts
 
 
 def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
     """Print each LOB as it comes, verified unless ``accepted`` is None; return whether any is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
     from metspack.inspecting import survey  # noqa: PLC0415
-    from metspack.inspecting.verification import Verifier  # noqa: PLC0415
+    from metspack.inspecting.verification import verdict_on  # noqa: PLC0415
     from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
     from metspack.sources.archive import Archive  # noqa: PLC0415
+    from metspack.sources.lobstream import OpenHoldings  # noqa: PLC0415
 
-    is_bad, held = False, None
+    is_bad, held = False, source.holdings()
     # A bar and lines on one terminal would write over each other.
     with (
         console.progress(quiet=quiet or inspection.width() is not None) as progress,
-        Verifier(source, accepted or frozenset(), progress) as verifier,
+        ExitStack() as stack,
     ):
+        opened = stack.enter_context(OpenHoldings(held))
         # When LOBs are verified their bytes count, and how many there are is not known yet.
         weight = source.weight() if isinstance(source, Archive) and accepted is None else None
         progress.stage("Listing LOBs", weight)
         for batch in survey.batches(source, None if weight is None else progress.advance):
             for each in batch.lobs:
-                verdict = None if accepted is None or each.lob is None else verifier.verify(each.lob)
-                is_bad = is_bad or each.lob is None or (verdict is not None and verdict.fault is not None)
-                paths: tuple[str, ...] = ()
+                verdict, paths = None, tuple[str, ...]()
                 if each.lob is not None:
-                    held = survey.holdings(source, each.lob, held)
+                    if (known := survey.holdings(source, each.lob, held)) is not held:
+                        opened.check_unchanged()
+                        held, opened = known, stack.enter_context(OpenHoldings(known))
                     paths = survey.paths(held, each.lob)
+                    if accepted is not None:
+                        verdict = verdict_on(each.lob, opened, accepted, progress.advance)
+                is_bad = is_bad or each.lob is None or (verdict is not None and verdict.fault is not None)
                 console.record(reporting_inspection.lob(each, paths, verdict))
             console.finish()  # who reads along gets a table's LOBs when it has been read
-        verifier.check_unchanged()
+        opened.check_unchanged()
     if isinstance(source, Archive):
         is_bad = is_bad or bool(source.lacking)
         for sentence in source.conventions():

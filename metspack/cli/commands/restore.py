@@ -11,12 +11,15 @@ from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
 from metspack.cli.options.package import Jobs
 from metspack.digests import MANIFESTS
-from metspack.errors import ConfigError
+from metspack.errors import ConfigError, SourceError
 from metspack.layouts.names import SIARD
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from metspack.restoring.files import Restored
+    from collections.abc import Callable
+
+    from metspack.restoring.files import Restored, RestoreOptions
+    from metspack.restoring.siard import Into
 
 _ARCHIVE = "An archive"
 
@@ -25,12 +28,20 @@ def restore(
     package: common.Package,
     *,
     output: Annotated[
-        Path,
+        Path | None,
         option(
             "-o --output TARGET",
             "Folder to create, or with --siard the .siard file or a folder for it; must not exist yet.",
         ),
-    ],
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        option(
+            "--dry-run",
+            "Read, join and verify every LOB as if it were restored, and write nothing. All faults are "
+            "reported, not only the first.",
+        ),
+    ] = False,
     only: Annotated[
         list[str] | None,
         option(
@@ -95,6 +106,8 @@ def restore(
     `metspack restore out -o lobs`
 
     `metspack restore out -o Northwind.siard --siard`
+
+    `metspack restore out --dry-run`
     """
     from metspack.restoring import files  # noqa: PLC0415 -- commands load what they need
     from metspack.restoring import siard as archives  # noqa: PLC0415
@@ -115,7 +128,16 @@ def restore(
             "--lob-folder-style requires --into folder",
             hint="LOBs inside the archive need no lobFolder: leave --lob-folder-style out.",
         )
-    _check(output, siard=siard, into=into, only=only, accept=accept)
+    _check_selection(siard=siard, into=into, only=only, accept=accept)
+    if dry_run:
+        _check_dry_run(output, stopped)
+        _run_dry(package, settings, where if siard else None, json_output=json_output, quiet=quiet)
+        return
+    if output is None:
+        raise ConfigError(
+            "restore requires --output TARGET", hint="Name the target, or add --dry-run to write nothing."
+        )
+    _check_target(output, siard=siard, into=into)
     with console.progress("restore siard" if siard else "restore", quiet=quiet) as progress:
         if siard:
             restored = archives.restore_archive(
@@ -125,34 +147,53 @@ def restore(
             restored = files.restore_files(package, output, settings, progress, stopped.terms())
     for each in restored.warnings:
         console.warning(each)
-    document = _document(restored, output, into=where.value if siard else None)
+    document = _document(restored, output, where if siard else None)
     console.tell("result", **document)
     if json_output:
         console.document(document)
     elif not quiet:
+        console.out(_totals(output, restored, where if siard else None))
         _tell(restored, output, siard=siard)
 
 
-def _check(
-    output: Path, *, siard: bool, into: str | None, only: list[str] | None, accept: list[str] | None
+def _check_selection(
+    *, siard: bool, into: str | None, only: list[str] | None, accept: list[str] | None
 ) -> None:
     """Raise ``ConfigError`` for options that contradict each other."""
+    if not siard and into is not None:
+        raise ConfigError("--into requires --siard", hint="Add --siard, or leave --into out.")
+    for name, given in (("--only", only), ("--accept", accept)):
+        if siard and given:
+            raise ConfigError(
+                f"{name} cannot be combined with --siard",
+                hint="An archive holds all its LOBs, with their right digests"
+                + (": leave --only out." if name == "--only" else "; metspack convert has --accept."),
+            )
+
+
+def _check_dry_run(output: Path | None, stopped: common.StagingGroup) -> None:
+    """Raise ``ConfigError`` for options of a target."""
+    for name, given in (
+        ("--output", output),
+        ("--restart", stopped.restart),
+        ("--discard-on-interrupt", stopped.discard_on_interrupt),
+    ):
+        if given:
+            raise ConfigError(
+                f"--dry-run cannot be combined with {name}",
+                hint="A dry run writes nothing: leave one of the two out.",
+            )
+
+
+def _check_target(output: Path, *, siard: bool, into: str | None) -> None:
+    """Raise ``ConfigError`` for a target of another kind than what is restored."""
     if not siard:
-        if into is not None:
-            raise ConfigError("--into requires --siard", hint="Add --siard, or leave --into out.")
         if output.suffix.lower() == SIARD:
             raise ConfigError(
                 f"{output} is the name of an archive, but LOBs are restored as files",
                 hint="Add --siard for an archive, or name a folder.",
             )
         return
-    for name, given in (("--only", only), ("--accept", accept)):
-        if given:
-            raise ConfigError(
-                f"{name} cannot be combined with --siard",
-                hint="An archive holds all its LOBs, with their right digests"
-                + (": leave --only out." if name == "--only" else "; metspack convert has --accept."),
-            )
     if into == "folder" and output.suffix.lower() == SIARD:
         raise ConfigError(
             f"{output} is the name of an archive, but --into folder makes a folder",
@@ -160,9 +201,44 @@ def _check(
         )
 
 
-def _document(restored: Restored, output: Path, *, into: str | None) -> dict[str, object]:
+def _run_dry(
+    package: Path, options: RestoreOptions, into: Into | None, *, json_output: bool, quiet: bool
+) -> None:
+    """Print what a restore would give, and all that is wrong as it is found: nobody knows how much it is."""
+    from metspack.restoring.dryrun import DryRun  # noqa: PLC0415 -- commands load what they need
+
+    with console.progress("restore dry run", quiet=quiet) as progress:
+        run = DryRun(package, options, into, progress)
+        if json_output:
+
+            def total(name: str) -> Callable[[], object]:
+                return lambda: _document(run.restored, None, into)[name]
+
+            totals = {name: total(name) for name in _document(run.restored, None, into)}
+            console.document({**totals, "errors": (each.document() for each in run)})
+        else:
+            for each in run:
+                console.error(each.message, "" if each.lob else each.hint)
+    restored = run.restored
+    for warning in restored.warnings:
+        console.warning(warning)
+    console.tell("result", **_document(restored, None, into), faults=run.faults)
+    if not (json_output or quiet):
+        console.out(_totals(package, restored, into))
+    if run.faults:
+        raise SourceError(
+            f"{package}: {counted(run.faults, 'fault')}: not every LOB can be restored as it was",
+            hint="Get the files from another copy of the package; metspack check shows what else is wrong.",
+        )
+    if not (json_output or quiet):
+        console.out("Every LOB can be restored as it was.")
+
+
+def _document(restored: Restored, output: Path | None, into: Into | None) -> dict[str, object]:
     document: dict[str, object] = {
-        "target": str(output),
+        "target": None if output is None else str(output),
+        "dry_run": output is None,
+        "errors": [],
         "lobs": restored.lobs,
         "joined_lobs": restored.split,
         "bytes": restored.bytes,
@@ -171,7 +247,7 @@ def _document(restored: Restored, output: Path, *, into: str | None) -> dict[str
         document["from_inside"] = restored.inside
     else:
         document |= {
-            "into": into,
+            "into": into.value,
             "stayed_inside": restored.inside,
             "archive_bytes": restored.size,
             "archive_sha256": restored.sha256,
@@ -179,15 +255,18 @@ def _document(restored: Restored, output: Path, *, into: str | None) -> dict[str
     return document | {"warnings": list(restored.warnings)}
 
 
-def _tell(restored: Restored, output: Path, *, siard: bool) -> None:
-    inside = "stayed inside" if siard else "from inside the archive"
+def _totals(path: Path, restored: Restored, into: Into | None) -> str:
+    inside = "from inside the archive" if into is None else "stayed inside"
     words = [
-        f"{output}: {counted(restored.lobs, 'LOB')}"
+        f"{path}: {counted(restored.lobs, 'LOB')}"
         + (f" ({restored.split:,} joined from parts)" if restored.split else ""),
         counted(restored.bytes, "byte"),
         *([f"{counted(restored.inside, 'LOB')} {inside}"] if restored.inside else ()),
     ]
-    console.out(", ".join(words))
+    return ", ".join(words)
+
+
+def _tell(restored: Restored, output: Path, *, siard: bool) -> None:
     if siard and output.suffix.lower() == SIARD:
         console.out(
             f"Written to {output}; every LOB was verified. "

@@ -245,7 +245,7 @@ def help_switch(shown: TyperOption | None) -> TyperOption | None:
     return shown
 
 
-FROM_STORES = {"inspect", "plan", "build", "check", "links", "list", "cat", "restore", "roundtrip"}
+FROM_STORES = {"inspect", "plan", "build", "check", "links", "list", "cat", "restore"}
 """Commands that read stores."""
 
 _READ_FROM_STORES = {"source", "package", "packages", "lob_root", "root", "roots"}

@@ -52,6 +52,8 @@ def test_files_are_restored_and_told(metspack: Commands, out: Path, tmp_path: Pa
     said = json.loads(metspack.fine("restore", out, "--output", tmp_path / "again", "--json"))
     assert said == HEAD | {
         "target": str(tmp_path / "again"),
+        "dry_run": False,
+        "errors": [],
         "lobs": 8,
         "joined_lobs": 8,
         "bytes": 91_839,
@@ -81,7 +83,6 @@ def test_a_split_lob_that_no_map_names_is_given_back_and_said(
         assert all("fewer than two in each on average" in each for each in slips)
         assert warnings[len(slips)].startswith(first)
         assert warnings[len(slips) + 1 :] == [more]
-    assert metspack("roundtrip", out).code == 1
 
 
 def test_only_some_are_restored(metspack: Commands, out: Path, tmp_path: Path) -> None:
@@ -117,6 +118,8 @@ def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_pat
     )
     assert document == HEAD | {
         "target": str(inside),
+        "dry_run": False,
+        "errors": [],
         "lobs": 8,
         "joined_lobs": 8,
         "bytes": 91_839,

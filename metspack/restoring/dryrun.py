@@ -1,0 +1,136 @@
+"""A restore that keeps nothing: every LOB is found, joined and proven, and all that is wrong is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from metspack import processes
+from metspack.errors import ConfigError, SourceError
+from metspack.inspecting.verification import Verdict, verify
+from metspack.model import LobRef, LobRun
+from metspack.packages import source as packages_source
+from metspack.packages.source import Packaged, PackagedArchive
+from metspack.planning.sharedlobs import Sharing
+from metspack.progress import Progress, Silent, begin_lobs
+from metspack.restoring.files import (
+    Restored,
+    RestoreOptions,
+    RestoreTally,
+    file_words,
+    find_lobs,
+)
+from metspack.restoring.siard import Into, archive_words, check_archive, division
+from metspack.sources.archive import LostLob
+
+
+class DryRun(Iterator[Verdict]):
+    """A restore that keeps nothing, as an iterator of all that is wrong; ``restored`` has the totals so far.
+
+    With ``into`` it is the restore of an archive, which METS proves as well. Raises ``SourceError`` when the
+    package cannot be read at all, and ``ConfigError``. Flat memory.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        options: RestoreOptions | None = None,
+        into: Into | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._path = path
+        self._options = options or RestoreOptions()
+        self._into = into
+        self._progress = progress or Silent()
+        self._tally = RestoreTally()
+        self._stays = 0
+        self._warnings: tuple[str, ...] = ()
+        self._found = self._proven()
+        self.faults = 0
+        if self._options.cluster is not None:
+            raise ConfigError(
+                "--dry-run cannot be combined with --cluster",
+                hint="This machine reads the LOBs: leave one of the two out.",
+            )
+
+    def __next__(self) -> Verdict:
+        """Return what is wrong with the next LOB, or with the package."""
+        found = next(self._found)
+        self.faults += 1
+        return found
+
+    @property
+    def ok(self) -> bool:
+        """Whether every LOB can be restored as it was."""
+        for _ in self:
+            pass
+        return not self.faults
+
+    @property
+    def restored(self) -> Restored:
+        """The result that the restore would have; complete when the iterator is exhausted."""
+        return Restored(
+            target=None,
+            lobs=self._tally.lobs,
+            split=self._tally.split,
+            inside=self._tally.inside if self._into is None else self._stays,
+            bytes=self._tally.bytes,
+            warnings=self._warnings,
+        )
+
+    def _proven(self) -> Iterator[Verdict]:
+        options, progress = self._options, self._progress
+        progress.stage("Reading METS", None)
+        with (
+            packages_source.opened(
+                self._path, options.budgets, options.only, archive=options.archive, partial=True
+            ) as source,
+            Sharing() as sharing,
+        ):
+            files, size = source.package.index.weight()
+            found = self._lobs(source, sharing)
+            jobs = processes.useful(options.jobs, files=files, size=size)
+            with closing(
+                verify(found, source.holdings, options.accepted, jobs=jobs, moved=progress.advance)
+            ) as results:
+                for each in results:
+                    yield from each.faults
+
+    def _lobs(self, source: Packaged, sharing: Sharing) -> Iterator[LobRun | LobRef | LostLob]:
+        """Yield the LOBs that would be restored, and all that cannot be found."""
+        if not self._options.only:
+            yield from (LostLob(lob="", error=fault) for fault in source.package.faults)
+        try:
+            if self._into is None:
+                begin_lobs(self._progress, "Verifying", *reversed(source.package.index.weight()))
+                yield from find_lobs(source, sharing, self._tally, source.found())
+                self._warnings = (*file_words(source, self._tally), *sharing.words())
+            else:
+                archive = check_archive(source, self._path, self._into, self._options)
+                yield from self._archived(archive, self._into, sharing)
+                self._warnings = tuple(archive_words(archive, sharing))
+            source.check_unchanged()
+        except SourceError as error:
+            yield LostLob(lob="", error=error)
+
+    def _archived(
+        self, source: PackagedArchive, into: Into, sharing: Sharing
+    ) -> Iterator[LobRun | LobRef | LostLob]:
+        """Yield the LOBs that would be written into an archive or beside it, and those that stay inside."""
+        yield from (LostLob(lob="", error=each) for each in source.alterations(self._progress))
+        try:
+            stays, container = division(source, into, self._progress)
+        except SourceError:  # of a table: it is found again below
+            stays, container = division(source, Into.INSIDE, self._progress)
+        begin_lobs(self._progress, "Verifying", *reversed(source.package.index.weight()))
+        for each in source.found():
+            if isinstance(each, LostLob):
+                yield each
+            elif stays(each.lob(0) if isinstance(each, LobRun) else each):
+                self._stays += len(each) if isinstance(each, LobRun) else 1
+                yield each
+            else:
+                for first in sharing.firsts(each, container(each.place)):
+                    self._tally.take(first)
+                    yield first
