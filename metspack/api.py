@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from io import BufferedReader
@@ -28,8 +27,6 @@ from metspack.files.journal import StagingTerms, Status
 from metspack.files.journal import status as run_status
 from metspack.files.reading import StrPath, as_path, as_paths, as_place, as_places
 from metspack.files.staging import check_vacant
-from metspack.inspecting.inspection import inspected, verified
-from metspack.inspecting.verification import Verdict, Verification
 from metspack.layouts import LAYOUTS
 from metspack.layouts.names import FolderStyle, stem_of
 from metspack.merging.merge import Merged, merge_ips
@@ -53,7 +50,7 @@ from metspack.restoring.siard import Into, restore_archive
 from metspack.siard.upgrade import TARGET
 from metspack.sizes import parsed_range
 from metspack.sources import opening
-from metspack.sources.archive import Archive, Grants
+from metspack.sources.archive import Grants
 from metspack.sources.lobstream import ACCEPTABLE
 from metspack.values import dataclass
 
@@ -228,29 +225,13 @@ def inspect(
     """Return the contents of a source: its tables, and the LOBs of each column, where they are and how large.
 
     ``verify`` reads every LOB and compares it with its cell. ``ok`` is False when a LOB is not found, a table
-    is missing, or verifying finds a fault. Raises ``SourceError`` and ``ConfigError``.
+    is missing, or verifying finds a fault, of which ``faults`` has the first 10,000. Raises ``SourceError``
+    and ``ConfigError``.
     """
     _check("accepted", accepted, ACCEPTABLE)
-    progress = progress or Silent()
-    verification: Verification | None = None
-    faults: list[Verdict] = []
     with opening.opened(as_place(source), budgets, grants or Grants()) as opened:
-        facts = opening.source_facts(opened, Silent(), compares=False)
-        found = inspected(opened, progress)
-        if verify:
-            verification = Verification()
-            with closing(verified(opened, found, accepted, jobs, progress)) as results:
-                for each in results:
-                    verification.add(each.counts)
-                    faults += each.faults
-            facts = opening.source_facts(opened, progress)
-            found.warnings += tuple(facts.warnings())
-        is_lacking = isinstance(opened, Archive) and bool(opened.lacking)
-        document = reporting_inspection.document(opened, found, facts, verification, faults)
-    is_bad = is_lacking or found.lost > 0 or (verification is not None and verification.failed > 0)
-    return InspectionReport(
-        contents=found, verification=verification, faults=tuple(faults), ok=not is_bad, document=document
-    )
+        taken = accepted if verify else None
+        return reporting_inspection.inspection_of(opened, taken, jobs, progress or Silent())
 
 
 def restore(

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 from metspack.inspecting import survey
-from metspack.inspecting.inspection import Inspection, LobColumn
+from metspack.inspecting.inspection import Inspection, LobColumn, inspected, verified
 from metspack.inspecting.survey import LevelFound, Surveyed
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
 from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
+from metspack.progress import Progress, Silent
 from metspack.resources import json_head
+from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
 from metspack.values import dataclass
+
+KEPT = 10_000
+"""Faults that a report keeps; ``metspack inspect --lobs`` lists all."""
 
 
 def name(source: Source) -> str:
@@ -209,7 +215,7 @@ def _verification(verification: Verification, verdicts: Sequence[Verdict]) -> di
 
 @dataclass(frozen=True, kw_only=True)
 class InspectionReport:
-    """The contents of a source; ``faults`` are those of LOBs that were verified."""
+    """The contents of a source; ``faults`` are the first of the LOBs that were verified."""
 
     contents: Inspection
     verification: Verification | None
@@ -217,6 +223,45 @@ class InspectionReport:
     ok: bool
     document: dict[str, Any]
 
+    facts: SourceFacts
+
     def to_json(self) -> dict[str, Any]:
         """Return the inspection as data for JSON, as ``metspack inspect --json`` prints it."""
         return json_head() | self.document
+
+
+def inspection_of(
+    source: Source,
+    accepted: frozenset[str] | None,
+    jobs: int | None,
+    progress: Progress,
+    tell: Callable[[Verdict], object] = lambda _verdict: None,
+) -> InspectionReport:
+    """Return the contents of a source, whose LOBs are verified unless ``accepted`` is None.
+
+    ``tell`` is called with each fault as it is found.
+    """
+    verification: Verification | None = None
+    faults: list[Verdict] = []
+    facts = opening.source_facts(source, Silent(), compares=False)
+    found = inspected(source, progress)
+    if accepted is not None:
+        verification = Verification()
+        with closing(verified(source, found, accepted, jobs, progress)) as results:
+            for each in results:
+                verification.add(each.counts)
+                for verdict in each.faults:
+                    tell(verdict)
+                    if len(faults) < KEPT:
+                        faults.append(verdict)
+        facts = opening.source_facts(source, progress)
+        found.warnings += tuple(facts.warnings())
+    is_lacking = isinstance(source, Archive) and bool(source.lacking)
+    return InspectionReport(
+        contents=found,
+        verification=verification,
+        faults=tuple(faults),
+        ok=not is_lacking and not found.lost and not (verification and verification.failed),
+        document=document(source, found, facts, verification, faults),
+        facts=facts,
+    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,12 +14,10 @@ from metspack.cli.options.groups import option
 from metspack.errors import ConfigError
 
 if TYPE_CHECKING:
-    from metspack.inspecting.inspection import Inspection
-    from metspack.inspecting.verification import Verdict, Verification, Verified
-    from metspack.sources.opening import Source, SourceFacts
+    from metspack.inspecting.verification import Verdict
+    from metspack.sources.opening import Source
 
 _FINDINGS = 1
-_KEPT = 10_000  # faults in a JSON document; --lobs has them all
 
 
 def inspect(
@@ -103,68 +100,30 @@ def inspect(
 def _print_inspection(
     source: Source, accepted: frozenset[str] | None, jobs: int | None, *, json_output: bool, quiet: bool
 ) -> bool:
-    """Print an inspection, with what came of verifying unless ``accepted`` is None; tell if it is bad."""
+    """Print an inspection, with what came of verifying unless ``accepted`` is None; return if it is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
-    from metspack.inspecting.inspection import inspected, verified  # noqa: PLC0415
-    from metspack.progress import Silent  # noqa: PLC0415
-    from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
-    from metspack.sources import opening  # noqa: PLC0415
-    from metspack.sources.archive import Archive  # noqa: PLC0415
+    from metspack.reporting.inspection import inspection_of  # noqa: PLC0415
 
-    verification: Verification | None = None
-    faults: list[Verdict] = []
-    facts = opening.source_facts(source, Silent(), compares=False)
-    with console.progress(quiet=quiet) as progress:
-        found = inspected(source, progress)
-    if not json_output:
-        _show(source, found, facts, quiet=quiet)
-    if accepted is not None:
-        console.finish()  # what was found is seen while LOBs are read
-        with (
-            console.progress(quiet=quiet) as progress,
-            closing(verified(source, found, accepted, jobs, progress)) as results,
-        ):
-            verification = _verification(results, faults if json_output else None)
-            facts = opening.source_facts(source, progress)
-        found.warnings += tuple(facts.warnings())
+    def tell(verdict: Verdict) -> None:
         if not json_output:
-            for sentence in facts.warnings():
-                console.warning(sentence)
-        if not json_output and not quiet:
-            inspection.print_verification(verification, facts)
+            console.error(verdict.message, verdict.hint)
+
+    with console.progress(quiet=quiet) as progress:
+        report = inspection_of(source, accepted, jobs, progress, tell)
     if json_output:
-        console.document(reporting_inspection.document(source, found, facts, verification, faults))
-    is_lacking = isinstance(source, Archive) and bool(source.lacking)
-    return is_lacking or found.lost > 0 or (verification is not None and verification.failed > 0)
-
-
-def _show(source: Source, found: Inspection, facts: SourceFacts, *, quiet: bool) -> None:
-    """Print what was found, warnings, and the LOBs that were not found."""
-    from metspack.cli import inspection  # noqa: PLC0415
-
+        console.document(report.document)
+        return not report.ok
     if not quiet:
-        inspection.show(source, found, facts, inspection.width())
-        for sentence in found.history:
+        inspection.show(source, report.contents, report.facts, inspection.width())
+        for sentence in report.contents.history:
             console.info(f"METS notes on the archive: {sentence}")
-    for sentence in found.warnings:
+    for sentence in report.contents.warnings:
         console.warning(sentence)
-    for column in found.columns:
+    for column in report.contents.columns:
         inspection.print_errors(column)
-
-
-def _verification(results: Iterator[Verified], faults: list[Verdict] | None) -> Verification:
-    """Return the totals; print the faults, or keep the first of them in ``faults`` if given."""
-    from metspack.inspecting.verification import Verification  # noqa: PLC0415
-
-    counts = Verification()
-    for each in results:
-        counts.add(each.counts)
-        for verdict in each.faults:
-            if faults is None:
-                console.error(verdict.message, verdict.hint)
-            elif len(faults) < _KEPT:
-                faults.append(verdict)
-    return counts
+    if report.verification is not None and not quiet:
+        inspection.print_verification(report.verification, report.facts)
+    return not report.ok
 
 
 def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:

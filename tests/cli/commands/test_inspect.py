@@ -482,7 +482,7 @@ def test_any_number_of_processes_says_the_same(
 def test_json_keeps_so_many_faults_and_no_more(
     metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metspack.cli.commands.inspect._KEPT", 2)
+    monkeypatch.setattr("metspack.reporting.inspection.KEPT", 2)
     lobs = [siards.Lob(data=b"x", attributes=f'digestType="MD5" digest="{"0" * 32}"')] * 3
     source = siards.packed(tmp_path / "Bad.siard", siards.parts(lobs))
     said = json.loads(metspack("inspect", source, "--verify", "--json").out)["verification"]
