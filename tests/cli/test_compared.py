@@ -37,7 +37,7 @@ def guard(event, arguments):
     if event.startswith("socket."):
         os.write(2, b"a socket\\n")
         os._exit(99)
-    if event == "open" and "secret" in str(arguments[0]):
+    if event == "open" and str(arguments[0]).endswith("/secret"):
         os.write(2, b"the target was opened\\n")
         os._exit(98)
     if event in {"os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.truncate"} or (

@@ -30,6 +30,7 @@ VARIABLES = ("PYTHONPATH", _VARIABLE, _WITHHELD)
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _DEVICES = (
     "/dev/shm/",  # noqa: S108 -- of multiprocessing, and of tests that need a second file system
+    "/var/tmp/",  # noqa: S108 -- of these, where the first is in memory
     "/dev/null/",
     "/dev/full/",
     "/dev/fd/",
