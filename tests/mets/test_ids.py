@@ -14,6 +14,7 @@ from metspack.mets.ids import (
     given_name,
     given_objid,
     is_readable,
+    loose_objid,
     name_history,
     name_words,
     ncname,
@@ -201,3 +202,10 @@ def test_an_ncname_keeps_what_it_can(text: str, name: str) -> None:
 
 def test_a_child_is_named_by_its_segment() -> None:
     assert child_objid("Northwind_lobseg_0") == "ID_Northwind_lobseg_0_mets"
+
+
+def test_lobs_without_an_archive_have_an_objid_of_their_name_and_content() -> None:
+    found = [loose_objid(*each) for each in (("Scans", "a"), ("Scans", "a"), ("Scans", "b"), ("Maps", "a"))]
+    assert found[0] == found[1]
+    assert len(set(found)) == 3
+    assert all(re.fullmatch(r"urn:uuid:[0-9a-f-]{36}", each) for each in found)
