@@ -35,7 +35,7 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_269,
+    "(foundation)": 3_249,
     "stores": 370,
     "files": 3_094,
     "layouts": 642,
@@ -46,13 +46,13 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_723,
     "planning": 1_263,
     "inspecting": 728,
-    "packages": 2_803,
+    "packages": 2_795,
     "checking": 15_418,
     "building": 3_629,
-    "reporting": 2_390,
+    "reporting": 2_426,
     "restoring": 1_834,
     "merging": 1_225,
-    "cli": 3_866,
+    "cli": 3_832,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -14,6 +14,7 @@ from metspack.digests import (
     Hashers,
     ReplacedDigest,
     algorithm_name,
+    digest_function,
     hasher,
     in_form_of,
     is_manifest,
@@ -126,6 +127,7 @@ def test_checksums_are_those_of_zlib_however_the_bytes_come(blocks: list[bytes],
     whole = b"".join(blocks)
     assert hashers.digest("Adler-32").value == f"{zlib.adler32(whole):08x}"
     assert hashers.digest("CRC32").value == f"{zlib.crc32(whole):08x}"
+    assert all(hashers.digest(name).value == digest_function(name)(whole) for name in ("Adler-32", "CRC32"))
 
 
 def test_an_empty_algorithm_is_as_good_as_none() -> None:

@@ -10,6 +10,7 @@ import pytest
 from metspack import model
 from metspack.checking.codes import Code
 from metspack.model import Finding, Limits, LobCell, LobPlace, LobRef, Severity, ZipExtent
+from tests.planning.lobruns import cells_of
 
 VALUES = [each for each in vars(model).values() if dataclasses.is_dataclass(each) and isinstance(each, type)]
 EXTENT = ZipExtent(name="a", offset=0, limit=40, compressed=1, size=1, crc=0, method=0, flags=0)
@@ -18,6 +19,11 @@ EXTENT = ZipExtent(name="a", offset=0, limit=40, compressed=1, size=1, crc=0, me
 def test_a_lob_is_named_by_its_place() -> None:
     assert LobPlace(schema=0, table=2, cell="c4", row=1).id == "s0.t2.c4.r1"
     assert LobPlace(schema=1, table=12, cell="c3.u2.u3", row=10).id == "s1.t12.c3.u2.u3.r10"
+
+
+def test_lobs_of_a_run_are_named_as_one_by_one() -> None:
+    run = cells_of("c4", [1, 4])
+    assert [f"{run.id_stem}{row}" for row in run.rows] == [run.place(number).id for number in range(2)]
 
 
 def test_a_lob_found_stands_where_its_cell_does() -> None:

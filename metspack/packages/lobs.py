@@ -162,16 +162,6 @@ class Disagreement:
         said = f"{self.what}: expected {self.expected}; found {self.found}"
         return f"{about}: {said}" if about else said
 
-    def document(self) -> dict[str, str]:
-        """Return the object for JSON."""
-        return {
-            "lob": self.lob,
-            "part": self.part,
-            "what": self.what,
-            "expected": self.expected,
-            "found": self.found,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedFixity:

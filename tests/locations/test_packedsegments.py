@@ -21,6 +21,7 @@ from metspack.model import Budgets, FileExtent, ZipExtent
 from metspack.siard import tables
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings
+from metspack.uris import shown
 from tests.laws import law
 from tests.locations.test_resolver import Entries, cell, field, md5, only_opening_below, table, written
 from tests.siard.convention_archives import PACKED, TABLE, Sample, zipped
@@ -460,7 +461,8 @@ def test_an_entry_that_differs_in_case_alone_is_hinted_at(entry: str, tmp_path: 
     zipped(tmp_path / "seg_0.zip", {entry: b"x"})
     with pytest.raises(LobMissing) as caught:
         resolve(tmp_path, "seg_0/r.bin")
-    assert caught.value.hint.startswith(f"'in {tmp_path}/seg_0.zip: {entry}' differs in letter case alone")
+    named = shown(f"in {tmp_path}/seg_0.zip: {entry}")
+    assert caught.value.hint.startswith(f"{named} differs in letter case alone")
 
 
 def test_what_no_zip_file_holds_is_missing(tmp_path: Path) -> None:

@@ -955,7 +955,7 @@ def test_a_missing_lob_says_where_it_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(LobMissing) as caught:
         resolve(tmp_path, "r.bin", database="./lobs/", column="c/", inside={})
     assert "LOB not found. Tried: C " in caught.value.message
-    assert f"C '{tmp_path}/lobs/c/r.bin': nothing is there" in caught.value.tried
+    assert f"C {shown(f'{tmp_path}/lobs/c/r.bin')}: nothing is there" in caught.value.tried
     assert "H 'r.bin': nothing is there" in caught.value.tried
     assert "more" in caught.value.message
     assert "--lob-root" in caught.value.hint
@@ -972,7 +972,7 @@ def test_a_name_that_differs_in_case_alone_is_hinted_at(there: str, file: str, t
     written(tmp_path, {there: b"x", "other.bin": b"y"})
     with pytest.raises(LobMissing) as caught:
         resolve(tmp_path, file, column="lobs/")
-    assert caught.value.hint.startswith(f"'{tmp_path}/{there}' differs in letter case alone")
+    assert caught.value.hint.startswith(f"{shown(f'{tmp_path}/{there}')} differs in letter case alone")
 
 
 @pytest.mark.parametrize("there", ["a/RECORD0.BIN", "a/record0.BIN", "a/record0.bin", "a/Record0.bin"])
