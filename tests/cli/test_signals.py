@@ -30,7 +30,8 @@ def started(program: Program, cwd: Path, *words: str | Path, script: bool) -> su
     return subprocess.Popen(
         [*command, *map(str, words)],
         cwd=cwd,
-        env=program.environment,
+        # Interrupted within an import, Python leaves a file of its own open, which is a warning and no error.
+        env=program.environment | {"PYTHONWARNINGS": "error,ignore::ResourceWarning"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
