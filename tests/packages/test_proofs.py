@@ -124,4 +124,4 @@ def test_a_lob_in_the_archive_is_proven_by_its_cell(said: LobCell, disagreements
     proving.update("größer".encode())
     found = list(proving.end())
     assert len(found) == disagreements
-    assert all(each.what.startswith("the entry x has another ") for each in found)
+    assert all(each.message.startswith("LOB s0.t0.c1.r1: the entry x has another ") for each in found)
