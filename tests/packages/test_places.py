@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
@@ -28,6 +28,7 @@ STEMS = st.sampled_from(
         min_size=1,
     )
 )
+@example(["s0.t0.c1.r1", "s0.t0.c1.r0"])
 def test_places_of_many_are_those_of_each(lobs: list[str]) -> None:
     expected, wrong = [], ""
     for lob in lobs:
