@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from metspack import __version__
 from tests.cli.conftest import Commands
 from tests.packages.keep import KEPT
-from tests.trees import tree
+from tests.trees import tree, untar
 
 VERSIONS = sorted(path.stem for path in KEPT.glob("*.json"))
 CASES = [
@@ -29,8 +28,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the packages of each version, in a folder of its name."""
     folder = tmp_path_factory.mktemp("kept")
     for version in VERSIONS:
-        with tarfile.open(KEPT / f"{version}.tar.xz") as tar:
-            tar.extractall(folder / version, filter="data")
+        untar(KEPT / f"{version}.tar.xz", folder / version)
     return folder
 
 

@@ -28,7 +28,7 @@ from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from tests import siards
 from tests.laws import spread
-from tests.trees import names, tree
+from tests.trees import names, tree, untar
 
 CREATED = "2023-11-14T22:13:21Z"
 CONTENTS = (b"a" * 40, b"b" * 30, b"c" * 250, b"d", b"")
@@ -65,8 +65,7 @@ def unpacked(package: Path, target: Path) -> Path:
                 assert file.testzip() is None
                 file.extractall(path.parent)  # noqa: S202 -- made a moment ago
         elif path.suffix == ".tar":
-            with tarfile.open(path) as packed:
-                packed.extractall(path.parent, filter="data")
+            untar(path, path.parent)
         else:
             continue
         path.unlink()
