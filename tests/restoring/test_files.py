@@ -748,14 +748,12 @@ def test_a_digest_that_cannot_be_computed_is_told(tmp_path: Path) -> None:
     assert restored.warnings[0].startswith("2 digests that METS does not give, or by an algorithm that")
 
 
-def test_the_digest_of_a_last_part_is_taken_when_that_is_accepted(northwind: Path, tmp_path: Path) -> None:
+def test_the_digest_of_a_last_part_is_taken_where_mets_proves_all(northwind: Path, tmp_path: Path) -> None:
     pictures = segmented_folders.pictures(northwind)
     folder = segmented_folders.dbptk_22(tmp_path / "folder", pictures, whole_digests=False)
     accepted = frozenset({PART_DIGEST})
     describe_in_place(folder, PackageOptions(created=OPTIONS.created, software=SOFTWARE, accepted=accepted))
-    with pytest.raises(SourceError, match="is that of the last part alone"):
-        restore_files(folder, tmp_path / "files")
-    restore_files(folder, tmp_path / "files", RestoreOptions(accepted=accepted))
+    restore_files(folder, tmp_path / "files")
     found = [
         (tmp_path / "files/content/schema1/table1/lob3" / f"record{n}.bin").read_bytes()
         for n in range(len(pictures))
