@@ -321,8 +321,7 @@ class Passage:
                 "archive.",
             )
         # In a package, METS proves each part.
-        is_proven = bool(self._proofs.extents) and None not in self._proofs.extents
-        if PART_DIGEST not in self._accepted and not is_proven:
+        if PART_DIGEST not in self._accepted and None in (self._proofs.extents or (None,)):
             raise SourceError(
                 f"{self._what} was split into {len(self.lob.extents):,} parts, and the {found.algorithm} "
                 f"{cell.digest.value} of its cell is that of the last part alone; the whole has "
