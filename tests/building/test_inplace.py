@@ -540,7 +540,10 @@ def test_a_file_system_of_its_own_is_refused(folder: Path, monkeypatch: pytest.M
     class Elsewhere:
         st_dev = -1
 
-    monkeypatch.setattr(os, "lstat", lambda path: Elsewhere() if path == folder else lstat(path))
+    def looked_at(path: Any, **options: Any) -> Any:
+        return Elsewhere() if path == folder else lstat(path, **options)
+
+    monkeypatch.setattr(os, "lstat", looked_at)
     refused(folder, TargetError, "is a mount point")
 
 

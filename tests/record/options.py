@@ -48,4 +48,5 @@ def _facts(option: Any) -> dict[str, Any]:
 
 
 def _named(annotation: Any) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    # Python 3.13 has paths in a module of their own.
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("._local", "")
