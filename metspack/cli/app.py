@@ -51,7 +51,7 @@ class Commands(Mapping[str, Any]):
 
 @cache
 def _load(name: str) -> Any:
-    """Return a command, of which its module has the function."""
+    """Return a command; its module has the function."""
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     function = show_help if name == "help" else getattr(import_module(f"metspack.cli.commands.{name}"), name)
     alone.command(name, cls=Command)(expanded(function, *_around(name)))

@@ -180,23 +180,23 @@ class ProvenanceGroup(Group):
         ),
     ] = False
 
-    def told(self, packages: Sequence[Path]) -> tuple[str, Provenance]:
+    def made_by(self, packages: Sequence[Path]) -> tuple[str, Provenance]:
         """Return the time that was given, "" for none, and what filed reports tell of a check of packages."""
         from metspack.reporting.formats import provenance  # noqa: PLC0415
 
         left_out = set(_PROVENANCE.read_all("--withhold", self.withhold or ()))
 
-        def stated(part: str, given: str | None) -> str | None:
+        def fact(part: str, given: str | None) -> str | None:
             """Return a fact, "" where it is left out, None where it is to be looked up."""
             return "" if part in left_out else given or ("" if self.no_provenance else None)
 
-        created = stated("time", _created(self.created))
+        created = fact("time", _created(self.created))
         return created or "", provenance(
             packages,
             clock.now(os.environ) if created is None else created,
-            host=stated("host", self.host),
-            operator=stated("operator", self.operator),
-            shows_paths=stated("path", None) is None,
+            host=fact("host", self.host),
+            operator=fact("operator", self.operator),
+            shows_paths=fact("path", None) is None,
         )
 
 
@@ -301,7 +301,7 @@ def check(
         files=count(max_files, "--max-files") if max_files else None,
         bytes=size(max_bytes, "--max-bytes") if max_bytes else None,
     )
-    created, found_by = provenance.told(packages)
+    created, found_by = provenance.made_by(packages)
     with (
         ReportFiles(report or (), packages) as files,
         # What is printed needs no figures.

@@ -204,7 +204,7 @@ def _check_target(output: Path, *, siard: bool, into: str | None) -> None:
 def _run_dry(
     package: Path, options: RestoreOptions, into: Into | None, *, json_output: bool, quiet: bool
 ) -> None:
-    """Print what a restore would give, and all that is wrong as it is found: nobody knows how much it is."""
+    """Print what a restore would give, and each fault as it is found."""
     from metspack.restoring.dryrun import DryRun  # noqa: PLC0415 -- commands load what they need
 
     with console.progress("restore dry run", quiet=quiet) as progress:
