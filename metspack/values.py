@@ -208,7 +208,8 @@ class _Init:
 
     def __get__(self, instance: object, kind: type) -> Any:
         self._left -= 1
-        if self._left < 0 or instance is None:
+        # Since Python 3.13 its ``inspect`` asks with the class in place of a value.
+        if self._left < 0 or instance is None or isinstance(instance, type):
             return self._compile(instance, kind)
         return partial(self._fill, instance)
 

@@ -527,6 +527,12 @@ class ZipContainer(Closable):
         self.medium.close()
 
 
+_SCHEMA = """
+CREATE TABLE entry (
+    offset INTEGER PRIMARY KEY, name TEXT NOT NULL, compressed INTEGER NOT NULL, size INTEGER NOT NULL,
+    crc INTEGER NOT NULL, method INTEGER NOT NULL, flags INTEGER NOT NULL, at INTEGER NOT NULL
+)
+"""
 _COLUMNS = "offset, name, compressed, size, crc, method, flags, at"
 _AT_ONCE = 1_000
 _LIMIT = (
@@ -550,14 +556,9 @@ _BY_NAMES = (
 
 def _index(records: CentralRecords, found: Directory, what: str) -> sqlite3.Connection:
     """Return a temporary database of the entries; raises SourceError as the records do."""
-    index = tempdb.create()
+    index = tempdb.create(schema=_SCHEMA)
     try:
         with tempdb.explained(f"the index of {what}"):
-            index.execute(
-                "CREATE TABLE entry (offset INTEGER PRIMARY KEY, name TEXT NOT NULL, "
-                "compressed INTEGER NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL, "
-                "method INTEGER NOT NULL, flags INTEGER NOT NULL, at INTEGER NOT NULL)"
-            )
             _fill(index, records, what)
             _check_extents(index, records, found, what)
     except BaseException:

@@ -25,19 +25,27 @@ _MADE: set[str] = set()
 """The schemas of which a database was made: the next one of the same is a copy."""
 
 
-def create(cache: int = _CACHE, schema: str = "") -> sqlite3.Connection:
+def create(*statements: str, cache: int = _CACHE, schema: str = "") -> sqlite3.Connection:
     """Create a database with the empty tables of a schema, that vanishes when it is closed; for one thread.
 
-    It takes ``cache`` KiB of memory, whatever it holds. Transactions are begun and ended by hand.
+    The statements are executed behind those of the schema. It takes ``cache`` KiB of memory, whatever it
+    holds. Transactions are begun and ended by hand.
     """
-    database = sqlite3.connect("", isolation_level=None)  # no name: private, on disk, in SQLite's own folder
-    for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
-        database.execute(setting)
-    if schema in _MADE:
-        _template(schema).backup(database)
-    elif schema:
-        database.executescript(f"BEGIN;{schema};COMMIT;")
-        _MADE.add(schema)
+    # No name: private, on disk, in SQLite's own folder. Another thread may close it as garbage.
+    database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    try:
+        for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
+            database.execute(setting)
+        if schema in _MADE:
+            _template(schema).backup(database)
+        elif schema:
+            database.executescript(f"BEGIN;{schema};COMMIT;")
+            _MADE.add(schema)
+        for statement in statements:
+            database.execute(statement)
+    except BaseException:
+        database.close()
+        raise
     return database
 
 
@@ -168,9 +176,7 @@ class Scratch(Closable):
     __slots__ = ("_database",)
 
     def __init__(self, *statements: str, cache: int = _CACHE, schema: str = "") -> None:
-        self._database = create(cache, schema)
-        for statement in statements:
-            self._database.execute(statement)
+        self._database = create(*statements, cache=cache, schema=schema)
 
     def close(self) -> None:
         """Close and so remove the database."""

@@ -121,9 +121,7 @@ def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> 
 
 def all_lots(root: Path, below: tuple[str, ...], folders: Iterable[bytes], sizes: bool) -> Iterator[Lot]:
     """Yield the entries of some folders and of all below them, in memory that does not grow."""
-    with closing(tempdb.create()) as ahead:
-        ahead.execute("CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB)")
-        ahead.execute("BEGIN")
+    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead:
         ahead.executemany(_PUT, ((each,) for each in folders))
         last = 0
         while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:
@@ -193,11 +191,9 @@ def listings(
     neither file nor folder (a symbolic link above all), and for folders nested deeper than ``DEEPEST``.
     Files that are not to be stamped have zeros beside their names.
     """
-    ahead = tempdb.create()
+    ahead = tempdb.create(_FOLDERS, "BEGIN")
     try:
         with tempdb.explained(f"the folders of {root}"):
-            ahead.execute("CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB NOT NULL)")
-            ahead.execute("BEGIN")
             ahead.execute("INSERT INTO folder VALUES (1, ?)", (os.fsencode("/".join(below)),))
             last = 0
             while row := ahead.execute(_NEXT, (last,)).fetchone():
@@ -212,6 +208,7 @@ def listings(
         ahead.close()
 
 
+_FOLDERS = "CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB NOT NULL)"
 _NEXT = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT 1"
 
 

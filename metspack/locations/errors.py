@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, overload
 
@@ -181,9 +179,7 @@ class Losses(Sequence[str]):
     def __init__(self, first: LobUnresolved) -> None:
         self.first = first
         self._number = 0
-        self._database = tempdb.create()
-        self._database.execute("CREATE TABLE lost (number INTEGER PRIMARY KEY, line TEXT)")
-        self._database.execute("BEGIN")
+        self._database = tempdb.create("CREATE TABLE lost (number INTEGER PRIMARY KEY, line TEXT)", "BEGIN")
 
     def take(self, error: LobUnresolved) -> None:
         """Add a LOB's error."""
@@ -215,9 +211,7 @@ class Losses(Sequence[str]):
         return _text(row[0])
 
     def __del__(self) -> None:
-        # It may be collected as garbage in another thread, where SQLite lets go of it by itself.
-        with suppress(sqlite3.ProgrammingError):
-            self._database.close()
+        self._database.close()
 
 
 def _text(line: bytes) -> str:

@@ -66,6 +66,7 @@ def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
     )
 
 
+_WHAT = "the index of the package"
 _BATCH = 2_000
 _ONE_BY_ONE = {"format_registry", "format_key"}
 _OF_ITS_OWN = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
@@ -156,7 +157,7 @@ Row = tuple[Any, ...]
 _NOTHING_SAID = (None, None, None, 0)  # no size, algorithm and digest, and no line that says them
 
 
-class MetsTables(reading.Closable):
+class MetsTables(tempdb.Scratch):
     """METS documents, each read once into tables of a temporary database; for one thread.
 
     ``mets`` has a row for each document, ``mptr`` for each link to another, ``entry`` for each ``file`` and
@@ -169,14 +170,13 @@ class MetsTables(reading.Closable):
 
     def __init__(self, budgets: Budgets | None = None) -> None:
         self.budgets = budgets or Budgets()
-        self._database = tempdb.create()
+        with tempdb.explained(_WHAT):
+            super().__init__("BEGIN", schema=_SCHEMA)
         self._database.create_function("bare", 1, _bare, deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
         self._before = dict.fromkeys(_READ_INTO, 0)
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._archive_digests: dict[tuple[str, ...], Digest] = {}
-        for statement in (*_SCHEMA.split(";"), "BEGIN"):
-            self.execute(statement)
 
     def enter(self, path: tuple[str, ...], called: str = "") -> int:
         """Enter a document by its path and what another calls it, before it is read; return its number."""
@@ -219,7 +219,7 @@ class MetsTables(reading.Closable):
 
     def execute(self, statement: str, *values: object) -> int:
         """Execute a statement; return the number of the row that it inserted."""
-        with tempdb.explained("the index of the package"):
+        with tempdb.explained(_WHAT):
             return self._database.execute(statement, values).lastrowid or 0
 
     def file_at(self, number: int, path: tuple[str, ...]) -> Row | None:
@@ -231,10 +231,6 @@ class MetsTables(reading.Closable):
         for sql in tuple(self._waiting):
             self._flush(sql)
 
-    def close(self) -> None:
-        """Drop the database."""
-        self._database.close()
-
     def _put(self, sql: str, *values: object) -> None:
         waiting = self._waiting.setdefault(sql, [])
         waiting.append(values)
@@ -242,7 +238,7 @@ class MetsTables(reading.Closable):
             self._flush(sql)
 
     def _flush(self, sql: str) -> None:
-        with tempdb.explained("the index of the package"):
+        with tempdb.explained(_WHAT):
             self._database.executemany(sql, self._waiting.pop(sql, []))
 
     def _take(self, document: Document, fact: reader.Fact) -> None:
@@ -277,7 +273,7 @@ class MetsTables(reading.Closable):
         if is_lob:
             kind = _PARTS if is_below and files.groups is not None else _LOBS
         shared = (files.line, files.step, document.number, files.algorithm, folder, kind, is_child)
-        with tempdb.explained("the index of the package"):
+        with tempdb.explained(_WHAT):
             _FILES.run_columns(self._database, shared, (*files.columns, media))
         return True
 
@@ -467,13 +463,13 @@ class Index(MetsTables):
 
     def want(self, lobs: Iterable[str]) -> None:
         """Fill the table ``wanted`` with ids of LOBs, in their order, for a query about many."""
-        with tempdb.explained("the index of the package"):
+        with tempdb.explained(_WHAT):
             self._database.execute("DELETE FROM wanted")
             self._database.executemany("INSERT INTO wanted VALUES (?)", zip(lobs))
 
     def note_told(self, lobs: Iterable[str]) -> None:
         """Remember LOBs by id, for ``untold``."""
-        with tempdb.explained("the index of the package"):
+        with tempdb.explained(_WHAT):
             self._database.executemany("INSERT OR IGNORE INTO told VALUES (?)", zip(lobs))
 
     def is_any_told(self) -> bool:

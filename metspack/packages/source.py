@@ -74,9 +74,7 @@ class ListedLobs:
         self.unproven = 0
         self.unmapped = 0
         self.doubt = ""
-        self._asked = tempdb.create()
-        self._asked.execute("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID")
-        self._asked.execute("BEGIN")
+        self._asked = tempdb.create("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID", "BEGIN")
         self._asked_in_order: list[tuple[int, int]] = []  # from the first number to before the other
 
     def held(self, about: str, lob: str, files: tuple[tuple[str, ...] | None, ...]) -> HeldLob:
@@ -603,9 +601,8 @@ class PackagedLobs(LooseLobs):
             yield from self._places()
             return
         columns = "schema, place_table, place_row, cell"
-        with closing(tempdb.create()) as places, tempdb.explained(KEEPING):
-            places.execute(f"CREATE TABLE place ({columns}, id)")
-            places.execute("BEGIN")
+        table = f"CREATE TABLE place ({columns}, id)"
+        with tempdb.explained(KEEPING), closing(tempdb.create(table, "BEGIN")) as places:
             places.executemany(
                 "INSERT INTO place VALUES (?, ?, ?, ?, ?)",
                 (

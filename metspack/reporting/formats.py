@@ -175,7 +175,6 @@ class KeptCheck(Checking):
         keeps_links: bool = True,
     ) -> None:
         self.paths = tuple(paths)
-        self.kept = FindingStore()
         self.folders: dict[str, Path] = {}
         """The folders of the packages, by the prefixes that paths of their findings have."""
         self._created = created
@@ -185,6 +184,7 @@ class KeptCheck(Checking):
         self._figures: list[ReportFacts] = []
         self._is_begun = self._is_complete = False
         ledger = ledger_of(self._looked)
+        self.kept = FindingStore()
         self._ends = [weakref.finalize(self, each.close) for each in (self.kept, ledger) if each is not None]
         super().__init__(
             self.paths,

@@ -228,11 +228,9 @@ class Excerpts(tempdb.Scratch):
 
     def __init__(self, roots: Mapping[str, Path]) -> None:
         self._roots = {f"{name}/" if name else "": root for name, root in sorted(roots.items(), reverse=True)}
-        self._database = tempdb.create()
-        self._database.execute(
-            "CREATE TABLE line (path TEXT, number INTEGER, text TEXT, PRIMARY KEY (path, number))"
+        super().__init__(
+            "CREATE TABLE line (path TEXT, number INTEGER, text TEXT, PRIMARY KEY (path, number))", "BEGIN"
         )
-        self._database.execute("BEGIN")
 
     def want(self, findings: Iterable[Finding]) -> None:
         """Take note of the lines that findings point at."""

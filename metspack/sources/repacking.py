@@ -104,10 +104,8 @@ class Departures(tempdb.Scratch):
 
     def add_emptied(self, tree: AnyTree) -> None:
         """Add the folders of which no entry stays, the deepest first; those empty in the source stay."""
-        with closing(tempdb.create()) as kept, tempdb.explained(_WHAT):
-            kept.execute("CREATE TABLE folder (name TEXT PRIMARY KEY) WITHOUT ROWID")
-            kept.execute(_NAMES)
-            kept.execute("BEGIN")
+        table = "CREATE TABLE folder (name TEXT PRIMARY KEY) WITHOUT ROWID"
+        with tempdb.explained(_WHAT), closing(tempdb.create(table, _NAMES, "BEGIN")) as kept:
             for names in self._batches_staying(tree):
                 folders = [(name,) for name in names if name.endswith("/")]
                 kept.executemany("INSERT INTO folder VALUES (?)", folders)

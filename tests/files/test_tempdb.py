@@ -1,5 +1,6 @@
 """Temporary databases: what is read from them by whom, and for how long."""
 
+import sqlite3
 from contextlib import closing
 
 import pytest
@@ -41,3 +42,15 @@ def test_rows_that_are_all_the_same_are_as_many_as_were_given() -> None:
         insertion.run_columns(database, (5, 3), (["x"] * 150,))
         found = database.execute("SELECT * FROM it ORDER BY rowid").fetchall()
     assert found == [("x", 5 + 3 * number) for number in range(150)]
+
+
+def test_a_database_whose_statements_fail_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[sqlite3.Connection] = []
+    real = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *given, **names: made.append(real(*given, **names)) or made[0]
+    )
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        tempdb.create("BEGIN", "INSERT INTO none VALUES (1)")
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        made[0].execute("SELECT 1")

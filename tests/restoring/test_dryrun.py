@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -299,8 +300,8 @@ def test_the_cell_of_a_lob_is_found_in_its_own_table(root: Path) -> None:
 def test_a_full_temporary_disk_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = tempdb.create
 
-    def tiny() -> object:
-        database = real()
+    def tiny(*statements: str, **given: Any) -> object:
+        database = real(*statements, **given)
         database.execute("PRAGMA max_page_count = 5")
         return database
 

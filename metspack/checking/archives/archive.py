@@ -420,12 +420,12 @@ class _ArchiveCheck:
         container = yield from self._opened()
         if container is None:
             return
-        if not self._form.is_unpacked and ARCHIVE_BYTES.fullmatch(self._path) is None:
-            yield Code.ARCHIVE_NAME.at(self._name)
-        yield from lobsearch.read_mapping(
-            self._catalogue, self._places, self._files, self._path, self._mapping
-        )
         with closing(container):
+            if not self._form.is_unpacked and ARCHIVE_BYTES.fullmatch(self._path) is None:
+                yield Code.ARCHIVE_NAME.at(self._name)
+            yield from lobsearch.read_mapping(
+                self._catalogue, self._places, self._files, self._path, self._mapping
+            )
             entries = self._unwrapped(container)
             metadata = yield from self._metadata(entries)
             if metadata is not None:

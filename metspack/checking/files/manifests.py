@@ -563,9 +563,8 @@ class _Bag:
             yield from findings
         except OSError as error:
             yield Code.UNREADABLE.at(self._shown(name), reason=fault(error))
-        except UnicodeError as error:
-            reason = f"not in {self._encoding}, as bagit.txt says ({error})"
-            yield Code.UNREADABLE.at(self._shown(name), reason=reason)
+        except UnicodeError:  # its own words differ between versions of Python
+            yield Code.UNREADABLE.at(self._shown(name), reason=f"not in {self._encoding}, as bagit.txt says")
         except MetspackError as error:
             yield Code.UNREADABLE.at(self._shown(name), reason=str(error))
 

@@ -26,9 +26,6 @@ from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_o
 from metspack.values import dataclass
 
 _SCHEMA = """
-PRAGMA cache_size = -2000;
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
 CREATE TABLE ahead (id INTEGER PRIMARY KEY, root INTEGER, path BLOB);
 CREATE TABLE document (
     id INTEGER PRIMARY KEY, root INTEGER, pack BLOB, path BLOB, objid TEXT, bare TEXT, read INTEGER DEFAULT 0
@@ -38,7 +35,6 @@ CREATE INDEX document_path ON document (root, path);
 CREATE INDEX document_pack ON document (root, pack);
 CREATE TABLE link (document INTEGER, up INTEGER, href TEXT, bare TEXT);
 CREATE INDEX link_document ON link (document);
-BEGIN;
 """
 _SIBLINGS = """
 SELECT DISTINCT d.bare FROM document d JOIN link l ON l.document = d.id AND l.up AND l.bare = ?
@@ -118,8 +114,7 @@ class Roots:
         """Search all roots, unless that was done; yield findings on what could not be read."""
         if self._database is not None:
             return
-        self._database = tempdb.create()
-        self._database.executescript(_SCHEMA)
+        self._database = tempdb.create("BEGIN", cache=2_000, schema=_SCHEMA)
         for root in range(len(self._roots)):
             yield from self._root(root)
         for root, path in self._given:

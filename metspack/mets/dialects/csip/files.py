@@ -189,9 +189,8 @@ class IpFolder:
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
     """Yield the names of every file below a folder, sorted by path; raises ``SourceError`` as ``walking``."""
-    with closing(tempdb.create()) as names, tempdb.explained(f"the files of {root}"):
-        names.execute("CREATE TABLE file (path BLOB)")
-        names.execute("BEGIN")
+    what = f"the files of {root}"
+    with tempdb.explained(what), closing(tempdb.create("CREATE TABLE file (path BLOB)", "BEGIN")) as names:
         for entry in walking.entries(root):
             if entry.stamp is not None:
                 path = "/".join(entry.path).encode("utf-8", "surrogateescape")
