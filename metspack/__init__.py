@@ -166,80 +166,12 @@ __all__ = [
 ]
 
 # Names are loaded when they are first used, so that the command line and worker processes load no more than
-# they need.
-_HOMES = {
-    "api": (
-        "ArchiveSummary",
-        "Package",
-        "Reportable",
-        "Segment",
-        "build",
-        "cat",
-        "check",
-        "convert",
-        "describe",
-        "explain",
-        "inspect",
-        "links",
-        "list_lobs",
-        "merge",
-        "open_lob",
-        "plan",
-        "report",
-        "restore",
-        "restore_dry_run",
-        "restore_siard",
-        "shards",
-        "status",
-    ),
-    "building.draft": ("Draft",),
-    "building.inplace": ("Described",),
-    "building.options": ("BuildOptions", "Built", "PackageOptions"),
-    "checking": ("CheckSummary", "Checking", "Finding", "Level", "PackageResult", "Profile"),
-    "checking.links.graph": ("Graph",),
-    "checking.options": ("CheckOptions",),
-    "errors": (
-        "ConfigError",
-        "LobNotFoundError",
-        "MetspackError",
-        "PlanError",
-        "SourceError",
-        "SourceNotFoundError",
-        "SourceUnfinishedError",
-        "TargetError",
-        "TargetExistsError",
-        "TargetUnfinishedError",
-    ),
-    "files.reading": ("StrPath",),
-    "files.journal": ("Status",),
-    "layouts": ("FolderStyle",),
-    "merging.merge": ("Merged",),
-    "mets.dialects.csip.package": ("CsipOptions",),
-    "mets.dialects.csip.terms": ("Agents",),
-    "model": (
-        "Budgets",
-        "Digest",
-        "Explanation",
-        "FindingPlace",
-        "Limits",
-        "LinkMode",
-        "PlannedSegment",
-        "Severity",
-    ),
-    "packages.listing": ("EntryFile", "LobEntry"),
-    "planning.division": ("Split",),
-    "progress": ("Progress",),
-    "reporting.formats": ("CheckReport",),
-    "reporting.inspection": ("InspectionReport",),
-    "reporting.linkgraph": ("LinkReport",),
-    "resources": ("__version__",),
-    "restoring.dryrun": ("DryRun",),
-    "restoring.files": ("RestoreOptions", "Restored"),
-    "restoring.shards.writing": ("Shard", "ShardFile"),
-    "restoring.siard": ("Into",),
-    "sources.archive": ("Grants",),
-    "inspecting.verification": ("Verdict",),
-}
+# they need. What is quick to load comes first.
+_HOMES = (
+    *("resources", "errors", "model", "api", "checking", "checking.links.graph", "packages.listing"),
+    *("inspecting.verification", "mets.dialects.csip.package", "mets.dialects.csip.terms"),
+    *("planning.division", "restoring.shards.writing"),
+)
 
 
 def __dir__() -> list[str]:
@@ -247,9 +179,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    for home, names in _HOMES.items():
-        if name in names:
-            from importlib import import_module  # noqa: PLC0415 -- as ``typing``
+    if name in __all__:
+        from importlib import import_module  # noqa: PLC0415 -- as ``typing``
 
-            return getattr(import_module(f"metspack.{home}"), name)
+        for home in _HOMES:
+            if hasattr(module := import_module(f"metspack.{home}"), name):
+                return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,9 +11,8 @@ from typing import Any
 from metspack.errors import PlanError
 from metspack.files import reading
 from metspack.layouts import LAYOUTS
-from metspack.model import ClosedBy, Limits, PlannedSegment
+from metspack.model import Limits, PlannedSegment
 from metspack.planning.division import Division, Split
-from metspack.sizes import counted
 from metspack.values import dataclass
 
 _FORMAT = 1
@@ -83,19 +82,6 @@ def described(segment: PlannedSegment) -> dict[str, object]:
     }
 
 
-def segment_of(value: Mapping[str, Any]) -> PlannedSegment:
-    """Return the segment that ``described`` gave; raises KeyError, TypeError and ValueError."""
-    return PlannedSegment(
-        container=str(value.get("container", "")),
-        index=int(str(value["segment"])),
-        first=str(value["first"]),
-        last=str(value["last"]),
-        files=int(str(value["files"])),
-        bytes=int(str(value["bytes"])),
-        closed_by=ClosedBy(value["closed_by"]),
-    )
-
-
 def _line(value: dict[str, object]) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
@@ -161,16 +147,16 @@ class PlanFile:
             hint="Make the plan again with: metspack plan",
         )
 
-    def segments(self) -> Iterator[PlannedSegment]:
-        """Yield the planned segments in order."""
-        for number, value in self._lines:
-            try:
-                yield segment_of(value)
-            except (KeyError, TypeError, ValueError):
-                raise self._damaged(number) from None
+    def segments(self) -> Iterator[Mapping[str, object]]:
+        """Yield the planned segments in order, as ``described`` has them."""
+        for _, value in self._lines:
+            yield value
 
-    def check_fits(self, head: PlanHeader) -> None:
-        """Raise ``PlanError`` when the plan was made for another source or another state of it."""
+    def agreement(self, head: PlanHeader) -> Callable[[PlannedSegment | None], None]:
+        """Return a check of each segment, and None at the end; it raises ``PlanError`` where they differ.
+
+        Raises ``PlanError`` itself when the plan was made for another source or another state of it.
+        """
         for what, planned, found in (
             ("size", f"{self.header.source_size:,} bytes", f"{head.source_size:,} bytes"),
             ("metadata.xml", self.header.metadata_sha256, head.metadata_sha256),
@@ -181,29 +167,18 @@ class PlanFile:
                     hint="The source is another file or was changed; plan again.",
                 )
 
-    def agreement(self, head: PlanHeader) -> Callable[[PlannedSegment | None], None]:
-        """Return a check of each segment, and None at the end; it raises ``PlanError`` where they differ.
-
-        Raises ``PlanError`` itself as ``fitting`` does.
-        """
-        self.check_fits(head)
         expected = self.segments()
 
         def agreed(segment: PlannedSegment | None) -> None:
-            if (plan := next(expected, None)) != segment:
+            plan, found = next(expected, None), None if segment is None else described(segment)
+            if plan != found:
                 raise PlanError(
-                    f"{self._path} no longer fits its source: it plans {_words(plan)}, "
-                    f"found {_words(segment)}",
+                    f"{self._path} no longer fits its source: it plans {_words(plan)}, found {_words(found)}",
                     hint="The source or the plan was changed; plan again.",
                 )
 
         return agreed
 
 
-def _words(segment: PlannedSegment | None) -> str:
-    if segment is None:
-        return "no further segment"
-    return (
-        f"segment {segment.index} with {segment.first} to {segment.last} "
-        f"({counted(segment.files, 'file')}, {counted(segment.bytes, 'byte')})"
-    )
+def _words(segment: Mapping[str, object] | None) -> str:
+    return "no further segment" if segment is None else json.dumps(segment, ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -47,9 +48,12 @@ def test_rows_that_are_all_the_same_are_as_many_as_were_given() -> None:
 def test_a_database_whose_statements_fail_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[sqlite3.Connection] = []
     real = sqlite3.connect
-    monkeypatch.setattr(
-        sqlite3, "connect", lambda *given, **names: made.append(real(*given, **names)) or made[0]
-    )
+
+    def connect(*given: Any, **names: Any) -> sqlite3.Connection:
+        made.append(real(*given, **names))
+        return made[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         tempdb.create("BEGIN", "INSERT INTO none VALUES (1)")
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):

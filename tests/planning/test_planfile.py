@@ -65,13 +65,13 @@ def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path, limits: Limits, m
     head = planfile.header("N", 1, b"", Division(limits=limits), min_size)
     plan = PlanFile(saved(tmp_path, *planfile.lines(head, SEGMENTS)))
     assert plan.header == head
-    assert list(plan.segments()) == SEGMENTS
+    assert list(plan.segments()) == [planfile.described(each) for each in SEGMENTS]
 
 
 def test_segments_are_read_one_at_a_time(tmp_path: Path) -> None:
     plan = PlanFile(saved(tmp_path, *whole(), "broken\n"))
     segments = plan.segments()
-    assert [next(segments), next(segments)] == SEGMENTS
+    assert [next(segments), next(segments)] == [planfile.described(each) for each in SEGMENTS]
     with pytest.raises(PlanError, match="line 4 is not a line of a plan"):
         next(segments)
 
@@ -125,9 +125,9 @@ def test_a_line_that_is_no_object_is_refused(tmp_path: Path, line: str) -> None:
 )
 def test_a_segment_that_is_damaged_is_refused(tmp_path: Path, key: str, value: float | str | None) -> None:
     segment = json.loads(whole()[1]) | {key: value}
-    plan = PlanFile(saved(tmp_path, whole()[0], json.dumps(segment)))
-    with pytest.raises(PlanError, match="line 2 is not a line of a plan"):
-        list(plan.segments())
+    agreed = PlanFile(saved(tmp_path, whole()[0], json.dumps(segment))).agreement(HEAD)
+    with pytest.raises(PlanError, match="no longer fits its source"):
+        agreed(SEGMENTS[0])
 
 
 @pytest.mark.parametrize("before", [b"", b"\n".join([whole()[0].rstrip().encode(), b""])])
@@ -150,13 +150,13 @@ def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
 
 def test_a_plan_fits_its_source_and_no_other(tmp_path: Path) -> None:
     plan = PlanFile(saved(tmp_path, *whole()))
-    plan.check_fits(HEAD)
+    plan.agreement(HEAD)
     larger = planfile.header("Northwind", 1235, b"<m/>", HEAD.division)
     with pytest.raises(PlanError, match="planned for size 1,234 bytes, found 1,235 bytes") as caught:
-        plan.check_fits(larger)
+        plan.agreement(larger)
     assert "plan again" in caught.value.hint
     other = planfile.header("Northwind", 1234, b"<n/>", HEAD.division)
     with pytest.raises(
         PlanError, match=f"metadata.xml {HEAD.metadata_sha256}, found {other.metadata_sha256}"
     ):
-        plan.check_fits(other)
+        plan.agreement(other)
