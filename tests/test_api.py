@@ -53,7 +53,7 @@ def test_every_name_of_the_public_api_is_there_and_no_other() -> None:
     assert all(getattr(metspack, name) is not None for name in metspack.__all__)
     assert sorted(metspack.__all__) == metspack.__all__
     shown = [
-        (each.module, name.name)
+        (str(each.module), name.name)
         for each in ast.walk(ast.parse(Path(metspack.__file__).read_bytes()))
         if isinstance(each, ast.ImportFrom) and str(each.module).startswith("metspack.")
         for name in each.names

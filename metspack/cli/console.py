@@ -403,6 +403,17 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else escaped(str(value))
 
 
+def _words(pace: Pace, now: float, rate: str, percent: str = "") -> Iterator[str]:
+    """Yield the words on a stage: rates, percent, time elapsed and time left, as far as they are there."""
+    lobs, left = pace.lob_rate(now), pace.left(now)
+    words = (
+        *(rate, "" if lobs is None else f"{lobs:,} LOBs/s", percent),
+        f"elapsed {_clock(pace.elapsed(now))}",
+        "" if left is None else f"left {_clock(left)}",
+    )
+    return filter(None, words)
+
+
 def _clock(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))
 
@@ -444,15 +455,9 @@ class _Bar:
 
     def words(self) -> str:
         """Return the rates and the clocks."""
+        pace = self._pace
         now = time.monotonic()
-        lobs, left = self._pace.lob_rate(now), self._pace.left(now)
-        words = (
-            f"{self._pace.rate(now) / 1e6:.1f} MB/s" if self._pace.done else "",
-            "" if lobs is None else f"{lobs:,} LOBs/s",
-            f"elapsed {_clock(self._pace.elapsed(now))}",
-            "" if left is None else f"left {_clock(left)}",
-        )
-        return "  ".join(filter(None, words))
+        return "  ".join(_words(pace, now, f"{pace.rate(now) / 1e6:.1f} MB/s" if pace.done else ""))
 
     def stage(self, name: str, total: int | None) -> None:
         if self._task is not None:
@@ -510,15 +515,9 @@ class _ProgressLines:
         self._said = now
         from metspack.sizes import shown  # noqa: PLC0415 -- once in a while, and not for what ends at once
 
-        percent, lobs, left = pace.percent(), pace.lob_rate(now), pace.left(now)
-        words = (
-            f"{shown(pace.done)} at {pace.rate(now) / 1e6:.1f} MB/s",
-            "" if lobs is None else f"{lobs:,} LOBs/s",
-            "" if percent is None else f"{percent} %",
-            f"elapsed {_clock(pace.elapsed(now))}",
-            "" if left is None else f"left {_clock(left)}",
-        )
-        _say((f"{self._name}: {', '.join(filter(None, words))}", ""))
+        rate = f"{shown(pace.done)} at {pace.rate(now) / 1e6:.1f} MB/s"
+        percent = "" if (done := pace.percent()) is None else f"{done} %"
+        _say((f"{self._name}: {', '.join(_words(pace, now, rate, percent))}", ""))
 
 
 _bars: list[_Bar] = []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -31,14 +29,6 @@ _HEADER = (
     *("located by", "digests", "bytes", "largest"),
 )
 _RIGHT = frozenset({5, 6, 7, 10, 11})
-
-
-def width() -> int | None:
-    """Return the columns of the terminal that stdout is, None when it is none."""
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns
-    except (OSError, ValueError, AttributeError):
-        return None
 
 
 def show(source: Source, found: Inspection, facts: SourceFacts, columns: int | None) -> None:

@@ -7,9 +7,7 @@ the environment and from what the client itself looks for; no message has one.
 from __future__ import annotations
 
 import os
-import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import cache
@@ -24,9 +22,6 @@ from metspack.values import dataclass, regex
 PART = 16 << 20
 """Bytes of a part of a large object; S3 takes 10,000 parts at most, so larger objects have larger parts."""
 
-REQUESTS: Counter[str] = Counter()
-"""The requests that this process has asked for, by kind; those that were tried again count once."""
-
 JOBS = 16
 """Requests in flight at once, unless another number is asked for."""
 
@@ -36,9 +31,6 @@ _RETRIES, _RETRY_SECONDS = 8, 60
 _SHORT_READS = 4  # times that a body which ends early is asked for again
 _STATUS = regex(r"status code: ([0-9]{3})")
 _CODE = regex(r"<Code>([A-Za-z0-9.]{1,80})</Code>")
-_NO_CREDENTIALS = regex(
-    r"169\.254\.|metadata\.google|CredentialsNotFound|Missing.{0,40}credential", re.IGNORECASE
-)
 _INTERNAL_ERROR = 500
 T = TypeVar("T")
 
@@ -151,7 +143,6 @@ class ObStore:
 
     def level(self, prefix: str) -> tuple[list[StoredObject], list[str]]:
         """Return the objects right below a prefix, and the prefixes below it."""
-        REQUESTS["list"] += 1
         found = self._asked(
             prefix, lambda: self._library.list_with_delimiter(self._store, prefix=prefix or None)
         )
@@ -161,7 +152,6 @@ class ObStore:
         """Yield all objects below a prefix."""
         stream = iter(self._library.list(self._store, prefix=prefix or None, chunk_size=1_000))
         while True:
-            REQUESTS["list"] += 1
             batch = self._asked(prefix, lambda: next(stream, None))
             if batch is None:
                 return
@@ -169,7 +159,6 @@ class ObStore:
 
     def head(self, key: str) -> StoredObject:
         """Return an object without its bytes."""
-        REQUESTS["head"] += 1
         return StoredObject.of(self._asked(key, lambda: self._library.head(self._store, key)))
 
     def read(self, found: StoredObject, start: int, stop: int) -> bytes:
@@ -179,7 +168,6 @@ class ObStore:
             return b""
         data = b""
         for attempt in range(_SHORT_READS):
-            REQUESTS["get"] += 1
             data = self._asked(found.key, lambda: self._range(found, start, start + wanted))
             if len(data) == wanted:
                 return data
@@ -215,13 +203,11 @@ class ObStore:
     def put(self, key: str, chunks: Iterable[bytes], size: int) -> None:
         """Put an object whole, or a large one in parts."""
         if size <= PART:
-            REQUESTS["put"] += 1
             data = b"".join(chunks)
             self._check_size(key, len(data), size)
             self._asked(key, lambda: self._library.put(self._store, key, data, use_multipart=False))
             return
         part = max(PART, -(-size // _MOST_PARTS))
-        REQUESTS["put"] += 2 + -(-size // part)  # begun, each part, completed
         self._asked(key, lambda: self._put_parts(key, chunks, size, part))
 
     def _put_parts(self, key: str, chunks: Iterable[bytes], size: int, part: int) -> None:
@@ -242,7 +228,6 @@ class ObStore:
 
     def remove(self, key: str) -> None:
         """Remove an object."""
-        REQUESTS["delete"] += 1
         try:
             self._asked(key, lambda: self._library.delete(self._store, key))
         except FileNotFoundError:
@@ -258,45 +243,36 @@ class ObStore:
             self._explain(key, error)
 
     def _explain(self, key: str, error: Exception) -> NoReturn:
-        text = str(error)
-        where = f"{self._url}/{key}" if key else self._url
+        text, kind = str(error), type(error).__name__
         found = _CODE.search(text)
         code, status = found[1] if found else "", int(next(iter(_STATUS.findall(text)), "0"))
+        where = f"{self._url}/{key}" if key else self._url
+        said = f"{status or kind}{f' {code}' if code else ''}"
         if code == "NoSuchBucket":
-            raise StoreError(
-                f"{self._url}: there is no such bucket",
-                hint="Look at its name, at the region (AWS_REGION) and the endpoint (AWS_ENDPOINT_URL).",
-            ) from None
-        if _NO_CREDENTIALS.search(text):
-            raise StoreError(
-                f"{where}: no credentials for the store were found",
-                hint="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE with boto3 installed; "
-                "AWS_SKIP_SIGNATURE=true reads what is public.",
-            ) from None
-        if isinstance(error, FileNotFoundError):
+            where, problem = self._url, "there is no such bucket"
+            hint = "Look at its name, at the region (AWS_REGION) and the endpoint (AWS_ENDPOINT_URL)."
+        elif isinstance(error, FileNotFoundError):
             raise FileNotFoundError(2, "No such object", where) from None
-        said = f"{status or type(error).__name__}{f' {code}' if code else ''}"
-        if status in {401, 403} or "Expired" in code or type(error).__name__ in _REFUSALS:
-            raise StoreError(
-                f"{where}: the store refuses: {said}",
-                hint="The credentials are wrong, have run out, or do not allow this: get others, and run the "
-                "same command again.",
-            ) from None
-        if "InvalidPath" in type(error).__name__:
-            raise StoreError(
-                f"{where}: the store has a key that no folder could hold (an empty name, . or ..)",
-                hint="Rename that object, or name a prefix without it.",
-            ) from None
-        if status >= _INTERNAL_ERROR or status == 429:  # noqa: PLR2004 -- too many requests
-            raise StoreError(
-                f"{where}: the store answers {said}, also after {_RETRIES} retries",
-                hint="It is overloaded: run the same command again later, or with fewer requests at once "
-                "(--io-jobs 4).",
-            ) from None
-        raise StoreError(
-            f"{where}: the store cannot be reached or gives no answer: {said}",
-            hint="Look at the endpoint (AWS_ENDPOINT_URL), the region (AWS_REGION) and the connection.",
-        ) from None
+        elif status in {401, 403} or "Expired" in code or kind in _REFUSALS:
+            problem = f"the store refuses: {said}"
+            hint = (
+                "The credentials are wrong, have run out, or do not allow this: get others, and run the "
+                "same command again."
+            )
+        elif status >= _INTERNAL_ERROR or status == 429:  # noqa: PLR2004 -- too many requests
+            problem = f"the store answers {said}, also after {_RETRIES} retries"
+            hint = "It is overloaded: run the same command again later, or with --io-jobs 4."
+        elif "InvalidPath" in kind:
+            problem = "the store has a key that no folder could hold (an empty name, . or ..)"
+            hint = "Rename that object, or name a prefix without it."
+        else:
+            problem = f"the store cannot be reached or gives no answer: {said}"
+            hint = (
+                "Look at the endpoint (AWS_ENDPOINT_URL), the region (AWS_REGION), the connection, and the "
+                "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE with boto3 "
+                "installed; AWS_SKIP_SIGNATURE=true reads what is public."
+            )
+        raise StoreError(f"{where}: {problem}", hint=hint) from None
 
 
 _REFUSALS = {"PermissionDeniedError", "UnauthenticatedError"}

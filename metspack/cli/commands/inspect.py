@@ -114,7 +114,7 @@ def _print_inspection(
         console.document(report.document)
         return not report.ok
     if not quiet:
-        inspection.show(source, report.contents, report.facts, inspection.width())
+        inspection.show(source, report.contents, report.facts, console.width())
         for sentence in report.contents.history:
             console.info(f"METS notes on the archive: {sentence}")
     for sentence in report.contents.warnings:
@@ -128,7 +128,6 @@ def _print_inspection(
 
 def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
     """Print each LOB as it comes, verified unless ``accepted`` is None; return whether any is bad."""
-    from metspack.cli import inspection  # noqa: PLC0415
     from metspack.inspecting import survey  # noqa: PLC0415
     from metspack.inspecting.verification import verdict_on  # noqa: PLC0415
     from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
@@ -138,7 +137,7 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
     is_bad, held = False, source.holdings()
     # A bar and lines on one terminal would write over each other.
     with (
-        console.progress(quiet=quiet or inspection.width() is not None) as progress,
+        console.progress(quiet=quiet or console.width() is not None) as progress,
         ExitStack() as stack,
     ):
         opened = stack.enter_context(OpenHoldings(held))

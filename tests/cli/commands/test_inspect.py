@@ -8,7 +8,6 @@ import pty
 import re
 import struct
 import subprocess
-import sys
 import termios
 from collections.abc import Iterator
 from fcntl import ioctl
@@ -17,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from metspack.cli import inspection
+from metspack.cli import console
 from metspack.sources.archive import Archive, Located
 from tests import siards
 from tests.cli.conftest import HEAD, Commands, Program, made_of
@@ -546,18 +545,13 @@ def test_the_width_decides_the_form(
     columns: int | None,
     first: str,
 ) -> None:
-    monkeypatch.setattr(inspection, "width", lambda: columns)
+    monkeypatch.setattr(console, "width", lambda: columns)
     assert metspack.fine("inspect", northwind_full).splitlines()[9].split()[0] == first
 
 
 def test_lines_of_lobs_on_a_terminal(program: Program, northwind: Path) -> None:
     said = on_a_terminal([*program.command, "inspect", str(northwind), "--lobs"], 80, program.environment)
     assert len(records(said)) == 8
-
-
-def test_a_closed_stdout_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    assert inspection.width() is None
 
 
 def test_names_from_an_archive_cannot_steer_the_terminal(metspack: Commands, tmp_path: Path) -> None:
