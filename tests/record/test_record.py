@@ -23,14 +23,11 @@ def compare(found: list[findings.Row], recorded: list[findings.Row]) -> None:
     assert findings.lines(found) == findings.lines(recorded), f"other words or lines; {HINT}"
 
 
-ALL = pytest.mark.parametrize("case", cases(), ids=[each.id for each in cases()])
-
-
 WHOLE = {each.id for each in spread(cases(), 3)}
 """Cases in which what is alike is looked at all at once first, however little there is of it."""
 
 
-@ALL
+@pytest.mark.parametrize("case", cases(), ids=lambda each: each.id)
 def test_a_case_has_the_recorded_findings_and_the_codes_in_its_name(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,7 +46,7 @@ def test_a_case_has_the_recorded_findings_and_the_codes_in_its_name(
 
 
 @pytest.mark.slow
-@ALL
+@pytest.mark.parametrize("case", spread(cases(), 12), ids=lambda each: each.id)
 def test_a_case_has_the_recorded_findings_at_each_level(case: Case, tmp_path: Path) -> None:
     compare(findings.alone(case, tmp_path, *Level), findings.recorded(findings.ALONE, case.id, *Level))
 
