@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -339,6 +339,12 @@ def _by_hand() -> Iterator[Mutant]:
         yield Mutant("by hand", f"{encoding} right", f"{text}{_MAP}</mets>".encode(encoding))
         wrong = f'{text}<structMap LABEL="é"/></mets>'
         yield Mutant("by hand", f"{encoding} wrong", wrong.encode(encoding))
+
+
+@cache
+def every() -> tuple[Mutant, ...]:
+    """Return all mutants, made once."""
+    return tuple(mutants())
 
 
 def table(verdicts: Iterable[tuple[Mutant, bool]]) -> str:

@@ -1,35 +1,16 @@
 """Every code has a package as its case; what is found in each is compared with the record."""
 
-from pathlib import Path
-
 import pytest
 
-from metspack.checking import ALL_CODES, Code, Level, check
-from metspack.checking.archives.lobsearch import Finder
+from metspack.checking import ALL_CODES, Code
 from metspack.checking.codes import RETIRED
-from tests.findings import ordered
-from tests.laws import spread
-from tests.packages.cases import HERE, KINDS, Case, cases
+from tests.packages.cases import HERE, KINDS, cases
 
 # 64 MB of METS are no test data, archives in other forms no recipes, nor what an option alone tells: they
 # have tests of their own.
 ELSEWHERE = {"Z023", "Z024", "M014", "M015", "M017", "M028", "F046"}
 AT_LEAST = {"bad": 120, "warn": 20, "good": 20}
 MOST_BYTES = 2_000_000
-
-
-OF_CELLS = [each for each in cases() if any(code[0] in "SZ" for code in each.codes)]
-
-
-@pytest.mark.parametrize("case", spread(OF_CELLS, 9), ids=lambda case: case.id)
-def test_cells_that_go_together_give_the_findings_of_each_by_itself(
-    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = case.made(tmp_path)
-    roots = [package.with_name(each) for each in case.roots]
-    together = ordered(check(package, Level(case.level), roots=roots))
-    monkeypatch.setattr(Finder, "find_all", lambda *_: None)
-    assert ordered(check(package, Level(case.level), roots=roots)) == together
 
 
 def test_no_code_is_declared_twice() -> None:

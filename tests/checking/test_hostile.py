@@ -5,10 +5,9 @@ from __future__ import annotations
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,15 +15,11 @@ import metspack
 from bench.hostile_inputs import INPUTS, Hostile
 from metspack import checking, safexml
 from metspack.checking import grouping
-from metspack.checking.codes import Rule
 from metspack.checking.files import fixity
-from metspack.checking.links.links import LinkCheck
-from metspack.checking.mets import documents
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.inspecting.inspection import inspected
 from metspack.mets import fastreader, reader
-from metspack.mets.links import Mptr
 from metspack.model import Budgets, Finding, LobRef, LobRun
 from metspack.planning.assignment import small_columns
 from metspack.siard import metadata
@@ -118,36 +113,6 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
     assert [each.code for each in found if each.severity.value == "error"] == ["X003"]
 
 
-def test_a_mets_of_too_many_mptr_is_refused_before_all_of_them_are_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (each,) = (each for each in INPUTS if each.name == "located-mptr")
-    folder, taken = each.make(tmp_path / "in", 5_000), Counter[str]()
-    real = documents.DocumentReader._mptr
-
-    def take(self: documents.DocumentReader, mptr: Mptr) -> Iterator[Finding]:
-        taken[self._name] += 1
-        return real(self, mptr)
-
-    kept = documents.DocumentReader._keep_mptrs
-
-    def keep(self: documents.DocumentReader, mptr: Mptr, run: fastreader.Run) -> None:
-        taken[self._name] += run.count
-        kept(self, mptr, run)
-
-    monkeypatch.setattr(documents.DocumentReader, "_mptr", take)
-    monkeypatch.setattr(documents.DocumentReader, "_keep_mptrs", keep)
-    with pytest.raises(safexml.BudgetError) as refused:
-        list(reader.read([(folder / "mets.xml").read_bytes()], Budgets(links=4_999)))
-    found = list(checking.check(folder, jobs=1, budgets=Budgets(links=4_999)))
-    (error,) = (each for each in found if each.severity.value == "error")
-    assert (error.code, error.line) == ("X003", refused.value.line)
-    assert 2_000 <= taken["mets.xml"] < 4_000
-    found = list(checking.check(folder, jobs=1, budgets=Budgets(links=5_000)))
-    assert {each.code for each in found if each.severity.value == "error"} == {"L002"}
-    assert taken["mets.xml"] > 5_000
-
-
 def test_mptr_are_counted_ahead_as_they_are_read(tmp_path: Path) -> None:
     (each,) = (each for each in INPUTS if each.name == "mptr")
     data = (each.make(tmp_path / "in", 20) / "mets.xml").read_bytes()
@@ -217,7 +182,7 @@ def test_lobs_that_are_missing_are_a_budget(tmp_path: Path) -> None:
         assert len(every.value.details) == 30
 
 
-MANY = ("dangling", "files", "same-ids", "parts", "manifest-missing")
+MANY = ("dangling", "same-ids", "manifest-missing")
 
 
 @pytest.mark.parametrize("name", MANY)
@@ -240,28 +205,6 @@ def test_findings_beyond_the_budget_are_counted_exactly_and_told_by_one(tmp_path
             told = {(each.path, each.line, each.place) for each in found}
             told |= {(each.path, each.line, each.place) for each in last.others}
             assert told == {(each.path, each.line, each.place) for each in every if each.code == code}
-
-
-@pytest.mark.parametrize(("name", "codes"), [("files", 2), ("same-ids", 3), ("manifest-missing", 1)])
-def test_findings_that_are_only_counted_are_not_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, codes: int
-) -> None:
-    (each,) = (each for each in INPUTS if each.name == name)
-    path = each.make(tmp_path / "in", 2_000)
-    made: Counter[str] = Counter()
-    real = Rule.at
-
-    def at(rule: Rule, *arguments: Any, **facts: Any) -> Finding:
-        made[rule.id] += 1
-        return real(rule, *arguments, **facts)
-
-    monkeypatch.setattr(Rule, "at", at)
-    monkeypatch.setattr(grouping, "MOST_PLACES", 10)
-    found = list(checking.check(path, jobs=1, budgets=Budgets(findings=20)))
-    assert len([code for code, number in made.items() if number]) >= codes
-    assert max(made.values()) <= 20 + 10 + 1
-    told = sum(each.count for each in found)
-    assert told >= 2_000 or any("likewise 1,999 more" in each.message for each in found)
 
 
 def test_of_entries_of_one_missing_file_the_first_stands_for_all(tmp_path: Path) -> None:
@@ -515,8 +458,9 @@ def many_links(folder: Path, *, are_by_both: bool) -> None:
     (folder / "manifest-md5.txt").write_text(f"{'0' * 32}  x_lobseg_380/mets.xml\n")
 
 
-@pytest.mark.parametrize("kind", ["by location", "by both", "packed"])
-@pytest.mark.parametrize("most", [20_000, 20])
+@pytest.mark.parametrize(
+    ("kind", "most"), [("by location", 20_000), ("by location", 20), ("by both", 20), ("packed", 20_000)]
+)
 def test_links_that_lead_nowhere_are_the_same_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kind: str
 ) -> None:
@@ -526,17 +470,8 @@ def test_links_that_lead_nowhere_are_the_same_one_by_one(
         package = Path(shutil.make_archive(str(package), "zip", tmp_path, "in"))
     monkeypatch.setattr("metspack.checking.grouping.MOST_PLACES", 10)
     monkeypatch.setattr("metspack.checking.links.mounting.MOST_PLACES", 10)
-    followed: list[int] = []
-    follow = LinkCheck._child
-
-    def noted(check: LinkCheck, mets: Any, pointer: Any) -> Any:
-        followed[-1] += 1
-        return follow(check, mets, pointer)
-
-    monkeypatch.setattr(LinkCheck, "_child", noted)
     outcomes = []
     for first in (1 << 30, 1, 8):
-        followed.append(0)
         monkeypatch.setattr("metspack.checking.links.mounting._FIRST_LOST", first)
         result = checking.check(package, jobs=1, budgets=Budgets(findings=most))
         outcomes.append((list(result), result.graphs, result.summary))
@@ -546,6 +481,3 @@ def test_links_that_lead_nowhere_are_the_same_one_by_one(
     assert sum(each.count for each in found if each.code == "P003") > 90
     meant = [dict(each.facts)["places"] for each in found if "nearest is 'lefd_20/" in each.message]
     assert meant == (["2"] if most > 20 else [])
-    alone, at_once, soon = followed
-    assert alone == 601 + are_by_both
-    assert at_once < soon < (alone if are_by_both else 250)

@@ -19,6 +19,7 @@ from tests.checking.test_hostile_products import (
     STEEP,
     archive,
     child,
+    divisions_that_name_one_child,
     divs,
     listed,
     located,
@@ -35,12 +36,6 @@ pytestmark = pytest.mark.slow
 _SIZE = 200
 _EACH = "content/schema0/table0/lob1/record{}.bin"
 Make = Callable[[Path, int], None]
-
-
-def divisions_that_name_one_child(folder: Path, size: int) -> None:
-    child(folder / "x", "c")
-    files = (listed(f"c{n}", "x/mets.xml") for n in range(size))
-    mets(folder, files, structmap(mptr(f"c{n}") for n in range(size)))
 
 
 def children_that_are_missing(folder: Path, size: int) -> None:
@@ -99,11 +94,6 @@ def cells_and_files_of_one_path_in_the_parent(folder: Path, size: int) -> None:
     mets(folder, (own, listed("y", "y/mets.xml"), *files), structmap((mptr("y"),)))
 
 
-def cells_of_one_file_and_files_of_its_id(folder: Path, size: int) -> None:
-    own = archive(folder, size, said=of_one_lob, lobs=(_EACH.format(0),))
-    mets(folder, (own, *(listed("f", _EACH.format(n)) for n in range(size))))
-
-
 def cells_of_two_files_and_files_of_their_ids(folder: Path, size: int) -> None:
     lobs = [_EACH.format(n) for n in range(2)]
     own = archive(folder, size, said=lambda n: of_one_lob(n).replace(lobs[0], lobs[n % 2]), lobs=lobs)
@@ -114,7 +104,6 @@ def cells_of_two_files_and_files_of_their_ids(folder: Path, size: int) -> None:
     "make",
     [
         cells_and_files_of_one_path_in_the_parent,
-        cells_of_one_file_and_files_of_its_id,
         cells_of_two_files_and_files_of_their_ids,
     ],
     ids=lambda make: make.__name__,
@@ -134,7 +123,6 @@ def test_four_times_as_many_cells_are_listed_in_about_four_times_as_many_steps(
     [
         archives_that_are_missing_beside_cells,
         cells_and_files_of_one_path_in_the_parent,
-        cells_of_one_file_and_files_of_its_id,
         cells_of_two_files_and_files_of_their_ids,
     ],
     ids=lambda make: make.__name__,

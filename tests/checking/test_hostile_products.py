@@ -94,12 +94,6 @@ def child(folder: Path, objid: str) -> None:
 
 
 @maker
-def structmaps_that_name_other_children(folder: Path, size: int) -> None:
-    maps = chain.from_iterable(structmap((mptr(f"c{n}"),), f"t{n}") for n in range(size))
-    mets(folder, (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size)), maps)
-
-
-@maker
 def structmaps_that_name_one_child_by_other_ids(folder: Path, size: int) -> None:
     child(folder / "x", "c")
     maps = chain.from_iterable(structmap((mptr(f"c{n}"),), f"t{n}", "x") for n in range(size))
@@ -129,13 +123,6 @@ def locations_in_one_division(folder: Path, size: int) -> None:
 
 
 @maker
-def divisions_with_a_location_and_fptr_each(folder: Path, size: int) -> None:
-    files = (listed(f"f{n}", f"x{n}/mets.xml") for n in range(size))
-    pointers = (f'{located(f"x{n}/mets.xml")}<fptr FILEID="f{n}"/>' for n in range(size))
-    mets(folder, files, structmap(divs(pointers)))
-
-
-@maker
 def divisions_with_two_locations_each(folder: Path, size: int) -> None:
     mets(folder, maps=structmap(divs(located(f"x{n}/mets.xml") + located(f"../y{n}/") for n in range(size))))
 
@@ -150,11 +137,6 @@ def children_and_fptr_in_one_division(folder: Path, size: int) -> None:
         (mptr(f"c{n}") for n in range(half, size)), (f'<fptr FILEID="c{n % half}"/>' for n in range(size))
     )
     mets(folder, files, chain(structmap((mptr(f"c{n}") for n in range(half)), "a"), structmap(pointers, "b")))
-
-
-@maker
-def locations_that_lead_out(folder: Path, size: int) -> None:
-    mets(folder, maps=structmap(divs(located(f"../../x{n}/mets.xml") for n in range(size))))
 
 
 @maker
@@ -181,26 +163,11 @@ def archives_that_are_missing(folder: Path, size: int) -> None:
 
 
 @maker
-def archives_of_one_path(folder: Path, size: int) -> None:
-    mets(folder, (listed(f"c{n}", "content/a.siard") for n in range(size)))
-
-
-@maker
 def missing_files_and_unlisted_ones(folder: Path, size: int) -> None:
     (folder / "o").mkdir(parents=True)
     for number in range(size):
         (folder / f"o/n{number}").write_bytes(b"x")
     mets(folder, (listed(f"c{n}", f"c/a{n}", size=1, digest=f"{n:032x}") for n in range(size)))
-
-
-@maker
-def damaged_children_and_unlisted_files(folder: Path, size: int) -> None:
-    (folder / "o").mkdir(parents=True)
-    for number in range(size):
-        (folder / f"o/n{number}").touch()
-        write(folder / f"x{number}/mets.xml", ("<mets>",))
-    files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
-    mets(folder, files, structmap(divs(mptr(f"c{n}") for n in range(size))))
 
 
 @maker
@@ -234,14 +201,6 @@ def orphans_of_a_parent_of_many(folder: Path, size: int) -> None:
 
 
 @maker
-def orphans_with_ancestors(folder: Path, size: int) -> None:
-    for number in range(size):
-        up = structmap((mptr("nobody"),), label="Ancestors")
-        mets(folder / f"x{number}", maps=up, objid=f"o{number}")
-    mets(folder)
-
-
-@maker
 def parents_of_a_child_that_names_as_many(folder: Path, size: int) -> None:
     up = structmap((mptr(f"p{n}") for n in range(size)), label="parent IP")
     mets(folder / "c", maps=up, objid="c")
@@ -249,14 +208,6 @@ def parents_of_a_child_that_names_as_many(folder: Path, size: int) -> None:
         mets(folder / f"x{number}", maps=structmap((located("../c/mets.xml"),)), objid=f"x{number}")
     files = (listed(f"x{n}", f"x{n}/mets.xml") for n in range(size))
     mets(folder, files, structmap(divs(mptr(f"x{n}") for n in range(size))))
-
-
-@maker
-def children_of_another_type(folder: Path, size: int) -> None:
-    for number in range(size):
-        mets(folder / f"x{number}", objid=f"c{number}", attributes=' TYPE="B"')
-    files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
-    mets(folder, files, structmap(divs(mptr(f"c{n}") for n in range(size))), attributes=' TYPE="A"')
 
 
 @maker
@@ -287,11 +238,6 @@ def parts_in_representations(folder: Path, size: int) -> None:
     inner = divs(located(f"representations/r{n}/mets.xml") for n in range(size))
     mets(folder / "x", maps=structmap(inner, label="x"), objid="c")
     mets(folder, (listed("c", "x/mets.xml"),), chain(structmap((mptr("c"),)), parts("c", size)))
-
-
-@maker
-def parts_in_files_of_one_id(folder: Path, size: int) -> None:
-    mets(folder, (listed("c", f"y{n}/a") for n in range(size)), parts("c", size))
 
 
 def parts(href: str, size: int) -> Iterator[str]:
@@ -344,13 +290,6 @@ def objects_and_statements_of_one_file(folder: Path, size: int) -> None:
 
 
 @maker
-def objects_and_lines_of_one_file(folder: Path, size: int) -> None:
-    before = objects(folder, size, href=lambda _: "a/a", name="f{}".format, digest="{:032x}".format)
-    write(folder / "manifest-md5.txt", (f"{n:032x}  a/a\n" for n in range(size, 2 * size)))
-    mets(folder, (listed("f0", "a/a"),), before=before)
-
-
-@maker
 def objects_and_files_of_one_id(folder: Path, size: int) -> None:
     before = objects(folder, size, href="z/a{}".format, name=lambda _: "same", digest="{:032x}".format)
     mets(folder, (listed("same", f"c/a{n}") for n in range(size)), before=before)
@@ -392,13 +331,6 @@ def cells_and_files_of_one_lob(folder: Path, size: int) -> None:
 
 
 @maker
-def cells_with_ids_and_files_of_one_lob(folder: Path, size: int) -> None:
-    own = archive(folder, size, said=of_one_lob, lobs=(_LOB.format(0), "x"))
-    files = (listed(f"s0.t0.c2.r{n + 1}", "x") for n in range(size))
-    mets(folder, (own, *files, *(listed(f"f{n}", _LOB.format(0)) for n in range(size))))
-
-
-@maker
 def lobs_of_one_id_in_two_children(folder: Path, size: int) -> None:
     own = archive(folder, 1, said=of_one_lob, lobs=(_LOB.format(0),))
     files = [listed("s0.t0.c2.r1", f"r{n}") for n in range(size)]
@@ -409,22 +341,6 @@ def lobs_of_one_id_in_two_children(folder: Path, size: int) -> None:
     others = [listed("s0.t0.c2.r1", _LOB.format(0)) for _ in range(size)]
     of_child = listed("ID_x_lobseg_0", "x_lobseg_0/mets.xml")
     mets(folder, (own, of_child, *others), structmap((mptr("ID_x_lobseg_0"),)))
-
-
-@maker
-def lobs_of_one_id_in_two_archives(folder: Path, size: int) -> None:
-    archives = [
-        archive(
-            folder / each,
-            1,
-            said=of_one_lob,
-            name=f"{each}.siard",
-            lobs=(_LOB.format(0),),
-        ).replace('href="', f'href="{each}/')
-        for each in "ab"
-    ]
-    lobs = [f"{each}/{_LOB.format(0)}" for each in "ab"]
-    mets(folder, (*archives, *(listed("s0.t0.c2.r1", each) for each in lobs * size)))
 
 
 @maker

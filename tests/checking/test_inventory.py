@@ -9,19 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Level, check, inventory
-from metspack.checking.catalogue import Catalogue, are_usual, folded_name
-from metspack.checking.opening import CheckedTree
+from metspack.checking.catalogue import are_usual, folded_name
 from metspack.errors import TargetError
 from metspack.files.walking import Lot
 from metspack.model import Finding
-from metspack.packages.files import FolderTree
 from tests.findings import ordered
-from tests.laws import law, spread
+from tests.laws import law
 from tests.packages import csip, forge
-from tests.packages.cases import Case, cases
 from tests.packages.spread import zipped
-
-LINKED = [each for each in cases() if each.code[0] in "LPS"]
 
 
 class Late:
@@ -57,24 +52,6 @@ def found(package: Path, jobs: int, roots: Iterable[Path] = ()) -> list[Finding]
     return ordered(check(package, Level.STRUCTURE, roots=list(roots), jobs=jobs))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", spread(LINKED, 9), ids=lambda each: each.id)
-def test_a_walk_that_ends_late_finds_the_same(case: Case, tmp_path: Path, late: type[Late]) -> None:
-    package = case.made(tmp_path)
-    roots = [package.with_name(each) for each in case.roots]
-    assert found(package, 2, roots) == found(package, 1, roots)
-    assert late.begun <= 1
-
-
-def test_a_walk_that_is_not_waited_for_is_given_up(tmp_path: Path, late: type[Late]) -> None:
-    package = forge.forge(tmp_path / "package")
-    checking = check(package, Level.STRUCTURE, jobs=2)
-    (package / "mets.xml").write_bytes(b"<mets")
-    next(checking)
-    checking._findings.close()  # type: ignore[attr-defined]
-    assert (late.begun, late.ended) == (1, 1)
-
-
 def test_a_process_that_was_ended_is_no_fault_of_a_document(
     tmp_path: Path, late: type[Late], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,22 +78,6 @@ def test_a_process_beside_finds_the_same(
     assert {each.path for each in alone} >= {"odd/mets.xml"}
     monkeypatch.setattr(inventory, "_LONG", -1)
     assert ordered(check(package, level, jobs=2)) == alone
-
-
-def test_more_folders_than_a_process_can_be_given_are_walked_without_one(
-    tmp_path: Path, late: type[Late], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(inventory, "_MOST_AHEAD", 1)
-    for name in "abc":
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "x").touch()
-    with Catalogue() as catalogue:
-        assert (
-            list(inventory.findings(catalogue, CheckedTree(FolderTree(tmp_path)), whole=True, jobs=2)) == []
-        )
-        assert late.begun == 1
-        catalogue.settle()
-        assert catalogue.number("SELECT count(*) FROM disk") == 6
 
 
 NAME = st.text(st.sampled_from("abxCO.N 1_-é/:"), min_size=1, max_size=5).filter(lambda each: "/" not in each)

@@ -21,7 +21,6 @@ from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.opening import CheckedTree
 from metspack.containers.zipreader import ZipContainer
-from metspack.errors import SourceError
 from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
 from metspack.locations.resolver import Resolver
@@ -32,7 +31,7 @@ from metspack.siard import tables
 from tests.findings import ordered
 from tests.laws import law
 from tests.packages import forge
-from tests.packages.forge import FIRST, LOBS
+from tests.packages.forge import FIRST
 from tests.packages.placed import describe, packaged
 from tests.packages.samples import BELOW_THE_ROOT, LOBSEG, SIARD22
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row, Sample, absolute
@@ -50,34 +49,6 @@ def codes(root: Path, level: Level = Level.FULL) -> list[str]:
 
 
 # --- the statement's table ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("column", ["nil", "relative", "absolute"])
-@pytest.mark.parametrize("database", ["nil", "relative", "absolute"])
-@pytest.mark.parametrize("cell", ["relative", "absolute"])
-def test_the_good_combinations_give_no_finding_and_the_others_do(
-    tmp_path: Path, database: str, column: str, cell: str
-) -> None:
-    """Where a cell has a location; where it has none there is no LOB, and nothing to find."""
-    root = tmp_path / "package"
-    databases = {"nil": None, "relative": "./a/", "absolute": f"file://{root}/a/"}
-    columns = {"nil": None, "relative": "b/", "absolute": f"file://{root}/b/"}
-    inside = column == "nil"
-    where = f"{TABLE}/lob1/" if inside else ("a/" if database != "nil" else "") + "b/"
-    if column == "absolute":
-        where = "b/"
-    path = f"{where}r.bin"
-    names = f"{TABLE}/lob1/r.bin" if inside else "r.bin"
-    sample = Sample(
-        letter="C",
-        database=databases[database],
-        column=columns[column],
-        rows=(Row(file=names if cell == "relative" else f"{root}/{path}"),),
-        inside={path: BINARY} if inside and cell == "relative" else {},
-        outside={} if inside and cell == "relative" else {path: BINARY},
-    )
-    good = cell == "relative" and not (column == "absolute" and database != "nil")
-    assert codes(packaged(root, sample)) == ([] if good else ["P102"])
 
 
 @pytest.mark.parametrize(
@@ -125,10 +96,6 @@ def test_a_conventions_code_says_whose_it_is_and_what_to_write(convention: Conve
     assert convention.text in said.meaning
     assert convention.source in said.clause
     assert "lobFolder" in said.remedy
-
-
-def test_codes_of_conventions_are_found_in_either_letter_case() -> None:
-    assert Code.named("p105") is Code.of_convention(Convention.E)
 
 
 def test_a_column_is_told_once_with_count_first_and_example(tmp_path: Path) -> None:
@@ -243,14 +210,6 @@ def test_an_inside_lob_may_be_one_of_several(tmp_path: Path) -> None:
     assert "P109" in codes(packaged(tmp_path / "package", sample))
 
 
-def test_folders_are_remembered_but_not_for_ever(tmp_path: Path) -> None:
-    rows = tuple(Row(file=f"{number}/old_lobseg_0/r.bin") for number in range(70))
-    files = {f"{number}/new_lobseg_0/r.bin": BINARY for number in range(70)}
-    root = packaged(tmp_path / "package", Sample(letter="R", column="./", rows=rows, outside=files))
-    (told,) = [each for each in check(root, Level.STRUCTURE) if each.code == "P118"]
-    assert dict(told.facts)["count"] == "70"
-
-
 # --- what is lost ---------------------------------------------------------------------------------------
 
 
@@ -285,28 +244,6 @@ def test_thousands_of_guesses_are_not_made(tmp_path: Path) -> None:
     root = packaged(tmp_path / "package", Sample(letter="C", column="./", rows=rows, outside=OUTSIDE))
     guessed = ["nearest" in dict(each.facts) for each in check(root) if each.code == "Z010"]
     assert guessed == [True] * 50 + [False] * 10
-
-
-@pytest.mark.parametrize(
-    ("levels", "code"),
-    [
-        ({"column": "http://example.org/", "file": "r.bin"}, "Z012"),
-        ({"file": "a?b"}, "Z012"),
-        ({"file": "content/"}, "Z012"),
-        ({"file": "//host/share/r.bin"}, "Z012"),
-        ({"file": "../../r.bin"}, "Z013"),
-        ({"column": "../../", "file": "r.bin"}, "Z013"),
-        ({"column": "/mnt/lobs/", "file": "r.bin"}, "Z013"),
-        ({"column": "S:/lobs/", "file": "r.bin"}, "Z013"),
-        ({"file": "../lobs/r.bin"}, "Z010"),
-        ({"column": "../", "file": "lobs/r.bin"}, "Z010"),
-        ({"file": "content/r.bin"}, "Z011"),
-    ],
-    ids=str,
-)
-def test_why_a_cell_has_no_lob(tmp_path: Path, levels: dict[str, str], code: str) -> None:
-    sample = Sample(letter="C", column=levels.get("column"), rows=(Row(file=levels["file"]),))
-    assert codes(packaged(tmp_path / "package", sample)) == [code]
 
 
 def test_nothing_outside_the_package_is_found(tmp_path: Path) -> None:
@@ -408,21 +345,6 @@ def test_a_child_that_holds_no_lobs_holds_no_lost_ones(tmp_path: Path) -> None:
     assert codes(root) == []
 
 
-def test_two_cells_of_one_file_are_one_warning(tmp_path: Path) -> None:
-    """The METS lists the file once, with the id of the first cell."""
-    rows = (ROWS[0], ROWS[0], ROWS[1])
-    root = packaged(tmp_path / "package", Sample(letter="C", column="./", rows=rows, outside=OUTSIDE))
-    assert [(each.code, each.place) for each in found(root)] == [("Z018", "s0.t2.c1.r2")]
-
-
-def test_lobs_without_an_archive_are_one_warning(tmp_path: Path) -> None:
-    root = tmp_path / "package"
-    (root / "lobs_lobseg_0").mkdir(parents=True)
-    (root / "lobs_lobseg_0/record0.bin").write_bytes(BINARY)
-    describe(root, "", {"lobs_lobseg_0": {"record0.bin": "s0.t2.c1.r1"}})
-    assert codes(root) == ["Z007"]
-
-
 @pytest.mark.parametrize("name", ["Northwind.SIARD", "Northwind.Siard", "Northwind.zip", "Northwind"])
 def test_the_archive_is_found_by_its_group_or_extension(tmp_path: Path, name: str) -> None:
     sample = Sample(letter="C", siard=name, column="./", rows=ROWS, outside=OUTSIDE)
@@ -470,15 +392,6 @@ def test_no_message_tells_where_the_package_lies(tmp_path: Path, damage: str) ->
         told.append(found(root))
     assert told[0] == told[1] != []
     assert all(str(tmp_path) not in f"{each.message}{each.facts}" for each in told[0])
-
-
-@pytest.mark.parametrize("name", ["Northwind.siard", "NORTHWIND.SIARD"])
-def test_an_archive_is_no_package_and_the_one_that_is_is_named(tmp_path: Path, name: str) -> None:
-    root = forge.forge(tmp_path / "the package")
-    (root / "Northwind.siard").rename(root / name)
-    with pytest.raises(SourceError, match="is a SIARD archive, expected a package") as caught:
-        next(check(root / name))
-    assert caught.value.hint.endswith(f"metspack check '{root}'")
 
 
 # --- the reader of archives as oracle -------------------------------------------------------------------
@@ -601,8 +514,3 @@ def test_a_package_below_the_root_is_searched_from_the_root_too(tmp_path: Path) 
     assert not (root / "archive/Northwind_lobseg_0").exists()
     (finding,) = found(root)
     assert dict(finding.facts)["found"] == "Northwind_lobseg_0/record0.bin"
-
-
-def test_the_forged_package_has_lobs_in_characters() -> None:
-    """The law of lengths is tried by it: a BLOB column whose length counts characters."""
-    assert any(each.characters and each.length < len(each.data) for each in LOBS)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
 from metspack.checking import Level, check
-from metspack.checking.links.roots import FoundPackage, Roots
-from metspack.checking.segments import Agreement
-from metspack.containers.ipreader import OpenPacks
-from metspack.mets import reader
-from metspack.model import Budgets
 from tests.checking.links.test_roots import aip
 from tests.findings import ordered
 from tests.packages import forge
@@ -61,38 +53,3 @@ def test_a_folder_without_its_mets_is_no_place_for_what_is_packed_elsewhere(tmp_
     assert code == "L002"
     assert facts["nearest"] == f"{packed}/mets.xml"
     assert facts["likeness"] == "the same package under another name"
-
-
-def test_the_distance_of_a_package_is_that_of_its_root(tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("a/b", "a/c/d", "e", "a")]
-    for each in folders:
-        each.mkdir(parents=True, exist_ok=True)
-    with closing(OpenPacks(Budgets())) as packs, closing(Roots(folders, packs, Budgets(), own=1)) as roots:
-
-        def distance(one: int, other: int) -> int:
-            none: frozenset[str] = frozenset()
-            at = FoundPackage(root=other, pack=None, path=b"x", objid="", ups=none, downs=none, shown="")
-            return roots.distance(one, at)
-
-        assert [distance(0, each) for each in range(4)] == [0, 3, 3, 1]
-        assert [distance(1, each) for each in range(4)] == [3, 0, 4, 2]
-
-
-class _Agreed:
-    """Segments of which one, packed, was read before."""
-
-    def in_pack(self, path: bytes) -> SimpleNamespace | None:
-        facts = [reader.Root(objid=" urn:x:read ", type=None, profile=None, label=None, line=1)]
-        return SimpleNamespace(mets=b"s/METS.xml", facts=facts) if path == b"s.zip" else None
-
-
-def test_a_packed_segment_that_was_read_before_is_not_read_again(tmp_path: Path) -> None:
-    (tmp_path / "s.zip").write_bytes(b"no zip at all")
-    agreed = cast("Agreement", _Agreed())
-    with (
-        closing(OpenPacks(Budgets())) as packs,
-        closing(Roots([tmp_path], packs, Budgets(), own=1, agreed=agreed)) as roots,
-    ):
-        assert list(roots.search()) == []
-        (found,) = roots.named("read")
-    assert (found.root, found.pack, found.path, found.objid) == (0, b"s.zip", b"s/METS.xml", "urn:x:read")

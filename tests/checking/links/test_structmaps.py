@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import Level, check
-from metspack.checking.catalogue import Catalogue
-from metspack.checking.links import swaps
 from tests.checking.links.test_guesses import located
 from tests.packages.placed import structmap
 
@@ -50,30 +48,3 @@ def test_a_child_that_one_structmap_leaves_out_is_told_once_for_each_that_names_
         leaves_out("A", 1, "C"),
         leaves_out("B", 1, "C"),
     ]
-
-
-def test_of_more_disagreements_than_are_told_the_last_finding_has_the_number(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(swaps, "MOST_PLACES", 1)
-    with Catalogue() as catalogue:
-        parent = catalogue.new_mets(b"METS.xml", None)
-        catalogue.put_many("INSERT INTO structmap (id, name) VALUES (?, ?)", [(1, "x\nA"), (2, "x\nB")])
-        for number in range(6):
-            child = catalogue.new_mets(b"%d/METS.xml" % number, parent)
-            for structmap_id in (1, 2) if number == 3 else (1,):
-                put = "INSERT INTO mptr (mets, map, line, childward, up) VALUES (?, ?, ?, 1, 0)"
-                mptr = catalogue.put(put, parent, structmap_id, 10 + number)
-                put = "INSERT INTO edge (parent, child, mptr, href) VALUES (?, ?, ?, ?)"
-                catalogue.put(put, parent, child, mptr, f"c{number}")
-
-        def told(most: int) -> list[tuple[str, int, int]]:
-            return [(each.path, each.line, each.count) for each in swaps.styles(catalogue, 1, "M", most)]
-
-        assert told(1) == [("M", 10, 1), ("M", 11, 1), ("M", 12, 3)]
-        assert told(3) == [("M", 10, 1), ("M", 11, 1), ("M", 12, 1), ("M", 14, 1), ("M", 15, 1)]
-        assert told(4) == told(3)
-        assert [each.message for each in swaps.styles(catalogue, 1, "M", 0)] == [
-            "the structMap labelled 'A' names the child 'c0', the structMap labelled 'B' does not",
-            "the structMap labelled 'A' names the child 'c1', the structMap labelled 'B' does not",
-        ]

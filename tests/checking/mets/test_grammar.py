@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -26,9 +26,9 @@ XS = "{http://www.w3.org/2001/XMLSchema}"
 SCHEMAS = CHECKOUT / "schemas"
 
 
-@pytest.fixture(scope="module")
-def mutants() -> list[Mutant]:
-    return list(corpus.mutants())
+@pytest.fixture
+def mutants() -> Sequence[Mutant]:
+    return corpus.every()
 
 
 def official() -> Grammar:
@@ -44,18 +44,13 @@ def judged(grammar: Grammar, document: bytes) -> bool:
     return bool(grammar.schema.validate(etree.fromstring(document)))
 
 
-def test_the_corpus_is_large_and_half_of_it_is_invalid(mutants: list[Mutant]) -> None:
-    invalid = sum(not judged(grammars.own(), each.data) for each in mutants)
+def test_the_corpus_is_always_the_same(mutants: Sequence[Mutant]) -> None:
     assert len(mutants) >= 5_000
-    assert invalid >= len(mutants) / 2
-
-
-def test_the_corpus_is_always_the_same(mutants: list[Mutant]) -> None:
-    assert mutants == list(corpus.mutants())
+    assert mutants == tuple(corpus.mutants())
     assert len({(each.place, each.damage) for each in mutants}) == len(mutants)
 
 
-def test_the_unharmed_documents_are_valid(mutants: list[Mutant]) -> None:
+def test_the_unharmed_documents_are_valid(mutants: Sequence[Mutant]) -> None:
     unharmed = [each for each in mutants if each.damage == "as it is"]
     assert len(unharmed) == len(corpus.BASES)
     assert all(judged(grammars.own(), each.data) for each in unharmed)
@@ -78,7 +73,7 @@ def declared() -> Iterator[tuple[str, str]]:
         waiting += [each for each in element.iterchildren() if isinstance(each, xmlschema.XsdElement)]
 
 
-def test_every_element_and_attribute_of_mets_is_mutated(mutants: list[Mutant]) -> None:
+def test_every_element_and_attribute_of_mets_is_mutated(mutants: Sequence[Mutant]) -> None:
     damaged = set()
     for each in mutants:
         place, _, attribute = each.place.partition("/@")
@@ -88,7 +83,7 @@ def test_every_element_and_attribute_of_mets_is_mutated(mutants: list[Mutant]) -
     assert not expected - damaged
 
 
-def test_every_attribute_of_csip_and_sip_is_mutated(mutants: list[Mutant]) -> None:
+def test_every_attribute_of_csip_and_sip_is_mutated(mutants: Sequence[Mutant]) -> None:
     damaged = {each.place.rpartition("/@")[2] for each in mutants}
     for prefix in ("csip", "sip"):
         schema = etree.parse(SCHEMAS / f"{prefix}.xsd")
@@ -103,22 +98,14 @@ def test_every_value_of_every_enumeration_is_in_the_corpus() -> None:
             assert values <= set(corpus.ENUMERATED.get(f"{prefix}{attribute.get('name')}", ()))
 
 
-def test_lxml_gives_the_same_verdict_with_the_official_grammar(mutants: list[Mutant]) -> None:
-    theirs = official()
-    differing = [
-        (each.place, each.damage)
-        for each in mutants
-        if judged(grammars.own(), each.data) != judged(theirs, each.data)
-    ]
-    assert not differing
-
-
-def test_the_verdicts_are_those_that_the_official_grammar_gave(mutants: list[Mutant]) -> None:
-    ours = corpus.table((each, judged(grammars.own(), each.data)) for each in mutants)
+def test_the_verdicts_are_those_that_the_official_grammar_gave(mutants: Sequence[Mutant]) -> None:
+    verdicts = [(each, judged(grammars.own(), each.data)) for each in mutants]
+    assert sum(not is_valid for _, is_valid in verdicts) >= len(mutants) / 2
+    ours = corpus.table(verdicts)
     assert ours.splitlines() == corpus.TABLE.read_text(encoding="utf-8").splitlines()
 
 
-def test_the_written_verdicts_are_the_official_grammars(mutants: list[Mutant]) -> None:
+def test_the_written_verdicts_are_the_official_grammars(mutants: Sequence[Mutant]) -> None:
     theirs = official()
     written = corpus.TABLE.read_text(encoding="utf-8")
     assert corpus.table((each, judged(theirs, each.data)) for each in mutants) == written
@@ -138,18 +125,18 @@ def _is_valid(schema: xmlschema.XMLSchema10, document: etree._Element) -> bool:
         return False
 
 
-def test_xmlschema_gives_the_same_verdict_with_the_official_grammar(mutants: list[Mutant]) -> None:
+def test_xmlschema_gives_the_same_verdict_with_the_official_grammar(mutants: Sequence[Mutant]) -> None:
     ours, theirs = _xmlschema(grammars.own()), _xmlschema(official())
     invalid = 0
-    for each in mutants[::43]:
+    for each in mutants[::97]:
         document = etree.fromstring(each.data)
         verdict = _is_valid(ours, document)
         invalid += not verdict
         assert verdict == _is_valid(theirs, document), (each.place, each.damage)
-    assert invalid >= 60
+    assert invalid >= 25
 
 
-def test_a_wrong_grammar_would_be_noticed(mutants: list[Mutant], tmp_path: Path) -> None:
+def test_a_wrong_grammar_would_be_noticed(mutants: Sequence[Mutant], tmp_path: Path) -> None:
     shutil.copytree(SCHEMAS, tmp_path, dirs_exist_ok=True)
     mets = tmp_path / "mets.xsd"
     text = mets.read_text(encoding="utf-8")

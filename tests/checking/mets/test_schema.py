@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,16 @@ from metspack.mets.reader import METS, XLINK
 from tests.checking import grammar_corpus as corpus
 from tests.checking.grammar_corpus import Mutant
 from tests.conftest import CHECKOUT
-from tests.laws import THOROUGH, spread
+from tests.laws import spread
 
 HEAD = f'<mets xmlns="{METS}" xmlns:xlink="{XLINK}">'.encode()
 MAP = b"<structMap><div/></structMap>"
 BINARY = b'<amdSec><techMD ID="a"><mdWrap MDTYPE="DC"><binData>%s</binData></mdWrap></techMD></amdSec>' + MAP
 
 
-@pytest.fixture(scope="module")
-def mutants() -> list[Mutant]:
-    return list(corpus.mutants())
+@pytest.fixture
+def mutants() -> Sequence[Mutant]:
+    return corpus.every()
 
 
 def repeated(*parts: tuple[bytes, int], size: int = 1 << 16) -> Callable[[], Iterator[bytes]]:
@@ -71,9 +71,11 @@ def is_repeated_id(message: str) -> bool:
     return message.endswith("is not a valid value of the atomic type 'xs:ID'")
 
 
-def test_every_mutant_gets_the_verdict_and_the_lines_that_a_tree_would_give(mutants: list[Mutant]) -> None:
+def test_every_mutant_gets_the_verdict_and_the_lines_that_a_tree_would_give(
+    mutants: Sequence[Mutant],
+) -> None:
     located = 0
-    for mutant in mutants[::11]:
+    for mutant in mutants[::29]:
         given = list(schema.findings("mets.xml", lambda data=mutant.data: [data]))  # type: ignore[misc]
         if {each.code for each in given} & {"M002", "X001"}:
             assert mutant.damage.startswith(("root", "METS 2", "no namespace", "in ", "renamed")), mutant
@@ -84,19 +86,19 @@ def test_every_mutant_gets_the_verdict_and_the_lines_that_a_tree_would_give(muta
         assert not ours - theirs, (mutant.place, mutant.damage)
         assert all(is_repeated_id(message) for _line, message in theirs - ours), (mutant.place, mutant.damage)
         located += len(ours)
-    assert located > 300
+    assert located > 100
 
 
-@pytest.mark.parametrize("size", [1, 7, 4096])
-def test_the_verdict_does_not_depend_on_the_blocks(mutants: list[Mutant], size: int) -> None:
-    for mutant in mutants[:: (97 if size == 1 else 53) * (1 if THOROUGH else 3)]:
+@pytest.mark.parametrize(("size", "every"), [(1, 499), (7, 211)])
+def test_the_verdict_does_not_depend_on_the_blocks(mutants: Sequence[Mutant], size: int, every: int) -> None:
+    for mutant in spread(mutants, every):
         data = mutant.data
         cut = [data[start : start + size] for start in range(0, len(data), size)]
         assert found(lambda cut=cut: cut) == found(lambda data=data: [data])  # type: ignore[misc]
 
 
-def test_a_document_told_again_gets_the_same_verdict(mutants: list[Mutant]) -> None:
-    for mutant in mutants[::7]:
+def test_a_document_told_again_gets_the_same_verdict(mutants: Sequence[Mutant]) -> None:
+    for mutant in mutants[::41]:
         straight, again = (safexml.Validator(grammars.own().schema) for _ in range(2))
         straight.feed(mutant.data)
         for piece in retold([mutant.data]):
@@ -186,9 +188,8 @@ def test_what_is_no_mets_is_one_finding(data: bytes, code: str) -> None:
     assert [each for each, _line in found(lambda: [data])] == [code]
 
 
-@pytest.mark.parametrize("size", [1 << 16, 12_000_000])
-def test_a_huge_attribute_is_over_the_budget(size: int) -> None:
-    blocks = repeated((b'<structMap LABEL="' + b"a" * 11_000_000 + b'"><div/></structMap>', 1), size=size)
+def test_a_huge_attribute_is_over_the_budget() -> None:
+    blocks = repeated((b'<structMap LABEL="' + b"a" * 11_000_000 + b'"><div/></structMap>', 1))
     assert [each for each, _line in found(blocks)] == ["X003"]
 
 
@@ -233,7 +234,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", spread(LONG_TEXTS, 2))
+@pytest.mark.parametrize("name", spread(LONG_TEXTS, 3))
 def test_long_base64_gets_the_verdict_of_short(name: str) -> None:
     before, after = (BINARY % b"|").split(b"|")
     long = repeated((before, 1), *LONG_TEXTS[name], (after, 1))
