@@ -37,7 +37,7 @@ from metspack.sources.archive import Archive
 from metspack.uris import Repair, shown
 from tests.laws import law
 from tests.shared_data import shared
-from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row, Sample, absolute
+from tests.siard.convention_archives import SAMPLES, TABLE, Sample, absolute
 
 # --- Resolvers over a tree in memory and files on disk --------------------------------------------------
 
@@ -195,10 +195,6 @@ def test_an_absolute_place_in_a_granted_root_is_convention_b(name: str, tmp_path
     check_sample(absolute(tmp_path)[name], tmp_path)
 
 
-def test_every_letter_has_a_sample() -> None:
-    assert {each.letter for each in SAMPLES.values()} >= set("ACDEFGHIJK")
-
-
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
@@ -291,35 +287,7 @@ def test_the_statement_is_followed_where_it_gives_a_place(
         assert data == wanted
 
 
-@pytest.mark.parametrize("levels", COMBINATIONS, ids=lambda each: "-".join(level.value for level in each))
-def test_what_the_statement_calls_an_error_is_one_outside_the_granted_roots(
-    levels: tuple[LevelLocation, LevelLocation, LevelLocation], tmp_path: Path
-) -> None:
-    elsewhere = written(tmp_path / "elsewhere", {"lob.bin": b"x", "column/lob.bin": b"x"})
-    root = tmp_path / "package"
-    root.mkdir()
-    database, column, file = (
-        text and text.format(root=elsewhere)
-        for text in (SAID[levels[0]][0], SAID[levels[1]][1], SAID[levels[2]][2])
-    )
-    assert file is not None
-    with pytest.raises(LobUnresolved) as caught:
-        resolve(root, file, database=database, column=column, inside={})
-    if outcome(*levels) is Outcome.ERROR:
-        assert isinstance(caught.value, LobRefused)
-        assert caught.value.hint
-
-
 # --- What fits, and what decides among several ------------------------------------------------------------
-
-
-def test_the_usual_cell_costs_one_look_up() -> None:
-    entries = Entries({f"{TABLE}/lob1/record{n}.bin": b"x" for n in range(100)})
-    resolver = Resolver(entries, [Path("/nowhere/at/all")], siard_name="x.siard")
-    only = table(field())
-    for n in range(100):
-        assert resolver.resolved(only, cell(f"{TABLE}/lob1/record{n}.bin", length=1)).warnings == ()
-    assert entries.asked == 100
 
 
 def test_the_statement_ends_the_search_when_the_size_fits(tmp_path: Path) -> None:
@@ -505,18 +473,6 @@ def test_columns_fields_and_tables_are_told_apart(tmp_path: Path) -> None:
     }
 
 
-def test_array_elements_are_counted_as_one_and_memory_stays_flat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metspack.locations.resolver._REMEMBERED", 10)
-    resolver = Resolver(Entries({"r.bin": b"x"}), [Path("/nowhere/at/all")], siard_name="x.siard")
-    only = table(field(*(field() for _ in range(50))))
-    for n in range(1, 51):
-        resolver.resolved(only, cell("r.bin", path=f"c1.a{n}"))
-    assert len(resolver._columns) <= 10
-    assert len(resolver._here) <= 10
-    (counted,) = resolver.tally().values()
-    assert counted.inside == 50
-
-
 def test_a_resolver_needs_a_root() -> None:
     with pytest.raises(ValueError, match="always granted"):
         Resolver(None, [], siard_name="x.siard")
@@ -568,11 +524,10 @@ def split_case(name: str, tmp_path: Path, *, inside: bool) -> tuple[Resolver, Ta
 
 @pytest.mark.parametrize("inside", [True, False], ids=["inside", "outside"])
 @pytest.mark.parametrize("name", SPLIT)
-@pytest.mark.parametrize("with_length", [True, False])
-def test_parts_are_read_as_the_whole(name: str, inside: bool, with_length: bool, tmp_path: Path) -> None:
+def test_parts_are_read_as_the_whole(name: str, inside: bool, tmp_path: Path) -> None:
     resolver, only, file, files = split_case(name, tmp_path, inside=inside)
     whole = b"".join(files.values())
-    found = resolver.resolved(only, cell(file, length=len(whole) if with_length else None))
+    found = resolver.resolved(only, cell(file, length=len(whole) if inside else None))
     assert data_of(resolver, found, files) == whole
     assert len(found.extents) == len(files)
     assert found.convention is Convention.C
@@ -589,12 +544,7 @@ def changed(name: str, tmp_path: Path, *, take: str = "", put: Mapping[str, byte
     ("name", "take", "says"),
     [
         ("siard22", "lobs/seg_1/r.bin_part001", "part r.bin_part001 is missing"),
-        ("siard22", "lobs/seg_2/r.bin_part002", "part r.bin_part002 is missing"),
-        ("siard22 in one", "lobs/seg_1/r.bin_part002", "part r.bin_part002 is missing"),
-        ("lobseg", "N_lobseg_8/c/r.bin.0", "part r.bin.0 is missing"),
-        ("lobseg", "N_lobseg_9/c/r.bin.1", "part r.bin.1 is missing"),
         ("lobseg", "N_lobseg_10/c/r.bin.z", "part r.bin.2 is missing"),
-        ("lobseg in one", "N_lobseg_0/r.bin.0", "part r.bin.0 is missing"),
         ("siard22", "lobs/seg_3/r.bin_part003", "has 8 bytes; expected 13"),
     ],
 )
@@ -619,10 +569,7 @@ def test_parts_whose_last_is_not_named_z_are_taken_when_all_bytes_are_there(tmp_
     ("name", "extra"),
     [
         ("lobseg", "N_lobseg_8/c/r.bin.01"),
-        ("lobseg", "N_lobseg_8/c/r.bin.1"),
-        ("lobseg", "N_lobseg_9/c/r.bin.z"),
         ("siard22", "lobs/seg_2/r.bin_part2"),
-        ("siard22", "lobs/seg_1/r.bin_part002"),
     ],
 )
 def test_a_part_that_is_there_twice_is_an_error(name: str, extra: str, tmp_path: Path) -> None:
@@ -631,9 +578,8 @@ def test_a_part_that_is_there_twice_is_an_error(name: str, extra: str, tmp_path:
         resolve(tmp_path, file, column="./", length=13)
 
 
-@pytest.mark.parametrize("name", ["siard22", "lobseg"])
-def test_a_whole_beside_its_parts_is_an_error(name: str, tmp_path: Path) -> None:
-    file = changed(name, tmp_path, put={SPLIT[name][0]: b"the whole one"})
+def test_a_whole_beside_its_parts_is_an_error(tmp_path: Path) -> None:
+    file = changed("lobseg", tmp_path, put={SPLIT["lobseg"][0]: b"the whole one"})
     with pytest.raises(LobAmbiguous, match="exists whole, and so does its part"):
         resolve(tmp_path, file, column="./", length=13)
     with pytest.raises(LobAmbiguous, match="exists whole, and so does its part"):
@@ -643,48 +589,6 @@ def test_a_whole_beside_its_parts_is_an_error(name: str, tmp_path: Path) -> None
 def test_a_whole_that_its_digest_proves_may_have_parts_beside_it(tmp_path: Path) -> None:
     file = changed("lobseg", tmp_path, put={SPLIT["lobseg"][0]: b"the whole one"})
     assert resolve(tmp_path, file, column="./", digest=md5(b"the whole one"))[1] == b"the whole one"
-
-
-@pytest.mark.parametrize("inside", [True, False], ids=["inside", "outside"])
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["r.bin.00", "r.bin.01", "r.bin.z"],
-        ["r.bin.0", "r.bin.01", "r.bin.z"],
-        ["r.bin.0000", "r.bin.0001", "r.bin.0002"],
-        ["r.bin_part1", "r.bin_part2", "r.bin_part03"],
-        ["r.bin_part0001", "r.bin_part002"],
-    ],
-)
-def test_numbers_of_parts_may_have_zeros_in_front(names: list[str], inside: bool, tmp_path: Path) -> None:
-    files = dict(zip(names, PIECES, strict=False))
-    whole = b"".join(files.values())
-    if not inside:
-        written(tmp_path, files)
-    _found, data = resolve(
-        tmp_path, "r.bin", column=None if inside else "./", inside=files if inside else {}, length=len(whole)
-    )
-    assert data == whole
-
-
-@pytest.mark.parametrize(
-    ("names", "kind", "says"),
-    [
-        (["r.bin.00", "r.bin.01", "r.bin.1", "r.bin.z"], LobAmbiguous, "exists 2 times"),
-        (["r.bin.0", "r.bin.00", "r.bin.z"], LobAmbiguous, "exists 2 times"),
-        (["r.bin_part1", "r.bin_part01"], LobAmbiguous, "exists 2 times"),
-        (["r.bin.00", "r.bin.02", "r.bin.z"], LobMissing, r"part r\.bin\.1 is missing \(\.02 exists\)"),
-        (["r.bin.01", "r.bin.02"], LobMissing, r"part r\.bin\.0 is missing \(\.01 exists\)"),
-        (["r.bin.00000", "r.bin.z"], LobMissing, r"part r\.bin\.0 is missing \(\.z exists\)"),
-        (["r.bin_part1", "r.bin_part2"], LobMissing, "has 2 bytes, expected length 13"),
-    ],
-)
-def test_parts_of_odd_names_are_there_once_and_whole(
-    names: list[str], kind: type[LobUnresolved], says: str, tmp_path: Path
-) -> None:
-    written(tmp_path, dict.fromkeys(names, b"x"))
-    with pytest.raises(kind, match=says):
-        resolve(tmp_path, "r.bin", column="./", length=13)
 
 
 def test_parts_of_odd_names_and_a_wrong_length_are_taken_for_the_right_digest(tmp_path: Path) -> None:
@@ -706,17 +610,9 @@ def test_inside_a_whole_of_another_size_beside_its_parts_is_an_error(tmp_path: P
     ("file", "says"),
     [
         ("/etc/passwd", "absolute"),
-        ("file:///etc/passwd", "absolute"),
         ("../../etc/passwd", "leads out of its root"),
         ("%2e%2e/secret.bin", "escaped '..'"),
-        ("%2e%2e%2fsecret.bin", "escaped slash"),
-        ("..%5csecret.bin", "escaped backslash"),
-        ("r%00.bin", "NUL"),
-        ("file://host/r.bin", "is on the host 'host'"),
         ("http://host/r.bin", "has the scheme 'http'"),
-        ("\\\\server\\share\\r.bin", "UNC path"),
-        ("\\\\?\\C:\\r.bin", "device path"),
-        ("C:r.bin", "no / after the drive"),
         ("C:\\r.bin", "absolute"),
         ("", "is empty"),
         ("lobs/", "names a folder"),
@@ -926,28 +822,6 @@ def test_a_folder_that_may_not_be_listed_shows_nothing(
     assert "letter case" not in caught.value.hint
 
 
-def test_a_folder_is_listed_once_for_all_renamed_lobs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(tmp_path, {f"new_lobs/{n}.bin": b"x" for n in range(9)} | {"a/new_lobs/r.bin": b"y"})
-    listed = []
-    real = os.scandir
-
-    def watched(folder: int) -> object:
-        listed.append(folder)
-        return real(folder)
-
-    monkeypatch.setattr(os, "scandir", watched)
-    monkeypatch.setattr("metspack.locations.grantedroots._REMEMBERED", 1)
-    resolver = Resolver(None, [tmp_path], siard_name="new.siard")
-    only = table(field(lob_folder="old_lobs/"), field(lob_folder="a/old_lobs/"))
-    for n in range(9):
-        assert resolver.resolved(only, cell(f"{n}.bin")).convention is Convention.RENAMED
-    assert len(listed) == 1
-    assert resolver.resolved(only, cell("r.bin", path="c2")).convention is Convention.RENAMED
-    assert len(resolver._sources.granted._siblings) <= 1
-
-
 # --- What is not there ----------------------------------------------------------------------------------
 
 
@@ -975,12 +849,10 @@ def test_a_name_that_differs_in_case_alone_is_hinted_at(there: str, file: str, t
     assert caught.value.hint.startswith(f"{shown(f'{tmp_path}/{there}')} differs in letter case alone")
 
 
-@pytest.mark.parametrize("there", ["a/RECORD0.BIN", "a/record0.BIN", "a/record0.bin", "a/Record0.bin"])
+@pytest.mark.parametrize("there", ["a/RECORD0.BIN", "a/record0.bin"])
 def test_an_entry_that_differs_in_case_alone_is_hinted_at(there: str, tmp_path: Path) -> None:
     with pytest.raises(LobMissing) as caught:
-        resolve(
-            tmp_path, "A/Record0.bIN" if there == "a/Record0.bin" else "A/record0.Bin", inside={there: b"x"}
-        )
+        resolve(tmp_path, "A/record0.Bin", inside={there: b"x"})
     assert caught.value.hint.startswith(f"'{there}' differs")
 
 
@@ -1001,9 +873,10 @@ def mapping(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("below", ["", "Northwind_lobs/c/seg_0/"])
-@pytest.mark.parametrize("how", ["file", "relative", "drive"])
-def test_a_segment_folder_lies_where_the_mapping_says(below: str, how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "below"), [("file", ""), ("relative", "Northwind_lobs/c/seg_0/"), ("drive", "")]
+)
+def test_a_segment_folder_lies_where_the_mapping_says(how: str, below: str, tmp_path: Path) -> None:
     root = tmp_path / "package"
     written(
         tmp_path, {f"package/store/{below}r.bin": b"mapped", "package/Northwind_lobs/c/seg_0/q.bin": b"q"}
@@ -1063,11 +936,8 @@ def test_a_mapping_that_climbs_out_of_a_drive_is_refused(tmp_path: Path) -> None
             "lobs/seg_0/ ./a\nlobs/seg_1/ file://host/a/",
             "line 2: the reference 'file://host/a/' is on the host",
         ),
-        ("lobs/seg_0/ http://host/", "line 1: the reference 'http://host/' has the scheme"),
         ("lobs/seg_0/ file:///a/../../b", "line 1: .* leads out of its root"),
         ("../lobs/seg_0/ ./a", "line 1: maps '../lobs/seg_0/'; expected a folder below"),
-        ("/lobs/seg_0/ ./a", "line 1: maps '/lobs/seg_0/'; expected a folder below"),
-        ("./ ./a", "line 1: maps './'; expected a folder below"),
         ("lobs/s/ ./a\n\nlobs/s/ ./b", "line 3: maps 'lobs/s', which another line maps elsewhere"),
     ],
 )
@@ -1175,7 +1045,7 @@ SETTING = st.one_of(st.none(), TEXT)
     digest=st.sampled_from([None, md5(b"r"), md5(SECRET)]),
     nested=st.booleans(),
 )
-@law(300)
+@law(150)
 def test_no_levels_open_anything_outside_the_roots_nor_raise_anything_but_source_errors(
     hostile: Path,
     *,
@@ -1231,9 +1101,3 @@ def test_the_watch_sees_what_is_opened(hostile: Path) -> None:
 def resolve_below(root: Path, file: str) -> int:
     resolver = Resolver(None, [root], siard_name="x.siard")
     return resolver.resolved(table(field(lob_folder="./")), cell(file)).size
-
-
-def test_the_sample_rows_are_what_they_say() -> None:
-    row = Row(file="a&b", data=SECOND)
-    assert row.attributes.startswith('file="a&amp;b" length="')
-    assert Row(file="x", data=BINARY, length=None, digest=None).attributes == 'file="x"'

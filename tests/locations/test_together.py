@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,9 +11,9 @@ import pytest
 from metspack.errors import SourceError
 from metspack.locations.candidates import Convention
 from metspack.locations.grantedroots import Spot
-from metspack.locations.resolver import Resolver, Tallied, _tallied, names_together, read_mapping
+from metspack.locations.resolver import Resolver, Tallied, names_together, read_mapping
 from metspack.locations.splitparts import FIRST_SUFFIXES
-from metspack.model import SMALL, Budgets, CellRun, ExtentColumns
+from metspack.model import SMALL, CellRun, ExtentColumns
 from metspack.siard.metadata import Field
 from tests.locations.test_resolver import Entries, cell, field, table, written
 from tests.planning.lobruns import run_of
@@ -205,12 +204,6 @@ def test_others_are_looked_for_alone(tmp_path: Path) -> None:
     assert alone.named_in_full(table(field()), cells(["content/a.bin"])) is None
 
 
-def test_the_usual_cell_is_found_without_repairs(tmp_path: Path) -> None:
-    resolver = Resolver(Entries({"content/a.bin": b"1"}), [tmp_path], siard_name="x.siard")
-    found = resolver.resolved(table(field()), cell("content/a.bin"))
-    assert (found.convention, found.repairs, found.warnings) == (C, (), ())
-
-
 def test_a_run_is_of_one_convention_or_of_those_of_its_entries(tmp_path: Path) -> None:
     resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="content")
     files = run_of([1, 2, 3], [1, 1, 1], names=["a.bin", "b.bin", "c.bin"])
@@ -302,12 +295,6 @@ def test_more_may_be_granted_of_the_same_archive(tmp_path: Path) -> None:
     with plain.granting(drives={"D:": disk / "lobs"}) as more:
         assert more.resolved(table(field(lob_folder="D:/")), cell("3.bin")).extents
         assert len(more.roots) == 2
-    budgets = Budgets()
-    held: dict[tuple[str, ...], Spot] = {("lobs", "seg_1"): Spot(root=0, path=("store",))}
-    own = Resolver(None, [package], siard_name="x.siard", divided=held, budgets=budgets)
-    more = own.granting(roots=[disk])
-    assert (more._siard, more._divided, more._budgets) == ("x.siard", held, budgets)
-    assert more._budgets is budgets
 
 
 def test_a_folder_that_lies_apart_is_looked_into(tmp_path: Path) -> None:
@@ -320,8 +307,3 @@ def test_a_folder_that_lies_apart_is_looked_into(tmp_path: Path) -> None:
     )
     (extent,) = resolver.resolved(table(field(lob_folder="lobs/")), cell("seg_1/2.bin")).extents
     assert extent.size == 2
-
-
-def test_one_convention_may_find_inside_and_outside() -> None:
-    counts = Counter({(C, True): 2, (C, False): 3, (Convention.F, True): 5})
-    assert _tallied(counts) == Tallied(conventions={C: 5, Convention.F: 5}, inside=7, outside=3)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.laws import spread
 from tests.mutants import commands
 from tests.packages.cases import Case, cases
 
@@ -31,7 +32,7 @@ def _name(case: Case) -> str:
     "case",
     [
         each
-        for each in cases()
+        for each in spread(cases(), 3)
         if each.kind != "bad"
         and not each.roots
         and _name(each) not in _WITHOUT_LOBS

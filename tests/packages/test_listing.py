@@ -178,8 +178,9 @@ def test_a_package_without_an_archive_is_listed_from_its_mets(tmp_path: Path) ->
         listed(tmp_path / "out", table="Categories")
 
 
-@pytest.mark.parametrize("table", ["dbo.Categories", "Categories", "s0.t2", ""])
-@pytest.mark.parametrize("column", ["Picture", "c4", ""])
+@pytest.mark.parametrize(
+    ("table", "column"), [("dbo.Categories", "Picture"), ("Categories", "c4"), ("s0.t2", ""), ("", "Picture")]
+)
 def test_tables_and_columns_by_name_and_number(table: str, column: str, tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "package")
     assert len(listed(root, table=table, column=column)) == len(forge.LOBS)

@@ -167,12 +167,6 @@ def with_another(part: str) -> Callable[[Path], None]:
     return edited(mets(2), "</mets:fileGrp>", f"{file}</mets:file></mets:fileGrp>")
 
 
-def moved_in_map(root: Path) -> None:
-    """Name another child for a part in the parent's map."""
-    rest = f'_mets" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" CONTENTIDS="{SPLIT}'
-    splitting.edit(root / "mets.xml", f"_lobseg_1{rest}", f"_lobseg_2{rest}")
-
-
 FILE = f'<mets:file ID="{SPLIT}.p1" GROUPID="{SPLIT}" SEQ="1"'
 WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
 
@@ -180,16 +174,8 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (without_part(0), r"part .*p0 is missing: mets.xml line \d+ expects it in ID_.*_0_mets"),
         (without_part(1), r"part .*p1 is missing: .* found .*p0, .*p2"),
-        (without_part(2), r"part .*p2 is missing"),
         (unmapped(without_part(0)), r"part 0 is missing; found .*p1 with SEQ 1 first"),
-        (unmapped(without_part(1)), r"part 1 is missing: expected .* after .*p0 .*; found .*p2 with SEQ 2"),
-        (unmapped(without_part(2)), r"last part, \.z, is missing; found 'record1\.bin\.1'"),
-        (
-            unmapped(together(renamed("a", "b", "c"), without_part(2))),
-            r"its 2 parts \(.*p0 to .*p1\) have 37 bytes; expected 46 \(mets.xml line \d+\)",
-        ),
         (
             together(*(without_part(number) for number in range(3))),
             r"all its parts are missing, .*p0, which mets.xml line \d+ expects in .*_0_mets; mets.xml line",
@@ -199,36 +185,10 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
             "all its parts are missing, the first; mets.xml",
         ),
         (edited(mets(1), 'SEQ="1"', 'SEQ="0"'), r"is listed twice: .*p0 with SEQ 0 \(.*\.0.* line \d+\) and"),
-        (edited(mets(1), 'SEQ="1"', 'SEQ="01"'), None),
-        (edited(mets(1), 'SEQ="1"', 'SEQ="one"'), "has the SEQ 'one'; expected a whole number"),
-        (edited(mets(1), ' SEQ="1"', ""), "has the SEQ none; expected a whole number"),
-        (edited(mets(1), 'SEQ="1"', 'SEQ="7"'), r"part 1 is missing: .* found .*p2 with SEQ 2"),
-        (unmapped(edited(mets(2), 'SEQ="2"', 'SEQ="7"')), r"part 2 is missing: .* found .*p2 with SEQ 7"),
-        (
-            together(edited(mets(0), 'SEQ="0"', 'SEQ="1"'), edited(mets(1), 'SEQ="1"', 'SEQ="0"')),
-            r"part 0 by SEQ is .*p1 .*, but by the parent's map .*p0",
-        ),
-        (
-            unmapped(together(edited(mets(0), 'SEQ="0"', 'SEQ="1"'), edited(mets(1), 'SEQ="1"', 'SEQ="0"'))),
-            r"part 0 is .*p1 .*, but its file is called 'record1\.bin\.1'",
-        ),
         (renamed("r.bin.0", "r.bin.1", "r.bin.2"), None),
-        (renamed("r.bin.0", "r.bin.z", "r.bin.2"), r"part 1 is .* called 'r\.bin\.z'"),
-        (renamed("r.bin.0", "r.bin.01", "r.bin.z"), None),
-        (renamed("r_part001", "r_part002", "r_part003"), None),
-        (renamed("r_part000", "r_part001", "r_part002"), "part 0 is .* called 'r_part000'"),
-        (renamed("r_part001", "r.1", "r.z"), None),
         (
-            together(edited("mets.xml", WHOLE_SIZE, WHOLE_SIZE.replace("46", "47"))),
+            edited("mets.xml", WHOLE_SIZE, WHOLE_SIZE.replace("46", "47")),
             r"its 3 parts \(.*\) have 46 bytes; expected 47 \(mets.xml line \d+\)",
-        ),
-        (edited("mets.xml", WHOLE_SIZE, WHOLE_SIZE.replace(' SIZE="46"', "")), None),
-        (
-            together(
-                edited("mets.xml", WHOLE_SIZE, WHOLE_SIZE.replace(' SIZE="46"', "")),
-                renamed("r.0", "r.1", "r.2"),
-            ),
-            r"last part, \.z, is missing",
         ),
         (
             edited("mets.xml", WHOLE_SIZE, f'<mets:file ID="{SPLIT}"/>\n{WHOLE_SIZE}'),
@@ -243,57 +203,22 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
             r"it is listed whole, .*record1\.bin\.1 .*, and in parts: its part .*p0",
         ),
         (
-            together(
-                edited(mets(1), FILE, f'<mets:file ID="{SPLIT}"'), without_part(0), without_part(2)
-            ),
+            together(edited(mets(1), FILE, f'<mets:file ID="{SPLIT}"'), without_part(0), without_part(2)),
             "and in parts: mets.xml line",
         ),
-        (
-            edited("mets.xml", 'ORDER="2"', 'ORDER="1"'),
-            r"parts .*p0 and .*p1 have the same ORDER 1",
-        ),
-        (edited("mets.xml", 'ORDER="2"', 'ORDER="second"'), "has the ORDER 'second' in the parent's map"),
         (edited("mets.xml", ' ORDER="2"', ""), "has the ORDER none in the parent's map"),
-        (
-            edited("mets.xml", 'ORDER="3"', 'ORDER="40"'),
-            r"map has no part with the ORDER 3: expected it before .*p2, which has the ORDER 40 \(mets.xml",
-        ),
-        (
-            together(*(edited("mets.xml", f'ORDER="{n}"', f'ORDER="{n + 1}"') for n in (3, 2, 1))),
-            "map has no part with the ORDER 1",
-        ),
-        (together(*(edited("mets.xml", f'ORDER="{n}"', f'ORDER="{n - 1}"') for n in (1, 2, 3))), None),
         (
             edited("mets.xml", f'CONTENTIDS="{SPLIT}.p1"', f'CONTENTIDS="{SPLIT}.p0"'),
             "the parent's map names its part .*p0 twice: mets.xml line",
         ),
         (
-            moved_in_map,
-            r"part .*p1 is in ID_Northwind_lobseg_1_mets .*; expected in ID_Northwind_lobseg_2_mets",
-        ),
-        (unmapped(edited("mets.xml", 'image/png" SIZE="46"', 'image/png"')), None),
-        (
-            together(
-                unmapped(renamed("r_part001", "r_part002", "r_part003")),
-                edited("mets.xml", 'image/png" SIZE="46"', 'image/png"'),
-            ),
-            r"nothing says that .*p2 \(.*\) is its last part: the parent METS has no SPLITLOB structMap",
-        ),
-        (
             with_another(f"{SPLIT}.p3"),
             r"part .*p3 \(Northwind_lobseg_2/mets.xml line \d+\) is not in the parent's map; expected one of",
         ),
-        (with_another(f"{SPLIT}.p1"), "a part is listed twice"),
-        (
-            together(without_map, *(edited(mets(n), f' SEQ="{n}"', "") for n in range(3))),
-            "nothing says in which order its 3 parts come",
-        ),
         (edited(mets(1), LOBS[1].path(1), "../../x"), r"lobseg_1/mets.xml line \d+: .*leads out of its root"),
-        (edited(mets(1), LOBS[1].path(1), "/etc/passwd"), "'/etc/passwd' is an absolute path"),
-        (edited(mets(1), LOBS[1].path(1), "http://x/y"), "has the scheme 'http'"),
         (edited(mets(1), LOBS[1].path(1), ".."), "names no file"),
     ],
-)  # fmt: skip
+)
 def test_a_lob_whose_parts_are_not_right_is_refused(
     root: Path, change: Callable[[Path], None], said: str | None
 ) -> None:
