@@ -5,8 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pytest
-
 from metspack import checking
 from metspack.digests import is_manifest
 from tests.interop import tools
@@ -17,12 +15,9 @@ _VALIDATE = "import sys, bagit\nbagit.Bag(sys.argv[1]).validate()\n"
 
 def bagit(script: str, folder: Path, bag: Path) -> str:
     """Return what bagit.py says, nothing where all is right."""
-    interpreter = tools.needed(tools.TOOLS / "bin" / "python", "bagit")
-    if not list((tools.TOOLS / "lib").glob("python*/site-packages/bagit.py")):
-        pytest.skip("bagit is not installed (just interop does it)")
     path = folder / "script.py"
     path.write_text(script)
-    done = tools.run([interpreter, path, bag], folder)
+    done = tools.run([tools.python("bagit.py"), path, bag], folder)
     return "" if done.returncode == 0 else done.stderr
 
 
@@ -32,9 +27,9 @@ def lines(manifest: Path) -> dict[str, str]:
     return {path: digest for digest, path in pairs}
 
 
-@pytest.mark.parametrize("options", [(), ("--child-links", "objid"), ("--pack", "zip")])
-def test_a_bag_of_a_package_is_valid_and_has_its_digests(tmp_path: Path, options: tuple[str, ...]) -> None:
-    package = tools.csip(tmp_path / "out", "sip", *options)
+def test_a_bag_of_a_package_is_valid_and_has_its_digests(tmp_path: Path) -> None:
+    tools.python("bagit.py")
+    package = tools.csip(tmp_path / "out", "sip", "--pack", "zip")
     bag = shutil.copytree(package, tmp_path / "bag")
     assert bagit(_MAKE, tmp_path, bag) == ""
     assert bagit(_VALIDATE, tmp_path, bag) == ""
@@ -48,6 +43,7 @@ def test_a_bag_of_a_package_is_valid_and_has_its_digests(tmp_path: Path, options
 
 
 def test_a_fault_is_seen(tmp_path: Path) -> None:
+    tools.python("bagit.py")
     bag = tools.csip(tmp_path / "out", "sip")
     assert bagit(_MAKE, tmp_path, bag) == ""
     lob = next(bag.rglob("*.bin"))

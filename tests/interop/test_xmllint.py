@@ -12,13 +12,14 @@ from tests import official
 from tests.interop import tools
 from tests.shared_data import shared
 
+pytestmark = pytest.mark.skipif(
+    shutil.which("xmllint") is None, reason="xmllint is not installed (libxml2-utils)"
+)
+
 
 def validated(folder: Path, schema: Path, documents: list[Path]) -> list[str]:
     """Return what xmllint says of the documents, but for the import that it passes over."""
-    found = shutil.which("xmllint")
-    if found is None:
-        pytest.skip("xmllint is not installed (libxml2-utils)")
-    done = tools.run([found, "--nonet", "--noout", "--schema", schema, *documents], folder)
+    done = tools.run(["xmllint", "--nonet", "--noout", "--schema", schema, *documents], folder)
     return sorted(line for line in done.stderr.splitlines() if "Schemas parser warning" not in line)
 
 
@@ -32,7 +33,7 @@ def documents(folder: Path, name: str) -> list[Path]:
     return sorted(each for each in folder.rglob("*") if each.name.casefold() == name)
 
 
-@pytest.mark.parametrize("profile", [*tools.PROFILES, "recommendation"])
+@pytest.mark.parametrize("profile", ["cits-siard", "recommendation"])
 def test_every_document_validates(tmp_path: Path, profile: str) -> None:
     premis = shared("data", "xsd", "premis-3.0.xsd")
     is_csip = profile in tools.PROFILES

@@ -166,7 +166,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return data
 
 
-@law(150)
+@law(80)
 @given(
     data=damaged(),
     size=st.one_of(st.integers(1, 600), st.just(1 << 16)),
@@ -205,7 +205,7 @@ FILES = st.sampled_from(
 GAPS = st.sampled_from(["", "\n  ", "\r\n", " " * 2_000, "<!-- <m:file ID='x'/> -->", "<?x <m:fptr/>?>"])
 
 
-@law(60)
+@law(20)
 @given(
     parts=st.lists(st.tuples(FILES, GAPS, st.sampled_from([1, 1, 200])), max_size=6),
     fptr=st.sampled_from(['<m:fptr FILEID="f{0}"/>', "<m:fptr>\n<m:area FILEID='f{0}' /></m:fptr>"]),
@@ -251,7 +251,7 @@ def unnumbered(facts: list[Fact]) -> list[Fact]:
     return [replace(each, div=0) if isinstance(each, Fptr | Mptr) else each for each in facts]
 
 
-@law(50)
+@law(30)
 @given(data=damaged(), size=st.integers(1, 600), has_links=st.booleans())
 def test_what_is_left_is_a_document_with_the_same_lines_and_nothing_else(
     data: bytes, size: int, *, has_links: bool
@@ -273,11 +273,11 @@ def test_memory_does_not_grow_with_files() -> None:
         yield b"</m:fileGrp></m:fileSec></m:mets>"
 
     assert sum(each.count for each in condensed(many(20)) if isinstance(each, Run)) == 1999
-    held = [sys.getsizeof(each) for each in condensed(many(2000)) if not isinstance(each, Run)]
+    held = [sys.getsizeof(each) for each in condensed(many(500)) if not isinstance(each, Run)]
     assert len(held) < 10
 
 
-@pytest.mark.parametrize("size", [50, 700, 1 << 16])
+@pytest.mark.parametrize("size", [50, 1 << 16])
 @pytest.mark.parametrize(
     ("mptr", "count"),
     [

@@ -202,7 +202,6 @@ VALID: dict[str, tuple[Damage, str]] = {
     "SIARD_21": (_DUMPED, ""),
 }
 
-_LONG = "x" * 257
 _MORE = f'<fileGrp ID="g" USE="Schemas">{_file("s", "schemas/dc.xsd")}</fileGrp>'
 _BLANK = 'csip:OTHERCONTENTINFORMATIONTYPE=" "'
 _REP2 = "representations/rep2"
@@ -210,17 +209,6 @@ _OF_REP2 = 'LABEL="Representations/rep2"'
 _SECOND = _group("rep2", "Representations/rep2", f"{_REP2}/METS.xml", f" {_OTHER}")
 INVALID: list[tuple[str, str, Damage]] = [
     # Beside those of `rule_damages.EVERY`, of which there is one for each requirement.
-    *(
-        (rule, what, _typed(rule, kind))
-        for rule in _IN_SECTION
-        for what, kind in (
-            ("is empty", ""),
-            ("is a word", "xml"),
-            ("is not on IANA's list", "text/x-markup-of-mine"),
-            ("is far too long", f"application/{_LONG}"),
-            ("is that of a picture", "image/png"),
-        )
-    ),
     ("CSIP1", "of another representation", representation('OBJID="rep1"', 'OBJID="rep9"')),
     (
         "CSIP3",

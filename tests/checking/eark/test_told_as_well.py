@@ -99,13 +99,8 @@ def test_the_schema_tells_of_the_requirement_on_that_attribute(
     [
         ('<dmdSec ID="dmd"', '<dmdSec ID="premis"', {"CSIP33"}),
         ('<fileSec ID="files"', '<fileSec ID="dmd"', {"CSIP59"}),
-        ('<fileGrp ID="schemas"', '<fileGrp ID="documentation"', {"CSIP65"}),
         ('<file ID="schema"', '<file ID="readme"', {"CSIP67"}),
         ('<structMap ID="map"', '<structMap ID="dmd"', {"CSIP83"}),
-        ('<div ID="top"', '<div ID="dmd"', {"CSIP85"}),
-        ('<div ID="div-metadata"', '<div ID="dmd"', {"CSIP89"}),
-        ('<div ID="div-documentation"', '<div ID="dmd"', {"CSIP94"}),
-        ('<div ID="div-schemas"', '<div ID="dmd"', {"CSIP98"}),
         ('<div ID="div-rep1"', '<div ID="dmd"', {"CSIP106"}),
     ],
 )

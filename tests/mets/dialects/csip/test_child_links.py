@@ -48,8 +48,7 @@ def codes(package: Path) -> set[str]:
     return {each.code for each in checking.check(package)} - {"S010"}
 
 
-@pytest.mark.parametrize("pack", PACKS)
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("style", "pack"), list(zip(STYLES, PACKS, strict=True)))
 def test_a_package_checks_without_a_finding_in_every_style_and_form(
     tmp_path: Path, style: str, pack: str | None
 ) -> None:
@@ -72,7 +71,7 @@ def test_the_parent_refers_to_nothing_outside_its_folder_and_is_valid(tmp_path: 
 @given(
     style=st.sampled_from(STYLES), layout=st.sampled_from(["lobseg", "siard22"]), pack=st.sampled_from(PACKS)
 )
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_either_form_gives_back_the_same_lobs(
     tmp_path_factory: pytest.TempPathFactory, style: str, layout: str, pack: str | None
 ) -> None:
@@ -161,9 +160,8 @@ def test_convert_makes_the_one_form_of_the_other(tmp_path: Path) -> None:
     assert tree(tmp_path / "objid") == tree(package)
 
 
-@pytest.mark.parametrize("pack", PACKS)
-def test_merge_says_once_that_nothing_proves_the_childrens_mets(tmp_path: Path, pack: str | None) -> None:
-    package = built(tmp_path, by_objid(pack=pack))
+def test_merge_says_once_that_nothing_proves_the_childrens_mets(tmp_path: Path) -> None:
+    package = built(tmp_path, by_objid(pack="zip"))
     merged = api.merge([package], tmp_path / "merged", replace(OPTIONS, dialect_options=CsipOptions()))
     assert findings(tmp_path / "merged") == []
     (words,) = merged.warnings
