@@ -55,8 +55,9 @@ def told(path: Path, level: Level, sample: FileSample | None = None) -> Counter[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", list(Level))
-@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize(
+    ("make", "level"), [*((make, Level.FULL) for make in KINDS), (damaged, Level.STRUCTURE)]
+)
 def test_a_package_gives_the_same_findings_in_every_form(
     make: Callable[[Path], None], level: Level, tmp_path: Path
 ) -> None:
@@ -81,23 +82,7 @@ def test_a_sample_is_of_the_same_files(tmp_path: Path) -> None:
         assert told(packed, Level.FULL, FileSample(text=str(count), share=None, files=count)) == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "x.7z",
-        "x.RAR",
-        "x.tar.gz",
-        "x.tgz",
-        "x.gz",
-        "x.tar.xz",
-        "x.txz",
-        "x.tar.bz2",
-        "x.tbz2",
-        "x.tar.zst",
-        "x.zst",
-        "x.tar.Z",
-    ],
-)
+@pytest.mark.parametrize("name", ["x.7z", "x.RAR", "x.tar.gz", "x.zst", "x.tar.Z"])
 def test_a_form_that_is_not_read_is_named(name: str, tmp_path: Path) -> None:
     forge.forge(tmp_path / "in/a")
     (tmp_path / "in" / name).write_bytes(b"?")

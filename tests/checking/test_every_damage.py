@@ -25,7 +25,7 @@ MANIFESTS = [name for name in FILES if name.startswith("manifest-")]
 LOBS = [name for name in FILES if name.endswith(".bin")]
 ARCHIVE = "Northwind.siard"
 EVERY = "METSPACK_EVERY_BYTE" in os.environ
-SLICES = 8  # so that processors share the work
+SLICES = 4  # so that processors share the work
 
 SAYS_NOTHING = {
     **dict.fromkeys(
@@ -134,6 +134,7 @@ def test_every_file_that_is_gone_or_renamed_or_cut_or_longer_is_found(package: P
         aside.replace(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_every_two_files_that_are_swapped_are_found(package: Path, name: str) -> None:
     for other in FILES[FILES.index(name) + 1 :]:

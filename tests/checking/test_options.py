@@ -153,13 +153,6 @@ def test_of_several_packages_each_gives_its_share(tmp_path: Path) -> None:
     assert run.summary.sampled == Sampled(files=10, hashed=2)
 
 
-def test_nothing_to_hash_is_nothing_hashed(tmp_path: Path) -> None:
-    tmp_path.joinpath("package").mkdir()
-    run = check(tmp_path / "package", Level.FULL, sample=parsed("1%"))
-    list(run)
-    assert run.summary.sampled == Sampled()
-
-
 @pytest.mark.parametrize("level", [Level.LINKS, Level.STRUCTURE])
 def test_a_level_that_hashes_nothing_has_no_sample(tmp_path: Path, level: Level) -> None:
     with pytest.raises(ConfigError, match="no files are hashed"):

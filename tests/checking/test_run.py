@@ -16,17 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, explained, inventory, weight
-from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.errors import ConfigError, TargetError
 from metspack.files import reading
 from metspack.model import Budgets, Finding, Severity
 from tests.findings import ordered
 from tests.laws import THOROUGH, law
-from tests.mutants.bases import base
 from tests.packages import forge
 from tests.packages.forge import CHILD, FIRST
 from tests.shared_data import shared
-
-PSEUDO = 'xlink:href="file:///Northwind_lobseg_0/'
 
 
 @pytest.fixture
@@ -38,10 +35,9 @@ def codes(findings: Iterable[Finding]) -> list[str]:
     return [each.code for each in ordered(findings)]
 
 
-@pytest.mark.parametrize("level", Level)
-def test_a_good_package_has_no_findings(package: Path, level: Level) -> None:
+def test_a_good_package_has_no_findings(package: Path) -> None:
     progress: list[int] = []
-    checking = check(package, level, progress=progress.append)
+    checking = check(package, progress=progress.append)
     assert list(checking) == []
     summary = checking.summary
     assert (summary.packages, summary.files, summary.links, summary.findings) == (3, 7, 4, 0)
@@ -97,20 +93,6 @@ def test_a_package_can_be_named_by_its_mets(package: Path) -> None:
     assert codes(check(package / "mets.xml")) == []
 
 
-def test_the_mets_may_be_in_upper_case(package: Path) -> None:
-    (package / "mets.xml").rename(package / "METS.xml")
-    forge.write_manifests(package)
-    assert codes(check(package)) == []
-    (package / "METS.xml").rename(package / "Mets.XML")
-    forge.write_manifests(package)
-    assert codes(check(package)) == []
-
-
-def test_nothing_there_is_an_error_not_a_finding(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="does not exist"):
-        next(check(tmp_path / "nowhere"))
-
-
 def test_a_full_temporary_directory_is_an_error(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
@@ -121,7 +103,7 @@ def test_a_full_temporary_directory_is_an_error(package: Path, monkeypatch: pyte
     assert "SQLITE_TMPDIR" in caught.value.hint
 
 
-@pytest.mark.parametrize("path", [CHILD, FIRST, "manifest-md5.txt", "mets.xml"])
+@pytest.mark.parametrize("path", [FIRST, "mets.xml"])
 def test_a_file_that_may_not_be_read_is_one_finding(
     package: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,89 +136,6 @@ def test_a_folder_that_may_not_be_listed_is_a_finding(package: Path, monkeypatch
 # --- packages by others -------------------------------------------------------------------------------
 
 
-def test_other_prefixes_labels_and_no_manifests(package: Path) -> None:
-    for path in package.rglob("mets.xml"):
-        text = path.read_text().replace("mets:", "").replace("xmlns:mets=", "xmlns=")
-        text = text.replace("xmlns:xlink", "xmlns:xl").replace(" xlink:", " xl:")
-        text = text.replace('LABEL="parent IP"><', 'LABEL="above"><').replace("IP parent identifier", "up")
-        path.write_text(text.replace("xmlns=", "xmlns=", 1))
-    for manifest in package.glob("manifest-*"):
-        manifest.unlink()
-    found = [each for each in check(package) if each.code not in {"F020", "F011", "F012"}]
-    assert found == []
-
-
-def test_an_unlabelled_link_to_another_parent_is_found(package: Path) -> None:
-    forge.edit(package / CHILD, 'LABEL="parent IP"><', 'LABEL="above"><')
-    forge.edit(package / CHILD, "IP parent identifier", "up")
-    forge.edit(package / CHILD, forge.PARENT_OBJID, "urn:xx:other")
-    forge.seal(package)
-    assert codes(check(package)) == ["L020"]
-
-
-def test_the_recommendations_own_form_is_understood(package: Path) -> None:
-    for number in (0, 1):
-        child = package / f"Northwind_lobseg_{number}/mets.xml"
-        text = child.read_text().replace('href="content', f'href="file:///Northwind_lobseg_{number}/content')
-        child.write_text("".join(line for line in text.splitlines(keepends=True) if "<mets:fptr" not in line))
-    parent = package / "mets.xml"
-    parent.write_text(parent.read_text().replace('href="N', 'href="file:///N'))
-    forge.seal(package)
-    assert codes(check(package)) == ["M007", "P004", "M007", "P004", "P004"]
-
-
-def test_children_by_location_and_grandchildren(package: Path) -> None:
-    """CSIP names the METS of a representation by an mptr that is a location itself."""
-    parent = package / "mets.xml"
-    outer = (
-        '<mets:mets xmlns:mets="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        'OBJID="top"><mets:structMap LABEL="all"><mets:div LABEL="one part">'
-        '<mets:mptr LOCTYPE="URL" xlink:href="{}"/></mets:div></mets:structMap></mets:mets>'
-    )
-    below = package / "parts/rep1"
-    below.mkdir(parents=True)
-    for path in list(package.iterdir()):
-        if path.name != "parts":
-            path.rename(below / path.name)
-    forge.edit(
-        below / "mets.xml",
-        "</mets:mets>",
-        '<mets:structMap LABEL="parent"><mets:div><mets:mptr LOCTYPE="URL" xlink:href="../../METS.xml"/>'
-        "</mets:div></mets:structMap></mets:mets>",
-    )
-    (package / "METS.xml").write_text(outer.format("parts/rep1/mets.xml"))
-    forge.seal(below)
-    for manifest in below.glob("manifest-*"):
-        manifest.unlink()
-    forge.write_manifests(package)
-    assert codes(check(package)) == ["M008"]
-    assert parent.exists() is False
-    (package / "METS.xml").write_text(outer.format("parts/rep2/mets.xml"))
-    forge.write_manifests(package)
-    assert "L002" in codes(check(package))
-    (package / "METS.xml").write_text(outer.format("parts/rep1/mets.xml?"))
-    forge.write_manifests(package)
-    assert "P002" in codes(check(package))
-
-
-def test_files_of_a_group_that_an_fptr_names_are_named(package: Path) -> None:
-    """CSIP's fptr has the ID of a fileGrp."""
-    child = package / CHILD
-    lines = child.read_text().splitlines(keepends=True)
-    text = "".join(line for line in lines if "<mets:fptr" not in line)
-    label = '<mets:div LABEL="SIARD LOBs as external files">'
-    child.write_text(text.replace(label, f'{label}<mets:fptr FILEID="seg_0"/>'))
-    forge.seal(package)
-    assert codes(check(package)) == []
-
-
-def test_the_nearest_match_is_told(package: Path) -> None:
-    (package / FIRST).rename((package / FIRST).with_name("record00.bin"))
-    found = {each.code: each for each in check(package, Level.STRUCTURE)}
-    assert dict(found["F001"].facts)["nearest"].endswith("record00.bin")
-    assert "nearest is" in found["F001"].message
-
-
 def test_links_are_kept_unless_nobody_wants_them(package: Path) -> None:
     for keeps_links in (True, False):
         run = check(package, Level.LINKS, keeps_links=keeps_links)
@@ -244,53 +143,17 @@ def test_links_are_kept_unless_nobody_wants_them(package: Path) -> None:
         assert [len(graph.edges) for graph in run.graphs] == ([2] if keeps_links else [])
 
 
-def test_swapped_children_are_told_by_their_ids(package: Path) -> None:
-    zero, one, held = (package / f"Northwind_lobseg_{each}" for each in ("0", "1", "x"))
-    zero.rename(held)
-    one.rename(zero)
-    held.rename(one)
-    for level in Level:
-        run = check(package, level)
-        (found,) = run
-        assert found.code == "L032"
-        assert dict(found.facts) == {
-            "expected": "ID_Northwind_lobseg_0_mets",
-            "found": "ID_Northwind_lobseg_1_mets",
-            "other": "Northwind_lobseg_1/mets.xml",
-            "count": "2",
-        }
-        assert [edge.codes for edge in run.graphs[0].edges] == [("L032",), ("L032",)]
-        assert run.graphs[0].is_broken
-
-
-@pytest.mark.parametrize("name", ["recommendation lobseg", "csip lobseg", "csip objid"])
-def test_children_that_are_rotated_are_one_finding(name: str, tmp_path: Path) -> None:
-    root = base(name).write(tmp_path / "package")
-    metses = {path.parent for path in root.rglob("*") if path.name.lower() == "mets.xml"}
-    children = sorted(each for each in metses if each.parent == root and not any(each.rglob("*.siard")))[:3]
-    assert len(children) == 3
+def test_children_that_are_rotated_are_one_finding(tmp_path: Path) -> None:
+    root = forge.forge(tmp_path / "package", forge.lobs(6, 3))
+    children = sorted(root.glob("*_lobseg_*"))
     for each in children:
         each.rename(each.with_name(f"{each.name}.held"))
     for each, place in zip(children, (*children[1:], children[0]), strict=True):
         each.with_name(f"{each.name}.held").rename(place)
     for level in (Level.STRUCTURE, Level.FULL):
-        (found,) = (each for each in check(root, level) if each.code != "S010")
+        (found,) = check(root, level)
         assert found.code == "L032"
         assert dict(found.facts)["count"] == "3"
-
-
-def test_damage_is_told_from_a_wrong_statement(package: Path) -> None:
-    data = (package / FIRST).read_bytes()
-    (package / FIRST).write_bytes(data[:-1] + b"?")
-    (found,) = check(package)
-    assert found.path == FIRST
-    assert "also disagree" in found.message
-    (package / FIRST).write_bytes(data)
-    forge.edit(package / CHILD, forge.md5(data), "0" * 32)
-    forge.seal(package)
-    (found,) = check(package)
-    assert "agree with the file" in found.message
-    assert "manifest-md5.txt" in found.message
 
 
 def test_of_three_files_only_two_can_be_swapped(package: Path) -> None:
@@ -318,35 +181,10 @@ def test_an_embedded_file_needs_no_location(package: Path) -> None:
     assert codes(check(package)) == []
 
 
-def test_a_child_may_be_named_in_two_structmaps(package: Path) -> None:
-    """As the structMap of ancestors that some repositories read."""
-    mptr = '<mets:mptr xlink:href="ID_Northwind_lobseg_0_mets" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID"/>'
-    extra = f'<mets:structMap LABEL="RODA"><mets:div>{mptr}</mets:div></mets:structMap></mets:mets>'
-    forge.edit(package / "mets.xml", "</mets:mets>", extra)
-    forge.seal(package)
-    assert codes(check(package)) == []
-
-
 def test_budgets_are_kept(package: Path) -> None:
     found = codes(check(package, budgets=Budgets(metadata=100)))
     assert "Z004" in found
     assert codes(check(package, Level.LINKS, budgets=Budgets(depth=3))) == ["X003"] * 3
-
-
-def test_thousands_of_guesses_are_not_made(package: Path) -> None:
-    mptrs = "".join(f'<mets:mptr xlink:href="ID_Northwind_lobseg_x{number}"/>' for number in range(60))
-    forge.edit(
-        package / "mets.xml",
-        "</mets:div></mets:div></mets:structMap>",
-        f"{mptrs}</mets:div></mets:div></mets:structMap>",
-    )
-    found = [each for each in check(package, Level.LINKS) if each.code == "L001"]
-    guessed = ["nearest" in dict(each.facts) for each in found]
-    assert sorted(guessed) == [False] * 10 + [True] * 50
-
-
-def test_a_large_child_alone(tmp_path: Path) -> None:
-    assert codes(check(_large(tmp_path / "large", 4_500))) == ["F020", "F020"]
 
 
 # --- laws -----------------------------------------------------------------------------------------------
@@ -361,22 +199,7 @@ def _good() -> Path:
     return _GOOD["package"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", ["mets.xml", CHILD, "manifest-md5.txt", "manifest-sha256.txt"])
-@law(25)
-@given(place=st.floats(0, 1, exclude_max=True), change=st.integers(1, 255))
-def test_every_changed_byte_is_found(path: str, place: float, change: int) -> None:
-    package = _good()
-    data = (package / path).read_bytes()
-    at = int(place * len(data))
-    try:
-        (package / path).write_bytes(data[:at] + bytes([data[at] ^ change]) + data[at + 1 :])
-        assert list(check(package)) != []
-    finally:
-        (package / path).write_bytes(data)
-
-
-@law(60)
+@law(30)
 @given(
     path=st.sampled_from(["mets.xml", CHILD, "manifest-md5.txt", "Northwind.siard"]),
     cut=st.floats(0, 1),
@@ -392,17 +215,6 @@ def test_no_damage_makes_a_check_raise(path: str, cut: float, junk: bytes, rest:
         list(check(package))
     finally:
         (package / path).write_bytes(data)
-
-
-def test_findings_do_not_depend_on_the_order_of_names_on_disk(package: Path, tmp_path: Path) -> None:
-    (package / FIRST).unlink()
-    copy = tmp_path / "copy"
-    for path in sorted(package.rglob("*"), reverse=True):
-        if path.is_file():
-            target = copy / path.relative_to(package)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-    assert ordered(check(package)) == ordered(check(copy))
 
 
 # --- what is said of codes ------------------------------------------------------------------------------
@@ -479,6 +291,7 @@ def _peak(root: Path) -> int:
     return int(peak) * (1 if sys.platform == "darwin" else 1024)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_files(tmp_path: Path) -> None:
     small = _peak(_large(tmp_path / "small", 2_000))
     more = 100_000 if THOROUGH else 40_000

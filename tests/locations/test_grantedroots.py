@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from metspack.locations import grantedroots
 from metspack.locations.grantedroots import Granted, Obstacle, Spot, difference, folded
 
 
@@ -51,31 +50,6 @@ def test_a_folder_without_most_names_is_listed(tmp_path: Path, opens: list[str])
     # Where a file system takes names in another letter case, it is asked.
     roots.file(spot("HERE.bin"))
     assert opens
-
-
-def test_a_folder_too_large_to_keep_is_asked_for_every_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(grantedroots, "_NAMES", 3)
-    for number in range(5):
-        (tmp_path / f"x{number}").write_bytes(b"x")
-    roots = Granted([tmp_path], {}, {})
-    for number in range(100):
-        assert roots.file(spot(f"r{number}.bin")) is None
-    assert roots.file(spot("x3")) is not None
-
-
-def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grantedroots, "_FOLDERS", 3)
-    monkeypatch.setattr(grantedroots, "_FEW", 2)
-    for number in range(10):
-        (tmp_path / f"is{number}").mkdir()
-        (tmp_path / f"is{number}" / "A").write_bytes(b"x")
-    roots = Granted([tmp_path], {}, {})
-    for number in range(10):
-        assert roots.file(spot(f"no{number}", "r.bin")) is None
-        assert roots.file(spot(f"is{number}", "r.bin")) is None
-        assert roots.alike(spot(f"is{number}", "a")) == str(tmp_path / f"is{number}" / "A")
 
 
 def test_a_link_is_in_the_way_however_often_it_is_asked_for(tmp_path: Path) -> None:

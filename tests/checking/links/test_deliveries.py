@@ -236,28 +236,6 @@ def test_a_link_between_packages_of_two_deliveries_is_followed(tmp_path: Path) -
     assert codes(tmp_path / "two", level=Level.LINKS, roots=[tmp_path / "one"]) == []
 
 
-def test_an_ancestor_for_roda_is_found_and_no_fault(tmp_path: Path) -> None:
-    _roda(tmp_path)
-    kid, plain = tmp_path / "kid", tmp_path / "plain"
-    for found in (
-        codes(kid, plain, level=Level.LINKS),
-        codes(plain, kid, level=Level.LINKS),
-        codes(tmp_path, level=Level.LINKS),
-        codes(kid, level=Level.LINKS, roots=[plain]),
-    ):
-        assert found == ["L040"]
-    run = check([kid, plain], Level.LINKS)
-    list(run)
-    assert not any(graph.is_broken for graph in run.graphs)
-    assert codes(kid, level=Level.LINKS) == ["L022"]
-
-
-def test_representations_of_two_packages_may_be_called_alike(tmp_path: Path) -> None:
-    csip.forge(tmp_path / "both/one")
-    csip.forge(tmp_path / "both/two")
-    assert codes(tmp_path / "both") == []
-
-
 def test_siblings_side_by_side_stay_one_package(tmp_path: Path) -> None:
     root = csip.divide(tmp_path / "set")
     run = check(root)
@@ -419,15 +397,3 @@ def test_of_two_copies_a_link_leads_to_the_nearest(tmp_path: Path) -> None:
     run = check([tmp_path / "b/top", tmp_path / "b/x", tmp_path / "a/child", tmp_path / "a"], Level.LINKS)
     assert sorted(each.code for each in run) == ["L041"]
     assert all(not graph.is_broken for graph in run.graphs)
-
-
-def test_a_child_of_a_copy_is_not_taken_for_one_that_is_lost(tmp_path: Path) -> None:
-    whole, part = numbered(tmp_path / "whole", 20), numbered(tmp_path / "part", 20)
-    shutil.rmtree(part / "Northwind_lobseg_1")
-    assert codes(whole, part, level=Level.LINKS) == ["L002", "L041"]
-
-
-def test_a_folder_without_any_package_is_one_without_a_mets(tmp_path: Path) -> None:
-    (tmp_path / "in/a/b").mkdir(parents=True)
-    (tmp_path / "in/a/b/x.txt").touch()
-    assert "M001" in codes(tmp_path / "in")

@@ -82,22 +82,6 @@ def test_every_byte_in_a_tar_is_read(package: Path, tmp_path: Path) -> None:
     assert codes(check(package, roots=[tmp_path / "disk"])) == ["F003", "L011"]
 
 
-def test_a_byte_changed_on_another_disk_is_found_where_it_is_told(package: Path, tmp_path: Path) -> None:
-    target = moved(package, 0, "disk")
-    (target / "content/schema0/table2/lob4/record0.bin").write_bytes(b"x" * 403)
-    found = [each for each in check(package, roots=[tmp_path / "disk"]) if each.code == "F003"]
-    assert [each.path for each in found] == ["Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"]
-
-
-def test_what_lies_beside_the_files_on_another_disk_is_unlisted(package: Path, tmp_path: Path) -> None:
-    target = moved(package, 0, "disk")
-    (target / "note.txt").write_text("?")
-    (target / "empty").mkdir()
-    (target / "link").symlink_to("note.txt")
-    found = codes(check(package, Level.STRUCTURE, roots=[tmp_path / "disk"]))
-    assert sorted(found) == ["F010", "F024", "F024", "L011", "P008", "P010"]
-
-
 def test_empty_folders_and_links_in_packed_segments_are_told(package: Path, tmp_path: Path) -> None:
     one, two = moved(package, 0, "disk"), moved(package, 1, "disk")
     for each in (one, two):
@@ -139,14 +123,6 @@ def test_the_mets_of_a_child_may_be_called_otherwise(package: Path, tmp_path: Pa
     assert found == ["F011", "F012", "F020", "F020", "L011"]
 
 
-def test_of_copies_one_in_a_folder_of_the_childs_name_is_taken(package: Path, tmp_path: Path) -> None:
-    target = moved(package, 1, "disk/far")
-    shutil.copytree(target, target.with_name("A copy"))
-    run = check(package, Level.LINKS, roots=[tmp_path / "disk"])
-    assert codes(run) == ["L011", "L012"]
-    assert run.graphs[0].nodes[2].found == f"{target}/mets.xml"
-
-
 def test_a_child_of_the_same_objid_of_another_package_is_not_taken(tmp_path: Path) -> None:
     """A child's OBJID is unique beside its parent alone; the pair tells."""
     mine, other = forge.forge(tmp_path / "mine"), forge.forge(tmp_path / "other")
@@ -157,59 +133,6 @@ def test_a_child_of_the_same_objid_of_another_package_is_not_taken(tmp_path: Pat
     run = check(mine, roots=[tmp_path / "adisk", tmp_path / "disk", tmp_path / "other"])
     assert codes(run) == ["L011"]
     assert run.graphs[0].nodes[2].found == f"{tmp_path}/disk/Northwind_lobseg_1/mets.xml"
-
-
-def test_a_folder_that_lost_its_mets_is_not_covered_by_another(package: Path, tmp_path: Path) -> None:
-    target = tmp_path / "disk/seg"
-    shutil.copytree(package / "Northwind_lobseg_0", target)
-    (package / "Northwind_lobseg_0/mets.xml").unlink()
-    (found,) = (each for each in check(package, roots=[tmp_path / "disk"]) if each.code == "L002")
-    assert f"{target}/mets.xml" in found.message
-
-
-@pytest.mark.parametrize(
-    ("wrong", "likeness"),
-    [
-        ("child-One", "differs only in case"),
-        ("chidl-one", "differs by 2 characters"),
-        ("child-on", "differs by 1 character"),
-    ],
-)
-def test_the_nearest_objid_is_told_and_how_it_differs(tmp_path: Path, wrong: str, likeness: str) -> None:
-    aip(tmp_path / "a", "top", children=[f"urn:x:{wrong}"])
-    aip(tmp_path / "b", "child-one", parent="urn:x:top")
-    run = check(tmp_path / "a", Level.LINKS, roots=[tmp_path])
-    (found,) = (each for each in run if each.code == "L010")
-    assert found.message.endswith(f"nearest is 'child-one' ({likeness})")
-
-
-def test_the_nearest_objid_is_not_that_of_the_parent_itself(tmp_path: Path) -> None:
-    aip(tmp_path / "a", "x_lobseg_2", children=["x_lobseg_1"])
-    aip(tmp_path / "b", "x_lobseg_34", parent="x_lobseg_2")
-    (found,) = (each for each in check(tmp_path / "a", Level.LINKS, roots=[tmp_path]) if each.code == "L010")
-    assert "nearest is 'x_lobseg_34'" in found.message
-
-
-def test_links_by_objid_over_three_generations(tmp_path: Path) -> None:
-    a1, b1, b2, c1 = (
-        f"urn:uuid:{each}487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11" for each in ("3a", "3b", "4b", "3c")
-    )
-    aip(tmp_path / "1/top", a1.replace("3a", "3A"), children=[b1, b2])
-    aip(tmp_path / "2/b1", b1.replace("3b", "3B"), parent=a1, children=[c1])
-    aip(tmp_path / "2/b2", b2)
-    aip(tmp_path / "3/c1", c1, parent=b1)
-    roots = [tmp_path / each for each in "23"]
-    run = check(tmp_path / "1/top", Level.LINKS, roots=roots)
-    assert sorted(codes(run)) == ["L011"] * 3 + ["L029"]
-    (graph,) = run.graphs
-    assert [edge.state for edge in graph.edges] == [
-        LinkState.ELSEWHERE,
-        LinkState.ONE_WAY_DOWN,
-        LinkState.ELSEWHERE,
-    ]
-    assert not graph.is_broken
-    found = sorted(codes(check(tmp_path / "1/top", Level.STRUCTURE, roots=roots)))
-    assert found == ["F020", "F020", *["L011"] * 3, "L029", "Z007"]
 
 
 def test_several_packages_are_checked_once_each_with_their_names(tmp_path: Path) -> None:
@@ -223,40 +146,6 @@ def test_several_packages_are_checked_once_each_with_their_names(tmp_path: Path)
     paths = [each.path for each in check([two, one, root]) if each.code == "F010"]
     assert paths == [f"{one}/note"]
     assert weight([one, root]) == weight(one) + weight(root)
-
-
-def test_packages_that_have_nothing_to_do_with_each_other(tmp_path: Path) -> None:
-    first, second = forge.forge(tmp_path / "first"), forge.forge(tmp_path / "second")
-    for path in second.rglob("mets.xml"):
-        forge.edit(path, "0018", "0099")
-    forge.seal(second)
-    (second / "note").touch()
-    found = ordered(check([first, second], Level.STRUCTURE))
-    assert {each.path for each in found} == {f"{second}/note"}
-
-
-def test_one_child_of_two_packages(tmp_path: Path) -> None:
-    first = aip(tmp_path / "first", "urn:x:1", children=["urn:x:c"])
-    second = aip(tmp_path / "second", "urn:x:2", children=["urn:x:c"])
-    aip(tmp_path / "c", "urn:x:c")
-    found = codes(check([first, second], Level.LINKS, roots=[tmp_path / "c"]))
-    assert sorted(found) == ["L011", "L011", "L028", "L029", "L029"]
-
-
-def test_a_child_alone_with_its_parent_among_the_roots_is_clean(package: Path, tmp_path: Path) -> None:
-    child = moved(package, 0, "disk")
-    assert codes(check(child, roots=[tmp_path])) == []
-    assert codes(check(child)) == ["L022"]
-
-
-def test_a_package_in_a_zip_or_tar_is_checked_where_it_is(package: Path, tmp_path: Path) -> None:
-    packed = zipped(package, tmp_path / "package.zip", inside="package", keep=True)
-    assert codes(check(packed)) == []
-    assert codes(check(packed, Level.STRUCTURE)) == ["Z023"]
-    assert weight(packed) == packed.stat().st_size
-    (package / "note").touch()
-    packed = tarred(package, tmp_path / "package.tar")
-    assert sorted(codes(check(packed))) == ["F010", "F024", "F024"]
 
 
 def test_a_packed_file_without_a_package(tmp_path: Path) -> None:
@@ -298,15 +187,6 @@ def test_a_packed_file_over_its_budget_is_not_looked_into(package: Path, tmp_pat
     tarred(moved(package, 0, "disk"), tmp_path / "disk/x.tar")
     found = codes(check(package, Level.LINKS, roots=[tmp_path / "disk"], budgets=Budgets(entries=2)))
     assert sorted(found) == ["L002", "L030", "P011"]
-
-
-def test_orphans_that_name_the_parent_are_links_one_way(package: Path) -> None:
-    shutil.copytree(package / "Northwind_lobseg_1", package / "Northwind_lobseg_2")
-    forge.edit(package / "Northwind_lobseg_2/mets.xml", "lobseg_1_mets", "lobseg_2_mets")
-    run = check(package, Level.LINKS)
-    assert codes(run) == ["L006"]
-    assert [edge.state for edge in run.graphs[0].edges] == [LinkState.OK, LinkState.OK, LinkState.ONE_WAY_UP]
-    assert run.graphs[0].is_broken
 
 
 def test_more_packed_segments_than_are_kept_open(tmp_path: Path) -> None:
