@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -14,8 +13,6 @@ import pytest
 import metspack
 from bench.hostile_inputs import INPUTS, Hostile
 from metspack import checking, safexml
-from metspack.checking import grouping
-from metspack.checking.files import fixity
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.inspecting.inspection import inspected
@@ -113,20 +110,6 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
     assert [each.code for each in found if each.severity.value == "error"] == ["X003"]
 
 
-def test_mptr_are_counted_ahead_as_they_are_read(tmp_path: Path) -> None:
-    (each,) = (each for each in INPUTS if each.name == "mptr")
-    data = (each.make(tmp_path / "in", 20) / "mets.xml").read_bytes()
-    blocks = [data[start : start + 7] for start in range(0, len(data), 7)]
-    fastreader.check_links(lambda: blocks, Budgets(links=20))
-    with pytest.raises(safexml.BudgetError, match="more than 19 mptr"):
-        fastreader.check_links(lambda: blocks, Budgets(links=19))
-    said = b"".join(b"<x:%s xmlns:x='urn:x'/><!-- mptr -->" % name for name in (b"mptr", b"rptm"))
-    more = [data.replace(b"</structMap>", said * 9 + b"</structMap>")]
-    fastreader.check_links(lambda: more, Budgets(links=20))
-    broken = [data + b"<mptr/>" * 9]
-    fastreader.check_links(lambda: broken, Budgets(links=20))
-
-
 def test_cells_of_one_lob_are_planned_and_written_together(
     tmp_path: Path, steps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,7 +165,7 @@ def test_lobs_that_are_missing_are_a_budget(tmp_path: Path) -> None:
         assert len(every.value.details) == 30
 
 
-MANY = ("dangling", "same-ids", "manifest-missing")
+MANY = ("dangling", "same-ids", "manifest-missing", "located-mptr")
 
 
 @pytest.mark.parametrize("name", MANY)
@@ -226,20 +209,6 @@ def test_of_entries_of_one_missing_file_the_first_stands_for_all(tmp_path: Path)
     assert missing == [("there/both.bin", "f0"), ("gone/x.bin", "f2")]
     assert [each.place for each in found if each.code == "P003"] == ["f2", "f4"]
     assert [each.place for each in found if each.code == "F023"] == ["off/y"]
-
-
-def test_of_findings_that_are_counted_the_first_places_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (each,) = (each for each in INPUTS if each.name == "dangling")
-    path = each.make(tmp_path / "in", 300)
-    monkeypatch.setattr(grouping, "MOST_PLACES", 7)
-    found = [
-        each for each in checking.check(path, jobs=1, budgets=Budgets(findings=20)) if each.code == "M005"
-    ]
-    assert [each.count for each in found] == [1] * 20 + [280]
-    assert [each.place for each in found] == [f"n{number}" for number in range(21)]
-    assert [each.place for each in found[-1].others] == [f"n{number}" for number in range(21, 27)]
 
 
 def test_findings_of_several_packages_are_counted_apart(tmp_path: Path) -> None:
@@ -380,20 +349,6 @@ def test_names_of_a_table_are_a_budget(tmp_path: Path, name: str) -> None:
     assert "--budget names=N" in caught.value.hint
 
 
-def test_equal_statements_about_a_file_are_held_once_where_they_are_very_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (each,) = (each for each in INPUTS if each.name == "same-file")
-    path = each.make(tmp_path / "in", 300)
-    (path / "here.bin").write_bytes(b"x")
-    (found,) = (each for each in checking.check(path, jobs=1) if each.code == "F003")
-    assert "mets.xml line 303" in found.message
-    monkeypatch.setattr(fixity, "_MOST_OF_ONE", 299)
-    (again,) = (each for each in checking.check(path, jobs=1) if each.code == "F003")
-    assert "mets.xml line 303" not in again.message
-    assert (again.place, dict(again.facts)["source"]) == (found.place, dict(found.facts)["source"])
-
-
 def test_a_mets_of_endless_references_that_lead_out_is_refused(tmp_path: Path) -> None:
     (each,) = (each for each in INPUTS if each.name == "escaping")
     path = each.make(tmp_path / "in", 300)
@@ -405,79 +360,3 @@ def test_a_mets_of_endless_references_that_lead_out_is_refused(tmp_path: Path) -
     assert "more than 200 references lead out" in refused.message
     assert "--budget findings=N" in refused.message
     assert sum(each.count for each in found if each.code == "P003") == 201
-
-
-def many_links(folder: Path, *, are_by_both: bool) -> None:
-    """Write a parent whose mptr lead nowhere, but for some that are of another kind here and there.
-
-    Where children are named ``by_both``, one is by its OBJID and a location.
-    """
-    odd = {
-        20: '<div><mptr LOCTYPE="URL" xlink:href="left_20/mets.xml"/></div>\n',
-        150: '<div><mptr LOCTYPE="URL" xlink:href="there/mets.xml"/></div>\n',
-        190: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_3/mets.xml"/></div>\n',
-        230: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_230/mets.xml"/><fptr FILEID="here"/></div>\n',
-        270: '<div><mptr LOCTYPE="URL" xlink:href="../out/mets.xml"/></div>\n',
-        310: '<div><mptr LOCTYPE="URL" xlink:href="representations/r/mets.xml"/></div>\n',
-        350: '<div LABEL="child"><mptr LOCTYPE="URL" xlink:href="x_lobseg_350/METS.xml"/></div>\n',
-        390: '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" xlink:href="ID_x"/></div>\n',
-        395: '<div><mptr LOCTYPE="URL" xlink:href="left_395/mets.xml"/></div>\n',
-        430: '<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_430/other.xml"/></div>\n',
-        540: '<div><mptr LOCTYPE="URL" xlink:href="../../x_530/mets.xml"/></div>\n',
-        550: '<div><mptr LOCTYPE="URL" xlink:href="../x%20550/mets.xml"/></div>\n',
-        555: '<div><mptr LOCTYPE="URL" xlink:href="../out/mets.xml"/></div>\n',
-        560: '<div><mptr LOCTYPE="URL" xlink:href="../../x_560/mets.xml"/><fptr FILEID="here"/></div>\n',
-        570: '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" xlink:href="ID_y"/>'
-        '<mptr LOCTYPE="URL" xlink:href="../../x_570/mets.xml"/></div>\n',
-    }
-    if are_by_both:
-        odd[470] = (
-            '<div><mptr LOCTYPE="OTHER" OTHERLOCTYPE="UUID" xlink:href="I"/>'
-            '<mptr LOCTYPE="URL" xlink:href="x_lobseg_470/mets.xml"/></div>\n'
-        )
-    odd |= {
-        number: f'<div><mptr LOCTYPE="URL" xlink:href="../../x_{number}/mets.xml"/></div>\n'
-        for number in range(500, 600)
-        if number not in odd
-    }
-    odd |= {
-        number: f'<div><mptr LOCTYPE="URL" xlink:href="x_lobseg_{number}{end}"/></div>\n'
-        for number, end in zip(range(400, 430), ("", "/other.xml", ".zip") * 10, strict=True)
-    }
-    (located,) = (each for each in INPUTS if each.name == "located-mptr")
-    located.make(folder, 600)
-    lines = (folder / "mets.xml").read_text().splitlines(keepends=True)
-    first = next(number for number, line in enumerate(lines) if "<mptr" in line)
-    for number, line in odd.items():
-        lines[first + number] = line
-    (folder / "mets.xml").write_text("".join(lines))
-    child = (folder / "mets.xml").read_text().partition(">")[0]
-    for name in ("there", "x_lobseg_403", "lefd_20", "lefd_395"):
-        (folder / name).mkdir()
-        (folder / name / "mets.xml").write_text(f"{child.replace('hostile', name)}/>")
-    (folder / "manifest-md5.txt").write_text(f"{'0' * 32}  x_lobseg_380/mets.xml\n")
-
-
-@pytest.mark.parametrize(
-    ("kind", "most"), [("by location", 20_000), ("by location", 20), ("by both", 20), ("packed", 20_000)]
-)
-def test_links_that_lead_nowhere_are_the_same_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kind: str
-) -> None:
-    package, are_by_both = tmp_path / "in", kind == "by both"
-    many_links(package, are_by_both=are_by_both)
-    if kind == "packed":
-        package = Path(shutil.make_archive(str(package), "zip", tmp_path, "in"))
-    monkeypatch.setattr("metspack.checking.grouping.MOST_PLACES", 10)
-    monkeypatch.setattr("metspack.checking.links.mounting.MOST_PLACES", 10)
-    outcomes = []
-    for first in (1 << 30, 1, 8):
-        monkeypatch.setattr("metspack.checking.links.mounting._FIRST_LOST", first)
-        result = checking.check(package, jobs=1, budgets=Budgets(findings=most))
-        outcomes.append((list(result), result.graphs, result.summary))
-    assert outcomes[0] == outcomes[1] == outcomes[2]
-    found = outcomes[0][0]
-    assert sum(each.count for each in found) > 590
-    assert sum(each.count for each in found if each.code == "P003") > 90
-    meant = [dict(each.facts)["places"] for each in found if "nearest is 'lefd_20/" in each.message]
-    assert meant == (["2"] if most > 20 else [])

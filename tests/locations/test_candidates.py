@@ -86,16 +86,6 @@ def test_the_order_is_fixed() -> None:
     ]
 
 
-def test_a_renamed_folder_is_told_by_where_it_stands() -> None:
-    levels = replace(PLAIN, database="../X_lobs/", column="s0_t2_c4/", file="seg_0/r.bin")
-    again = [each for each in candidates(levels) if each.convention is Convention.RENAMED]
-    assert [(each.place.segments[each.renamed or 0], each.renamed) for each in again] == [
-        ("X_lobs", 1),
-        ("X_lobs", 0),
-    ]
-    assert [each.way for each in again] == [len(WAYS), len(WAYS) + 2]
-
-
 @pytest.mark.parametrize("database", [None, "file:///D:/old/"])
 def test_only_a_folder_outside_below_a_granted_one_may_be_renamed(database: str | None) -> None:
     levels = replace(PLAIN, database=database, file="X_lobs/r.bin")
@@ -113,11 +103,6 @@ def test_below_content_is_inside() -> None:
         assert not [each for each in found if each.convention is Convention.G]
 
 
-def test_a_length_may_count_characters_unless_that_is_ruled_out() -> None:
-    assert Candidates(PLAIN).fits(5, 3)
-    assert not Candidates(PLAIN, is_text=False).fits(5, 3)
-
-
 def test_levels_of_fields_are_chained_and_the_innermost_is_taken_alone() -> None:
     levels = replace(PLAIN, column="../lobs/", fields=(None, "../lobs/field/"), file="record0.txt")
     found = names(levels)
@@ -129,14 +114,6 @@ def test_a_fields_folder_may_stand_for_the_whole_chain() -> None:
     levels = replace(PLAIN, database="./lobs/", column="a/", fields=("b/",), file="r.bin")
     assert names(levels)[:2] == [("C", "./lobs/a/b/r.bin"), ("C", "./lobs/b/r.bin")]
     assert [each.stated for each in candidates(levels)][:3] == [True, True, False]
-
-
-def test_a_database_folder_that_means_nothing_does_not_hide_the_suite_of_the_sfa() -> None:
-    assert ("H", "./lobs/r.bin") in names(replace(PLAIN, database="./", column="../lobs/", file="r.bin"))
-
-
-def test_a_chain_that_ends_outside_without_a_step_up_in_the_column_is_a() -> None:
-    assert ("A", "./x/r.bin") in names(replace(PLAIN, column="lobs/../../x/", file="r.bin"))
 
 
 def test_an_absolute_column_with_its_cells_in_the_zip_is_still_looked_for_there() -> None:
@@ -166,25 +143,10 @@ def test_the_refusal_of_one_level_leaves_the_others() -> None:
     ]
 
 
-def test_the_refusal_of_the_folder_of_siard_1_0_says_which_it_is() -> None:
-    refusals: list[SourceError] = []
-    assert list(candidates(replace(PLAIN, folder="http://host/"), refusals))
-    assert [each.message for each in refusals] == [
-        "the column's folder: the reference 'http://host/' has the scheme 'http'"
-    ]
-
-
 def test_an_absolute_cell_is_not_put_right_where_its_column_is() -> None:
     found = candidate(replace(PLAIN, column="a b\\", file="/p/r.bin"), DESPITE_ERRORS[0])
     assert found is not None
     assert (found.place.text, found.repairs) == ("/p/r.bin", ())
-
-
-def test_the_refusal_of_a_columns_folder_leaves_what_needs_none() -> None:
-    refusals: list[SourceError] = []
-    found = list(candidates(replace(PLAIN, column="http://host/lobs/", file=f"{TABLE}/r.bin"), refusals))
-    assert (found[0].convention, found[0].place.inside) == (Convention.H, True)
-    assert refusals[0].message.startswith("the column's lobFolder: ")
 
 
 @pytest.mark.parametrize("database", [None, "http://host/"])
@@ -225,10 +187,6 @@ def test_a_cell_that_names_a_folder_has_no_candidates(file: str, database: str |
     refusals: list[SourceError] = []
     assert not list(candidates(replace(PLAIN, database=database, file=file), refusals))
     assert [each.rule for each in refusals if isinstance(each, LocationError)] == ["cell-names-folder"]
-
-
-def test_without_a_list_refusals_are_let_go() -> None:
-    assert not list(candidates(replace(PLAIN, file="")))
 
 
 def test_the_way_of_one_cell_makes_the_place_of_the_next() -> None:
@@ -408,26 +366,6 @@ def test_a_length_counts_characters_unless_the_innermost_type_has_none(
     assert found.fits(5, 3) is is_text  # three characters may take five bytes
     assert not found.fits(2, 3) or is_text
     assert not found.fits(100, 3)
-
-
-def test_names_in_full_are_counted_by_their_convention() -> None:
-    for database in (None, "lobs/"):
-        column = Candidates(replace(PLAIN, database=database))
-        assert column.named_in_full("content/a/r.bin") is Convention.C
-        files = ["content/a/r.bin", "a/content/r.bin"]
-        assert list(column.all_named_in_full(files).items()) == [(Convention.C, 2)]
-    column = Candidates(replace(PLAIN, database="content"))
-    assert column.named_in_full("content/a/r.bin") is Convention.F
-    assert column.named_in_full("content") is Convention.C
-    assert column.named_in_full("a/content/r.bin") is Convention.C
-    content, other = "content/a/r.bin", "a/content/r.bin"
-    for files, expected in (
-        ([content, other, other], [(Convention.F, 1), (Convention.C, 2)]),
-        ([other, content, content], [(Convention.C, 1), (Convention.F, 2)]),
-        ([other, other], [(Convention.C, 2)]),
-        ([content], [(Convention.F, 1)]),
-    ):
-        assert list(column.all_named_in_full(files).items()) == expected
 
 
 def test_the_one_place_of_a_way_stands_for_every_plain_name() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from metspack import digests
 from metspack.errors import ConfigError, SourceError
-from metspack.locations.candidates import Convention, Levels, candidates
+from metspack.locations.candidates import Convention
 from metspack.locations.resolver import (
     LobAmbiguous,
     LobMissing,
@@ -27,7 +27,6 @@ from metspack.locations.resolver import (
     Resolver,
     read_mapping,
 )
-from metspack.locations.search import Hit
 from metspack.locations.statement import LevelLocation, Outcome, outcome
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, ZipExtent
 from metspack.siard import tables
@@ -377,43 +376,11 @@ def test_one_file_found_in_two_ways_is_one(tmp_path: Path) -> None:
     assert found.convention is Convention.A
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_two_that_differ_are_an_error_in_every_row(turned: bool, tmp_path: Path) -> None:
-    written(tmp_path, {"X_lobs/c/r1.bin": b"1", "X_lobs/c/r2.bin": b"2", "c/r2.bin": b"3"})
-    resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="../X_lobs/")
-    only = table(field(lob_folder="c/"))
-    for row in (2, 1, 2) if turned else (1, 2, 1):
-        if row == 1:
-            assert data_of(resolver, resolver.resolved(only, cell("r1.bin"))) == b"1"
-        else:
-            with pytest.raises(LobAmbiguous, match="they differ and the cell has no digest"):
-                resolver.resolved(only, cell("r2.bin", row=2))
-
-
-def test_a_digest_decides_among_several_in_every_row(tmp_path: Path) -> None:
-    written(tmp_path, {"X_lobs/c/r1.bin": b"1", "X_lobs/c/r2.bin": b"2", "c/r2.bin": b"3"})
-    resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="../X_lobs/")
-    only = table(field(lob_folder="c/"))
-    resolver.resolved(only, cell("r1.bin"))
-    for data in (b"3", b"2"):
-        found = resolver.resolved(only, cell("r2.bin", row=2, digest=md5(data)))
-        assert data_of(resolver, found) == data
-
-
 def test_another_archives_folder_has_no_say_where_ones_own_is_there(tmp_path: Path) -> None:
     written(tmp_path, {"a.siard_lobs/c/r.bin": b"1", "b.siard_lobs/c/r.bin": b"2"})
     resolver = Resolver(None, [tmp_path], siard_name="a.siard", lob_folder="../a.siard_lobs")
     found = resolver.resolved(table(field(lob_folder="c")), cell("r.bin"))
     assert data_of(resolver, found) == b"1"
-
-
-def test_one_inode_on_two_devices_is_two_files() -> None:
-    there = next(candidates(Levels(database=None, column=None, table="t", file="r.bin")))
-    stamps = (
-        FileExtent(root=device, path=("r.bin",), size=1, modified=2, inode=3, device=device)
-        for device in (1, 2)
-    )
-    assert len({Hit(candidate=there, extents=(each,)).identity for each in stamps}) == 2
 
 
 @pytest.mark.parametrize("name", ["record%200.bin", "a#b.bin", "a%zz.bin"])
@@ -544,7 +511,6 @@ def changed(name: str, tmp_path: Path, *, take: str = "", put: Mapping[str, byte
     ("name", "take", "says"),
     [
         ("siard22", "lobs/seg_1/r.bin_part001", "part r.bin_part001 is missing"),
-        ("lobseg", "N_lobseg_10/c/r.bin.z", "part r.bin.2 is missing"),
         ("siard22", "lobs/seg_3/r.bin_part003", "has 8 bytes; expected 13"),
     ],
 )
@@ -552,12 +518,6 @@ def test_a_missing_part_is_named(name: str, take: str, says: str, tmp_path: Path
     file = changed(name, tmp_path, take=take)
     with pytest.raises(LobMissing, match=says.replace(".", r"\.")):
         resolve(tmp_path, file, column="./", length=13)
-
-
-def test_a_hole_in_parts_that_end_with_z_is_named(tmp_path: Path) -> None:
-    file = changed("lobseg in one", tmp_path, take="N_lobseg_0/r.bin.1", put={"N_lobseg_0/r.bin.2": b"2"})
-    with pytest.raises(LobMissing, match=r"part r\.bin\.1 is missing \(\.2 exists\)"):
-        resolve(tmp_path, file, column="./")
 
 
 def test_parts_whose_last_is_not_named_z_are_taken_when_all_bytes_are_there(tmp_path: Path) -> None:
@@ -589,18 +549,6 @@ def test_a_whole_beside_its_parts_is_an_error(tmp_path: Path) -> None:
 def test_a_whole_that_its_digest_proves_may_have_parts_beside_it(tmp_path: Path) -> None:
     file = changed("lobseg", tmp_path, put={SPLIT["lobseg"][0]: b"the whole one"})
     assert resolve(tmp_path, file, column="./", digest=md5(b"the whole one"))[1] == b"the whole one"
-
-
-def test_parts_of_odd_names_and_a_wrong_length_are_taken_for_the_right_digest(tmp_path: Path) -> None:
-    written(tmp_path, {"r.bin.00": b"one", "r.bin.z": b"two"})
-    found, data = resolve(tmp_path, "r.bin", column="./", length=7, digest=md5(b"onetwo"))
-    assert data == b"onetwo"
-    assert "has 6 bytes though its cell says 7" in found.warnings[-1]
-
-
-def test_inside_a_whole_of_another_size_beside_its_parts_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(LobAmbiguous, match="exists whole, and so does its part"):
-        resolve(tmp_path, "r.bin", inside={"r.bin": b"12", "r.bin.0": b"1", "r.bin.z": b"2"}, length=5)
 
 
 # --- What is refused ------------------------------------------------------------------------------------
@@ -755,12 +703,6 @@ def test_a_link_on_the_way_is_refused(tmp_path: Path) -> None:
         resolve(root, "r.bin", column="lobs/")
 
 
-def test_a_file_where_a_folder_should_be_holds_nothing(tmp_path: Path) -> None:
-    written(tmp_path, {"lobs": b"a file"})
-    with pytest.raises(LobMissing):
-        resolve(tmp_path, "r.bin", column="lobs/")
-
-
 def test_what_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path, {"lobs/r.bin": b"x"})
     real = os.open
@@ -806,20 +748,6 @@ def test_a_file_that_vanishes_before_it_is_hashed_is_no_bug(
     monkeypatch.setattr("metspack.files.reading.chunks", vanished)
     with pytest.raises(SourceError, match="cannot be read: Input/output error"):
         resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", digest=md5(b""))
-
-
-def test_a_folder_that_may_not_be_listed_shows_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(tmp_path, {"new_lobs/R.bin": b"x"})
-
-    def denied(_folder: int) -> Iterator[os.DirEntry[str]]:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "scandir", denied)
-    with pytest.raises(LobMissing) as caught:
-        resolve(tmp_path, "r.bin", column="old_lobs/")
-    assert "letter case" not in caught.value.hint
 
 
 # --- What is not there ----------------------------------------------------------------------------------
@@ -894,14 +822,6 @@ def test_a_segment_folder_lies_where_the_mapping_says(how: str, below: str, tmp_
     only = table(field(lob_folder="c/"))
     assert data_of(resolver, resolver.resolved(only, cell("seg_0/r.bin"))) == b"mapped"
     assert data_of(resolver, resolver.resolved(only, cell("seg_0/q.bin"))) == b"q"
-
-
-def test_what_is_where_neither_mapping_nor_levels_say_is_missing(tmp_path: Path) -> None:
-    mapped = read_mapping(mapping(tmp_path, "x_lobs/seg_0/ ./store/"))
-    resolver = Resolver(None, [tmp_path], siard_name="x.siard", mapping=mapped)
-    with pytest.raises(LobMissing) as caught:
-        resolver.resolved(table(field(lob_folder="x_lobs/")), cell("seg_0/r.bin"))
-    assert f"C {shown(f'{tmp_path}/store/x_lobs/seg_0/r.bin')}: nothing is there" in caught.value.tried
 
 
 def test_a_mapping_grants_nothing(tmp_path: Path) -> None:

@@ -14,11 +14,9 @@ from metspack.locations.splitparts import (
     Look,
     PartMissing,
     TooMany,
-    beside_whole,
     check_none_is_left,
     found,
     is_first,
-    twice,
 )
 from metspack.model import Extent, FileExtent
 
@@ -139,11 +137,6 @@ def test_a_part_that_is_missing_is_named(files: list[str], whole: str, size: int
     assert refused(PartMissing, files, whole, size=size) == said
 
 
-def test_what_lies_three_segments_on_is_not_seen() -> None:
-    assert paths(["a_lobseg_1/x.0", "a_lobseg_4/x.2"], "a_lobseg_1/x", size=10) == ["a_lobseg_1/x.0"]
-    assert paths(["a_lobseg_1/x.0", "a_lobseg_3/x.1"], "a_lobseg_1/x", size=10) == ["a_lobseg_1/x.0"]
-
-
 def test_a_file_that_is_called_as_a_segment_is_none() -> None:
     assert paths(["seg_1_part001", "seg_2/seg_1_part001"], "seg_1", size=10) == ["seg_1_part001"]
 
@@ -205,15 +198,6 @@ def test_suffixes_of_first_parts() -> None:
     first = [".0", ".00", ".000", ".0000", "_part1", "_part01", "_part001", "_part0001"]
     assert all(is_first(each) for each in first)
     assert not any(is_first(each) for each in (".1", ".z", "_part000", "_part002", ".00000", "0", ""))
-
-
-def test_errors_show_names_as_they_are() -> None:
-    error = twice(["'a'", "'b'", "'c'"])
-    assert error.message == "one part of a LOB exists 3 times: 'a', 'b', 'c'"
-    assert error.hint == "Each part exists once; remove the wrong one."
-    error = beside_whole(("a", "x\n"), ["'a/x.0'", "'a/x.1'"])
-    assert error.message == r"the LOB 'a/x\n' exists whole, and so does its part 'a/x.0', 'a/x.1'"
-    assert error.hint == "A LOB is whole or in parts; remove the files that do not belong to it."
 
 
 @given(

@@ -266,12 +266,3 @@ def test_any_levels_give_a_place_or_none_or_an_error(draw: bytes) -> None:
 
 
 # A real archive
-
-
-def test_a_fields_folder_can_be_taken_alone_against_the_database_level() -> None:
-    chained = located(None, "../lobs/field/", "r.bin", fields=("../lobs/field/field/",))
-    alone = located(None, "../lobs/field/field/", "r.bin")
-    assert chained is not None
-    assert alone is not None
-    assert chained.text == "../lobs/lobs/field/field/r.bin"
-    assert alone.text == "../lobs/field/field/r.bin"

@@ -212,21 +212,6 @@ def test_a_run_is_of_one_convention_or_of_those_of_its_entries(tmp_path: Path) -
     assert resolver.conventions(table(field()), entries) == {C: 3}
 
 
-def test_entries_of_packed_segments_are_found_where_they_would_lie(tmp_path: Path) -> None:
-    for root in ("one", "two"):
-        (tmp_path / root).mkdir()
-        with zipfile.ZipFile(tmp_path / root / "seg_0.zip", "w") as file:
-            file.writestr("a.bin", root)
-            file.writestr("in/b.bin", "bb")
-    with Resolver(None, [tmp_path / "one", tmp_path / "two"], siard_name="x.siard") as resolver:
-        for number, root in enumerate(("one", "two")):
-            (found,) = resolver.packed_entries(number, ["seg_0", "in", "b.bin"])
-            assert (found.name, found.size) == ("in/b.bin", 2)
-            (found,) = resolver.packed_entries(number, ["seg_0", "a.bin"])
-            assert b"".join(resolver.contents(found)) == root.encode()
-        assert resolver.packed_entries(0, ["seg_1", "a.bin"]) == []
-
-
 # --- SIARD 1.0, and more granted folders ----------------------------------------------------------------
 
 

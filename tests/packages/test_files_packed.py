@@ -101,14 +101,6 @@ def test_a_packed_package_is_divided_anew(tmp_path: Path) -> None:
     assert tree(tmp_path / "again") == tree(package)
 
 
-def test_the_file_of_the_parent_can_be_named(tmp_path: Path) -> None:
-    package = built(tmp_path, "csip", "zip")
-    with Package(package) as opened:
-        parent = opened.mets.partition("/")[0]
-    with Package(package / f"{parent}.zip") as opened:
-        assert b"".join(extracted(opened, SPLIT)) == CONTENTS[2]
-
-
 def test_lobs_without_an_archive_are_read_where_they_are(tmp_path: Path) -> None:
     lobs = tmp_path / "content" / "schema0" / "table2" / "lob4"
     lobs.mkdir(parents=True)
@@ -236,17 +228,6 @@ def test_a_compressed_archive_in_a_pack_is_to_be_unpacked_first(tmp_path: Path) 
     with pytest.raises(SourceError, match=r"N\.siard is compressed in") as caught:
         restore_files(package, tmp_path / "files")
     assert "Unpack it" in caught.value.hint
-
-
-def test_compressed_lobs_without_an_archive_are_read_where_they_are(tmp_path: Path) -> None:
-    lobs = tmp_path / "content" / "schema0" / "table2" / "lob4"
-    lobs.mkdir(parents=True)
-    (lobs / "record0.bin").write_bytes(b"x" * 250)
-    package = tmp_path.with_name("out-compressed")
-    build.build(tmp_path, package, options("recommendation", "zip"))
-    restore_files(recompressed(package), tmp_path.with_name("files-compressed"))
-    (found,) = tmp_path.with_name("files-compressed").rglob("record0.bin")
-    assert found.read_bytes() == b"x" * 250
 
 
 # --- What is damaged or misleading ----------------------------------------------------------------------

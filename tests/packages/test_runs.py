@@ -15,18 +15,16 @@ from typing import Any
 import pytest
 
 from bench.data import make_stored
-from metspack import processes
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.locations.resolver import Resolver
 from metspack.mets.dialects.interface import Software
-from metspack.model import LONGEST, Limits, LobRef, LobRun
+from metspack.model import LONGEST, Limits, LobRef
 from metspack.packages import source as packages_source
 from metspack.packages.lobs import together
 from metspack.packages.package import Package
-from metspack.packages.source import PackagedLobs
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions
 from tests.packages.forge import md5
@@ -248,6 +246,7 @@ def test_digests_of_two_kinds_are_both_compared(told_twice: Path, tmp_path: Path
     assert [_TENTH in each for each in messages] == [True] * (damage != "nothing")
 
 
+@pytest.mark.slow
 def test_what_is_proven_is_the_same_whoever_read_it(
     archived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,28 +257,7 @@ def test_what_is_proven_is_the_same_whoever_read_it(
     monkeypatch.setattr("metspack.inspecting.verification._BYTES_AT_ONCE", 20)
     at_once = _proof(package, 1)
     assert len(at_once[0]) == 5
-    for jobs in (2, 7):
-        assert _proof(package, jobs) == at_once
-
-
-def test_a_small_package_is_proven_without_a_process(archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_Pool", None)
-    monkeypatch.setattr(processes, "_keepers", [])  # of a check that another test did not bring to its end
-    monkeypatch.setattr("metspack.inspecting.verification._BYTES_AT_ONCE", 20)
-    assert _proof(archived)[0] == []
-
-
-def test_plain_lobs_come_together(loose: Path) -> None:
-    with packages_source.opened(loose) as source:
-        assert isinstance(source, PackagedLobs)
-        runs = list(source.lob_runs())
-        lengths = [len(each) for each in runs if isinstance(each, LobRun)]
-        assert sum(lengths) == 36
-        assert lengths == [1] * 12 + [6, 18]  # row by row, and then from segment to segment
-        flat = chain.from_iterable(
-            map(each.lob, range(len(each))) for each in runs if isinstance(each, LobRun)
-        )
-        assert list(flat) == list(source.lobs())
+    assert _proof(package, 2) == at_once
 
 
 @pytest.mark.parametrize("count", [0, 1, LONGEST, LONGEST + 1])

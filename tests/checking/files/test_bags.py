@@ -116,16 +116,13 @@ def test_the_payload_of_a_bag_is_the_package_also_without_its_mets(bag: Path) ->
 
 
 LINES: dict[str, Callable[[str], bytes]] = {
-    "of Windows": lambda text: text.replace("\n", "\r\n").encode(),
     "of an old Mac": lambda text: text.replace("\n", "\r").encode(),
     "without the last end": lambda text: text.rstrip("\n").encode(),
     "with a mark of UTF-8": lambda text: text.encode("utf-8-sig"),
     "of upper case, with asterisks": lambda text: re.sub(
         "^(.*)  ", lambda mark: mark[1].upper() + " *", text, flags=re.MULTILINE
     ).encode(),
-    "with tabs": lambda text: text.replace("  ", "\t").encode(),
     "in UTF-16": lambda text: text.encode("utf-16"),
-    "in Latin 1": lambda text: text.encode("latin-1"),
 }
 
 
@@ -133,7 +130,7 @@ LINES: dict[str, Callable[[str], bytes]] = {
 def test_lines_as_any_system_writes_them(kind: str, bag: Path) -> None:
     (bag / "data" / "blåbær.txt").write_text("x")
     put_in_a_bag(bag)
-    encoding = {"in UTF-16": "UTF-16", "in Latin 1": "ISO-8859-1"}.get(kind, "UTF-8")
+    encoding = "UTF-16" if kind == "in UTF-16" else "UTF-8"
     (bag / "bagit.txt").write_text(f"BagIt-Version: 1.0\nTag-File-Character-Encoding: {encoding}\n")
     for name in (PAYLOAD, "manifest-sha512.txt"):
         (bag / name).write_bytes(LINES[kind]((bag / name).read_text()))
@@ -295,13 +292,12 @@ def test_a_package_that_its_bag_has_lost(shared: Path) -> None:
     assert "more below 'data/two'" in told[0].message
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_the_payload_of_a_bag_has_not_the_folder_of_the_package(form: str, tmp_path: Path) -> None:
+def test_the_payload_of_a_bag_has_not_the_folder_of_the_package(tmp_path: Path) -> None:
     csip.forge(tmp_path / "package")
     (tmp_path / "bag").mkdir()
     (tmp_path / "package").rename(tmp_path / "bag" / "data")
     put_in_a_bag(tmp_path / "bag")
-    told = check(FORMS[form](tmp_path / "bag"))
+    told = check(FORMS["zip"](tmp_path / "bag"))
     assert [each.requirement for each in told if each.requirement] == []
 
 

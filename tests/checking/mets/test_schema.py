@@ -15,7 +15,7 @@ from lxml import etree
 from metspack import safexml
 from metspack.checking.mets import references, schema
 from metspack.checking.mets import schema as grammars
-from metspack.checking.mets.schema import Validation, retold
+from metspack.checking.mets.schema import retold
 from metspack.errors import ConfigError
 from metspack.mets.reader import METS, XLINK
 from tests.checking import grammar_corpus as corpus
@@ -124,6 +124,7 @@ def test_a_finding_names_file_line_element_and_what_was_expected() -> None:
     )
 
 
+@pytest.mark.slow
 def test_lines_beyond_65535_are_exact() -> None:
     line = b'<file ID="f">\n<FLocat LOCTYPE="URL"/></file>\n'
     wrong = b'<file ID="f" SIZE="x"/>\n'
@@ -212,29 +213,18 @@ def test_an_undeclared_prefix_of_an_attribute_is_found() -> None:
 LINE = b"A" * 76
 LONG_TEXTS = {
     "whole": [(LINE + b"\n", 50_000)],
-    "whole with carriage returns": [(LINE + b"\r\n", 50_000)],
-    "padded": [(LINE + b"\r\n", 50_000), (b"AA==", 1)],
     "padded over blocks": [(LINE, 50_000), (b"AAA", 1), (b" ", 100_000), (b"=", 1), (b"\n", 100_000)],
     "cut off": [(LINE + b"\r\n", 50_000), (b"AAA", 1)],
-    "padded too much": [(LINE + b"\n", 50_000), (b"A===", 1)],
     "padded in the middle": [(LINE + b"\n", 50_000), (b"AA==", 1), (LINE, 50_000)],
-    "padded early": [(b"AA==", 1), (LINE, 50_000)],
-    "padded wrongly": [(LINE + b"\n", 50_000), (b"AR==", 1)],
     "of references": [(b"&#65;", 1_000_000)],
-    "of references, cut off": [(b"&#65;", 1_000_001)],
     "of comments": [(b"AAAA<!-- -->", 200_000)],
-    "a CDATA section": [(b"<![CDATA[", 1), (b"AAAA", 500_000), (b"]]>", 1)],
-    "a stray character": [(LINE, 50_000), (b"!", 1), (LINE, 10)],
 }
 
 
-WRONG = {
-    *("cut off", "of references, cut off", "padded too much", "padded in the middle", "padded early"),
-    "padded wrongly",
-}
+WRONG = {"cut off", "padded in the middle"}
 
 
-@pytest.mark.parametrize("name", spread(LONG_TEXTS, 3))
+@pytest.mark.parametrize("name", LONG_TEXTS)
 def test_long_base64_gets_the_verdict_of_short(name: str) -> None:
     before, after = (BINARY % b"|").split(b"|")
     long = repeated((before, 1), *LONG_TEXTS[name], (after, 1))
@@ -245,24 +235,10 @@ def test_long_base64_gets_the_verdict_of_short(name: str) -> None:
     assert bool(found(long)) == (name in WRONG)
 
 
-@pytest.mark.parametrize("inside", [b"<name>%s</name>", b"<name/><note>%s</note>"])
-def test_long_text_is_fine_where_any_text_is(inside: bytes) -> None:
-    before, after = (b'<metsHdr><agent ROLE="EDITOR">' + inside % b"|" + b"</agent></metsHdr>").split(b"|")
+@pytest.mark.slow
+def test_long_text_is_fine_where_any_text_is() -> None:
+    before, after = b'<metsHdr><agent ROLE="EDITOR"><name>', b"</name></agent></metsHdr>"
     assert not found(repeated((before, 1), ("é &amp; = !\n".encode(), 300_000), (after, 1), (MAP, 1)))
-
-
-def test_a_slow_document_is_left_to_the_second_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "_SLOW", -1.0)
-    validation = Validation(grammars.own(), "mets.xml")
-    for _ in validation.watched(document(MAP)()):
-        pass
-    assert not list(validation.findings(document(MAP)))
-    assert found(document(b"<structMap/>")) == [("M020", 1)]
-
-
-def test_blocks_pass_unchanged_and_each_before_it_is_validated() -> None:
-    blocks = [HEAD, b"<structMap><d", b"iv/></structMap>", b"</mets>"]
-    assert list(Validation(grammars.own(), "mets.xml").watched(blocks)) == blocks
 
 
 def test_what_libxml2_cannot_read_is_found_in_the_second_reading(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,11 +149,6 @@ def faults(package: Path) -> Iterator[str]:
         yield from premis_faults(each)
 
 
-def test_the_same_input_gives_the_same_bytes_whoever_does_the_work(package: Path, tmp_path: Path) -> None:
-    again = built(tmp_path, replace(OPTIONS, jobs=2))
-    assert tree(again) == tree(package)
-
-
 @pytest.mark.parametrize(
     ("style", "layout"), [("aip", "lobseg"), ("csip-large", "siard22"), ("recommendation", "siard22")]
 )
