@@ -123,29 +123,6 @@ def locations_in_one_division(folder: Path, size: int) -> None:
 
 
 @maker
-def divisions_with_two_locations_each(folder: Path, size: int) -> None:
-    mets(folder, maps=structmap(divs(located(f"x{n}/mets.xml") + located(f"../y{n}/") for n in range(size))))
-
-
-@maker
-def children_and_fptr_in_one_division(folder: Path, size: int) -> None:
-    for number in range(size):
-        child(folder / f"x{number}", f"c{number}")
-    half = size // 2
-    files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
-    pointers = chain(
-        (mptr(f"c{n}") for n in range(half, size)), (f'<fptr FILEID="c{n % half}"/>' for n in range(size))
-    )
-    mets(folder, files, chain(structmap((mptr(f"c{n}") for n in range(half)), "a"), structmap(pointers, "b")))
-
-
-@maker
-def upward_mptr_to_files_of_one_id(folder: Path, size: int) -> None:
-    files = (listed("same", f"x{n}/mets.xml") for n in range(size))
-    mets(folder, files, structmap((mptr("same") for _ in range(size)), label="parent IP"))
-
-
-@maker
 def mptr_to_files_of_one_id(folder: Path, size: int) -> None:
     files = (listed("same", f"x{n}/mets.xml") for n in range(size))
     mets(folder, files, structmap(divs(mptr("same") for _ in range(size))))
@@ -155,11 +132,6 @@ def mptr_to_files_of_one_id(folder: Path, size: int) -> None:
 def ids_beside_ids_that_no_file_has(folder: Path, size: int) -> None:
     files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
     mets(folder, files, structmap(divs(mptr(f"{c}{n}") for n in range(size) for c in "cq")))
-
-
-@maker
-def archives_that_are_missing(folder: Path, size: int) -> None:
-    mets(folder, (listed(f"c{n}", f"content/a{n}.siard") for n in range(size)))
 
 
 @maker
@@ -293,12 +265,6 @@ def objects_and_statements_of_one_file(folder: Path, size: int) -> None:
 def objects_and_files_of_one_id(folder: Path, size: int) -> None:
     before = objects(folder, size, href="z/a{}".format, name=lambda _: "same", digest="{:032x}".format)
     mets(folder, (listed("same", f"c/a{n}") for n in range(size)), before=before)
-
-
-@maker
-def objects_and_files_of_one_digest(folder: Path, size: int) -> None:
-    before = objects(folder, size, href="z/a{}".format, name="q{}".format, digest=lambda _: _EMPTY)
-    mets(folder, (listed(f"f{n}", f"c/a{n}") for n in range(size)), before=before)
 
 
 # --- Archives -----------------------------------------------------------------------------------------------

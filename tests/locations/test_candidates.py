@@ -406,26 +406,6 @@ def test_a_whole_chain_from_the_root_of_the_zip_has_the_name_of_who_writes_such(
     assert (found.convention.letter, found.place.text) == expected
 
 
-@pytest.mark.parametrize(
-    ("database", "column", "file", "expected"),
-    [
-        (None, None, "a/r.bin", ("A", "a/r.bin")),
-        (None, "c", "a/r.bin", ("H", "a/r.bin")),
-        (None, None, "../r.bin", ("A", "./r.bin")),
-        ("content", None, "../r.bin", ("E", "./r.bin")),
-        ("other", None, "../r.bin", ("H", "./r.bin")),
-        ("other", None, "r.bin", ("A", "r.bin")),
-        ("other", "c", "../r.bin", ("H", "./r.bin")),
-    ],
-)
-def test_a_cell_alone_from_the_root_of_the_zip_has_the_name_of_who_writes_such(
-    database: str | None, column: str | None, file: str, expected: tuple[str, str]
-) -> None:
-    found = candidate(replace(PLAIN, database=database, column=column, file=file), 4)
-    assert found is not None
-    assert (found.convention.letter, found.place.text) == expected
-
-
 INSIDE = "content/schema0/table2"
 RULES = [
     (

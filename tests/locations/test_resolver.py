@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import itertools
 import os
-import pickle
 import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +25,6 @@ from metspack.locations.resolver import (
     Resolver,
     read_mapping,
 )
-from metspack.locations.statement import LevelLocation, Outcome, outcome
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, ZipExtent
 from metspack.siard import tables
 from metspack.siard.metadata import Field, Table
@@ -235,55 +232,6 @@ def test_every_lob_of_real_archives_is_found_with_its_digest(path: str, expected
 
 
 # --- The statement's 27 combinations --------------------------------------------------------------------
-
-SAID: Mapping[LevelLocation, tuple[str | None, str | None, str | None]] = {
-    LevelLocation.NIL: (None, None, None),
-    LevelLocation.RELATIVE: ("./database/", "column/", "lob.bin"),
-    LevelLocation.ABSOLUTE: ("{root}/database/", "{root}/column/", "{root}/lob.bin"),
-}
-COMBINATIONS = [
-    each
-    for each in itertools.product(LevelLocation, LevelLocation, LevelLocation)
-    if each[2] is not LevelLocation.NIL
-]
-
-
-@pytest.mark.parametrize("levels", COMBINATIONS, ids=lambda each: "-".join(level.value for level in each))
-def test_the_statement_is_followed_where_it_gives_a_place(
-    levels: tuple[LevelLocation, LevelLocation, LevelLocation], tmp_path: Path
-) -> None:
-    # With no LOB in the database there is none to resolve: the 9 combinations with a nil cell.
-    database, column, file = (
-        text and text.format(root=tmp_path)
-        for text in (SAID[levels[0]][0], SAID[levels[1]][1], SAID[levels[2]][2])
-    )
-    assert file is not None
-    written(
-        tmp_path,
-        {
-            "lob.bin": b"beside",
-            "column/lob.bin": b"column",
-            "database/lob.bin": b"database",
-            "database/column/lob.bin": b"chain",
-        },
-    )
-    found, data = resolve(tmp_path, file, database=database, column=column, inside={"lob.bin": b"inside"})
-    expected = outcome(*levels)
-    if expected is Outcome.ERROR:
-        # Only below a granted root, as convention B.
-        assert found.convention is Convention.B
-        assert data == (b"beside" if levels[2] is LevelLocation.ABSOLUTE else b"column")
-    else:
-        assert found.convention is Convention.C
-        assert not found.warnings
-        wanted = (
-            b"inside"
-            if expected is Outcome.INSIDE
-            else b"column"
-            if LevelLocation.NIL is levels[0] or levels[1] is LevelLocation.ABSOLUTE
-            else b"chain"
-        )
-        assert data == wanted
 
 
 # --- What fits, and what decides among several ------------------------------------------------------------
@@ -737,19 +685,6 @@ def test_a_way_back_into_the_granted_root_is_granted(tmp_path: Path) -> None:
         resolve(root, "q.bin", column="../x_lobs/")
 
 
-def test_a_file_that_vanishes_before_it_is_hashed_is_no_bug(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
-
-    def vanished(_descriptor: int, _start: int, _stop: int) -> Iterator[bytes]:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr("metspack.files.reading.chunks", vanished)
-    with pytest.raises(SourceError, match="cannot be read: Input/output error"):
-        resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", digest=md5(b""))
-
-
 # --- What is not there ----------------------------------------------------------------------------------
 
 
@@ -782,14 +717,6 @@ def test_an_entry_that_differs_in_case_alone_is_hinted_at(there: str, tmp_path: 
     with pytest.raises(LobMissing) as caught:
         resolve(tmp_path, "A/record0.Bin", inside={there: b"x"})
     assert caught.value.hint.startswith(f"'{there}' differs")
-
-
-def test_errors_cross_process_boundaries_whole(tmp_path: Path) -> None:
-    with pytest.raises(LobMissing) as caught:
-        resolve(tmp_path, "r.bin")
-    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 -- our own
-    assert type(again) is LobMissing
-    assert vars(again) == vars(caught.value)
 
 
 # --- The mapping file -----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.locations.statement import LevelLocation, LocationError, Outcome, Place, located, outcome
+from metspack.locations.statement import LevelLocation, LocationError, Outcome, located, outcome
 from metspack.uris import ReferenceRefused, walked
 from tests.laws import law
 
@@ -102,14 +102,6 @@ def test_locations_are_concatenated(database: str | None, column: str | None, ce
     place = located(database, column, cell)
     assert place is not None
     assert place.text == text
-
-
-def test_a_place_is_names() -> None:
-    assert located("file:///S:/a%20b/", "c", "d.bin") == Place(
-        inside=False, absolute=True, drive="S:", segments=("a b", "c", "d.bin")
-    )
-    assert located(None, "../c", "d.bin") == Place(inside=False, segments=("..", "c", "d.bin"))
-    assert located(None, None, "d.bin") == Place(inside=True, segments=("d.bin",))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import shutil
-import tarfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -306,14 +305,6 @@ def test_a_tar_file_that_was_cut_off_is_refused_and_told(tmp_path: Path) -> None
     path.write_bytes(path.read_bytes()[:530])
     with pytest.raises(SourceError, match=r"N_lobseg_0.tar.* is cut off"):
         restore_files(package, tmp_path / "files")
-    assert "error" in {each.severity.value for each in checking.check(package)}
-
-
-def test_two_roots_are_told_as_what_no_mets_lists(tmp_path: Path) -> None:
-    package = built(tmp_path, "recommendation", "tar")
-    (tmp_path / "x").write_bytes(b"x")
-    with tarfile.open(package / "N_lobseg_0.tar", "a") as file:
-        file.add(tmp_path / "x", "another/x")
     assert "error" in {each.severity.value for each in checking.check(package)}
 
 

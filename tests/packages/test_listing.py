@@ -26,7 +26,6 @@ from metspack.siard.tables import RowValues, pieces
 from tests import siards
 from tests.conftest import CHECKOUT
 from tests.packages import forge
-from tests.packages.several import SECOND, several
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
 from tests.shared_data import ARCHIVES, shared
@@ -153,14 +152,6 @@ def test_a_lob_that_stayed_in_the_archive_is_listed_there(tmp_path: Path) -> Non
     assert (last.id, last.file_name, last.size) == ("s0.t2.c4.r5", "record4.bin", 4)
     assert [(file.path, file.entry, file.size) for file in last.files] == [("Northwind.siard", inside, 4)]
     assert last.digests == {"MD5": forge.md5(b"here")}
-
-
-def test_two_archives_and_their_prefixes(tmp_path: Path) -> None:
-    entries = listed(several(tmp_path / "out", "recommendation"))
-    assert {each.archive for each in entries} == {"First", "Orders"}
-    assert [each.id for each in entries if each.archive == "Orders"] == [
-        f"Orders.s0.t0.c2.r{number}" for number in range(1, len(SECOND) + 1)
-    ]
 
 
 def test_a_package_without_an_archive_is_listed_from_its_mets(tmp_path: Path) -> None:

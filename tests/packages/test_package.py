@@ -52,14 +52,6 @@ def test_the_lobs_of_a_built_package_come_in_the_order_of_the_archive() -> None:
     assert first.parts[0].name == "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"
 
 
-@pytest.mark.parametrize("name", ["Northwind", "Northwind-full"])
-def test_every_lob_of_a_golden_package_is_held(name: str) -> None:
-    with Package(GOLDEN / name / "mets.xml") as package:
-        for lob in package.lobs():
-            assert package.lob(lob.id) == lob
-            assert package.root.joinpath(*lob.parts[0].path).stat().st_size == lob.size
-
-
 def test_a_split_lob_is_its_parts_in_order_and_the_whole_of_the_parent(root: Path) -> None:
     with Package(root) as package:
         assert [lob.id for lob in package.lobs()] == [lob.id for lob in LOBS]
@@ -193,20 +185,6 @@ def test_a_lob_whose_parts_are_not_right_is_refused(
     error = refused(root)
     assert re.search(said, error.message), error.message
     assert error.message.startswith(f"LOB {SPLIT}: ")
-
-
-def test_a_lob_without_any_part_has_an_id_all_the_same(root: Path) -> None:
-    for number in range(3):
-        without_part(number)(root)
-    with Package(root) as package:
-        assert list(package.ids()) == ["s0.t2.c4.r1", "s0.t2.c4.r3", SPLIT]
-        with pytest.raises(SourceError, match="all its parts are missing"):
-            list(package.lobs())
-
-
-def test_the_same_id_in_two_children_is_refused(root: Path) -> None:
-    splitting.edit(root / mets(2), 'ID="s0.t2.c4.r3"', 'ID="s0.t2.c4.r1"')
-    assert "it is listed twice: Northwind_lobseg_0/" in refused(root, "s0.t2.c4.r1").message
 
 
 @pytest.mark.parametrize(
@@ -412,11 +390,3 @@ def test_packages_by_others_are_read_as_their_links_have_it(tmp_path: Path) -> N
     assert any("line 4" not in message and "gone" in message for message in messages)
     assert any("names the child nothing" in message for message in messages)
     assert any("http" in message for message in messages)
-
-
-def test_nothing_is_read_before_it_is_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "mets.xml").write_text("no METS")
-    package = Package(tmp_path)
-    package.close()
-    with pytest.raises(SourceError):
-        package.objid  # noqa: B018

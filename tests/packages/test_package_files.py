@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tarfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +13,6 @@ import pytest
 
 from metspack.containers.ipreader import Compressed, OpenPacks, PackedError
 from metspack.errors import SourceError
-from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch
 from metspack.model import Budgets
 from metspack.packages.files import (
@@ -157,25 +156,6 @@ def test_names_and_paths_are_each_others_reverse() -> None:
     assert names_of(b"") == ()
     for path in (b"a", b"a/b c", b"a/\xff"):
         assert path_of(names_of(path)) == path
-
-
-@pytest.mark.parametrize("first", ["nothing", "mets.xml", "x" * 300])
-def test_a_path_of_many_names_is_looked_for_no_further_than_there_are_folders(
-    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = PackageFiles(put(tmp_path / "ip"), Budgets())
-    opened: list[int] = []
-    real = reading._opened
-
-    def counting(root: Path | int, segments: Sequence[str]) -> int:
-        opened.append(len(segments))
-        return real(root, segments)
-
-    monkeypatch.setattr(reading, "_opened", counting)
-    path = ("data", first, *("a",) * 100_000, "mets.xml")
-    with pytest.raises(OSError, match=r"No such file|Not a directory|name too long"), files.document(path):
-        pass
-    assert sum(opened) < 2 * len(path) + 20
 
 
 @pytest.mark.parametrize("form", FORMS[1:])

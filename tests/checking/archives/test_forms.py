@@ -17,10 +17,9 @@ from metspack.model import Budgets, Finding
 from tests.findings import ordered
 from tests.packages import forge, steps
 from tests.packages.forge import LOBS, md5
-from tests.packages.spread import tarred, zipped
+from tests.packages.spread import tarred
 
 NAME = "Northwind.siard"
-TABLE = "content/schema0/table2/table2.xml"
 LEVELS = [Level.STRUCTURE, Level.FIXITY, Level.FULL]
 INSIDE = "content/schema0/table2/lob4/record0.bin"
 
@@ -154,14 +153,6 @@ def test_an_unpacked_archive_is_read_like_one(package: Path, level: Level, folde
     assert codes(check(package, level)) == (["Z024"] if level is Level.FULL else [])
 
 
-def test_the_cells_of_an_unpacked_archive_are_compared(package: Path) -> None:
-    archive(package, (f'digest="{md5(LOBS[0].data)}"', f'digest="{"0" * 32}"'))
-    listing(package, unpack(package))
-    found = {each.code: each for each in check(package)}
-    assert set(found) == {"Z015", "Z024"}
-    assert found["Z015"].place == "s0.t2.c4.r1"
-
-
 def inside(package: Path, digest: str | None = None, length: int | None = None) -> None:
     """Put a LOB into the archive, whose only cell names it."""
     data = b"inside"
@@ -196,14 +187,6 @@ def test_a_lost_lob_of_an_unpacked_archive_is_found(package: Path) -> None:
     (package / NAME / INSIDE).unlink()
     listing(package, [each for each in names if not each.endswith(INSIDE)])
     assert "Z011" in codes(check(package, Level.STRUCTURE))
-
-
-def test_a_lost_table_of_an_unpacked_archive_is_found(package: Path) -> None:
-    names = unpack(package)
-    (package / NAME / TABLE).unlink()
-    listing(package, [each for each in names if not each.endswith(TABLE)])
-    (found,) = [each for each in check(package, Level.STRUCTURE) if each.code == "Z005"]
-    assert found.place == TABLE
 
 
 def test_the_empty_folder_that_says_the_version_is_no_fault(package: Path) -> None:
@@ -253,11 +236,6 @@ def test_an_archive_stored_in_a_zip_is_read_where_it_lies(package: Path, tmp_pat
 def test_an_archive_in_parts_stored_in_a_zip_is_read_as_one(package: Path, tmp_path: Path) -> None:
     listing(package, cut(package))
     assert codes(check(stored(package, tmp_path / "package.zip"))) == []
-
-
-def test_an_unpacked_archive_in_a_zip_is_read_whatever_is_compressed(package: Path, tmp_path: Path) -> None:
-    listing(package, unpack(package))
-    assert codes(check(zipped(package, tmp_path / "package.zip"))) == ["Z024"]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -317,37 +295,7 @@ def test_a_damaged_archive_that_is_compressed_once_more_is_told_as_damage(
     assert "Z023" not in found
 
 
-def test_a_damaged_archive_in_a_zip_is_told_without_where_the_zip_lies(package: Path, tmp_path: Path) -> None:
-    (package / NAME).write_bytes(b"no archive at all" * 9)
-    forge.seal(package)
-    (found,) = check(stored(package, tmp_path / "package.zip"), Level.STRUCTURE)
-    assert found.code == "Z001"
-    assert str(tmp_path) not in found.message
-
-
 # --- versions -----------------------------------------------------------------------------------------
-
-
-def with_version(package: Path, version: str) -> None:
-    metadata = forge.metadata("0" * 32).decode().replace('version="2.2"', f'version="{version}"')
-    archive(package, metadata=metadata, digest="0" * 32)
-    forge.seal(package)
-
-
-@pytest.mark.parametrize("version", ["2.0", "2.1"])
-def test_a_version_that_others_do_not_have_is_told(package: Path, version: str) -> None:
-    with_version(package, version)
-    found = {each.code: each for each in check(package, Level.STRUCTURE)}
-    assert set(found) == {"Z025", "Z026"}
-    assert (found["Z025"].path, found["Z025"].line) == ("mets.xml", 2)
-    assert dict(found["Z025"].facts) == {"expected": version, "file": NAME, "found": "SIARD2.2 INDEX"}
-    assert dict(found["Z026"].facts) == {"expected": version, "found": "2.2"}
-
-
-def test_a_mets_that_says_no_version_says_no_wrong_one(package: Path) -> None:
-    forge.edit(package / "mets.xml", 'TYPE="SIARD2.2 INDEX"', 'TYPE="Databases"')
-    forge.seal(package)
-    assert codes(check(package)) == []
 
 
 # --- samples ------------------------------------------------------------------------------------------

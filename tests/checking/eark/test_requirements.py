@@ -14,7 +14,6 @@ from lxml import etree
 from metspack.checking import Code, check, explained
 from metspack.checking.eark import package as eark_document
 from metspack.checking.eark import package as eark_package
-from metspack.checking.eark import profiles
 from metspack.checking.eark.faults import NAMED, REQUIREMENTS, examples
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.eark.requirements import Need, State
@@ -256,19 +255,6 @@ def test_a_mets_that_goes_away_before_it_is_judged_is_judged_no_more(
     monkeypatch.setattr(eark_package, "surveyed", surveyed)
     found = [each for each in checked(folder) if each.code == Code.REQUIREMENT_BROKEN.id]
     assert mets not in {each.path for each in found}
-
-
-def test_a_mets_whose_header_cannot_be_read_again_is_known_by_its_folders(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    csip.forge(folder)
-    edit(folder / PACKAGE_METS, ' TYPE="PHYSICAL"', "")
-
-    def opening(_blocks: Iterator[bytes]) -> profiles.Opening:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(profiles, "opening", opening)
-    assert rules(checked(folder)) == {"CSIP81"}
 
 
 def test_a_child_that_was_found_elsewhere_may_lie_in_any_folder(tmp_path: Path) -> None:

@@ -121,15 +121,6 @@ def test_links_changed_in_other_ways_are_told_apart(tmp_path: Path) -> None:
     assert sorted(found) == [1, 2, 2]
 
 
-def test_one_alone_stays_as_it_was(tmp_path: Path) -> None:
-    root = forge.forge(tmp_path / "ip")
-    forge.edit(root / "mets.xml", f'mptr xlink:href="ID_{NAME}_0', f'mptr xlink:href="IP_{NAME}_0')
-    (found,) = check(root, Level.LINKS)
-    assert (found.count, found.others) == (1, ())
-    assert "places" not in dict(found.facts)
-    assert found.message.endswith("(differs by 1 character)")
-
-
 def test_far_more_than_are_guessed_at_have_one_cause(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "ip", forge.lobs(60, 60))
     of_mptr(root)
@@ -147,22 +138,11 @@ def test_a_prefix_before_locations_outside_is_one_cause(tmp_path: Path) -> None:
     assert [each.count for each in found] == [530]
 
 
-@pytest.mark.parametrize("by_objid", [False, True])
-def test_a_changed_beginning_in_packages_of_the_standards_is_one_finding(
-    tmp_path: Path, *, by_objid: bool
-) -> None:
-    root = csip.divide(tmp_path / "set", by_objid=by_objid)
+def test_a_changed_beginning_in_packages_of_the_standards_is_one_finding(tmp_path: Path) -> None:
+    root = csip.divide(tmp_path / "set", by_objid=True)
     exchanged(root / "top/METS.xml", '(mptr[^>]*href="[^"]*)child_', r"\1children_")
     found = [each for each in check(root, Level.LINKS) if each.code[0] in "LP"]
-    assert [(each.code, each.count) for each in found] == [("L010" if by_objid else "L002", 2)]
-
-
-def test_a_location_in_an_entry_that_the_mptr_beside_it_contradicts(tmp_path: Path) -> None:
-    root = csip.divide(tmp_path / "set")
-    exchanged(root / "top/METS.xml", '(FLocat[^>]*href="../)child_', r"\1kid_")
-    csip.seal(root)
-    found = [each for each in check(root) if each.code != "F026"]
-    assert [(each.code, each.count) for each in found] == [("L034", 2)]
+    assert [(each.code, each.count) for each in found] == [("L010", 2)]
 
 
 # --- over packages ----------------------------------------------------------------------------------------

@@ -59,31 +59,6 @@ def test_a_location_is_followed_where_it_is_that_of_the_objid_beside_it(
     assert [(nodes[each.child].folder, each.state, each.href) for each in linked] == children
 
 
-def test_a_child_of_another_objid_is_not_looked_for_where_a_second_structmap_names_it(tmp_path: Path) -> None:
-    root = aip(tmp_path / "ip", "urn:x:top")
-    aip(root / "c", "other", parent="top")
-    maps = [structmap("child A", urn("c") + url("c/METS.xml")), structmap("child B", urn("urn:x:c"))]
-    (root / "METS.xml").write_text(mets("urn:x:top", *maps))
-    (found,) = check(root, Level.LINKS)
-    assert (found.code, found.path) == ("L003", "c/METS.xml")
-    assert dict(found.facts) == {"found": "other", "expected": "c"}
-
-
-def test_a_child_that_names_another_parent_is_told_once(tmp_path: Path) -> None:
-    """The finding on the link tells where it is: it is no orphan of which nobody knows."""
-    root = aip(tmp_path / "ip", "urn:x:top", children=["one"])
-    aip(root / "one", "one", parent="other")
-    (found,) = check(root, Level.LINKS)
-    assert found.code == "L010"
-    assert dict(found.facts) == {
-        "expected": "urn:x:top",
-        "href": "one",
-        "likeness": "the child of another parent, 'other'",
-        "nearest": f"{root}/one/METS.xml",
-        "parent": "other",
-    }
-
-
 def test_a_child_that_is_missing_is_told_once_and_then_named_twice(tmp_path: Path) -> None:
     root = aip(tmp_path / "ip", "urn:x:top")
     maps = structmap("child", url("c/METS.xml"), url("./c/METS.xml"), url("d/METS.xml"))

@@ -236,15 +236,6 @@ def test_a_link_between_packages_of_two_deliveries_is_followed(tmp_path: Path) -
     assert codes(tmp_path / "two", level=Level.LINKS, roots=[tmp_path / "one"]) == []
 
 
-def test_siblings_side_by_side_stay_one_package(tmp_path: Path) -> None:
-    root = csip.divide(tmp_path / "set")
-    run = check(root)
-    assert list(run) == []
-    assert [graph.path for graph in run.graphs] == [str(root)]
-    (root / "note").touch()
-    assert [each.path for each in check(root) if each.code == "F010"] == ["note"]
-
-
 def test_siblings_that_metspack_made_have_manifests_beside_them(tmp_path: Path) -> None:
     root = csip.divide(tmp_path / "set")
     for manifest in root.glob("manifest-*"):
@@ -273,14 +264,6 @@ def test_links_of_several_packages_are_shown_with_the_path_of_each(tmp_path: Pat
     run = check(one, Level.LINKS)
     list(run)
     assert run.graphs[0].nodes[0].path == "mets.xml"
-
-
-def test_a_stranger_among_siblings_makes_a_delivery_of_them(tmp_path: Path) -> None:
-    root = csip.divide(tmp_path / "set")
-    csip.forge(root / "other")
-    assert codes(root) == []
-    numbered(root / "more/stranger", 20)
-    assert codes(root) == []
 
 
 def test_packages_are_checked_once_however_often_they_are_given(tmp_path: Path) -> None:
@@ -348,14 +331,6 @@ def test_where_there_is_no_package_at_all_nothing_is_checked(tmp_path: Path) -> 
         with pytest.raises(SourceError, match=r"is not a package|is a SIARD archive") as caught:
             list(check(paths))
         assert "metspack build" in (caught.value.hint or "")
-
-
-def test_an_archive_among_siblings_is_a_file_of_their_package(tmp_path: Path) -> None:
-    root = csip.divide(tmp_path / "set")
-    (root / "Other.siard").write_bytes(b"PK")
-    found = codes(root)
-    assert "F010" in found
-    assert "M016" not in found
 
 
 def test_an_archive_beside_packages_in_a_zip_file_is_told_too(tmp_path: Path) -> None:

@@ -230,22 +230,6 @@ def test_a_representation_that_nobody_names_is_one_all_the_same(tmp_path: Path) 
     ]
 
 
-def test_a_link_by_its_own_objid_leads_to_the_package_itself(tmp_path: Path) -> None:
-    root = aip(tmp_path / "ip", "urn:x:top", children=["top"])
-    found = graph(root)
-    assert [(each.parent, each.child, each.codes) for each in found.edges] == [(1, 1, ("L009",))]
-    assert [each.path for each in found.nodes] == ["METS.xml"]
-
-
-def test_a_representation_that_is_not_there_is_one(tmp_path: Path) -> None:
-    root = csip.forge(tmp_path / "ip")
-    (root / csip.REPRESENTATION_METS).unlink()
-    assert [(each.path, each.is_part, each.is_there) for each in graph(root).nodes] == [
-        ("METS.xml", False, True),
-        ("representations/rep1/METS.xml", True, False),
-    ]
-
-
 def test_what_a_location_and_an_objid_lead_to_is_a_child_wherever_it_lies(tmp_path: Path) -> None:
     root = aip(tmp_path / "ip", "top")
     path = "representations/rep1/METS.xml"

@@ -12,9 +12,8 @@ from metspack.checking.similarity import likeness
 from metspack.model import Finding
 from tests.checking.links.test_roots import aip, mets, url
 from tests.packages import csip
-from tests.packages.forge import CHILD, FIRST, LOBS, SECOND, edit, forge, seal
+from tests.packages.forge import CHILD, FIRST, edit, forge, seal
 from tests.packages.placed import mptr, structmap, urn
-from tests.packages.spread import zipped
 
 
 def told(root: Path, code: str, *roots: Path, level: Level = Level.LINKS) -> Finding:
@@ -54,23 +53,6 @@ def test_a_location_outside_names_what_lies_inside(tmp_path: Path) -> None:
     assert dict(found.facts)["nearest"] == FIRST
     edit(root / CHILD, "/data/old/Northwind_lobseg_0/content/", "../../elsewhere/content/")
     assert dict(told(root, "P003", level=Level.STRUCTURE).facts)["nearest"] == FIRST
-
-
-def test_a_parent_that_was_renamed_or_packed_is_the_nearest(tmp_path: Path) -> None:
-    root = csip.divide(tmp_path / "set")
-    edit(root / "top/METS.xml", 'OBJID="top"', 'OBJID="IP.top"')
-    zipped(root / "top", tmp_path / "disk/IP.top.zip")
-    found = told(root / "child_0", "L025", tmp_path / "disk")
-    facts = dict(found.facts)
-    assert facts["nearest"] == "IP.top"
-    assert facts["likeness"] == f"'IP.' before it; it lies at {tmp_path}/disk/IP.top.zip/METS.xml"
-
-
-def test_a_lob_with_the_bytes_of_another_is_said_to_have_them(tmp_path: Path) -> None:
-    root = forge(tmp_path / "ip")
-    (root / FIRST).write_bytes(LOBS[1].data)
-    found = told(root, "F003", level=Level.FULL)
-    assert found.message.endswith(f"(it has the bytes of {SECOND!r})")
 
 
 def test_what_the_parent_names_itself_is_not_meant_by_another_name(tmp_path: Path) -> None:
