@@ -9,7 +9,7 @@ from random import Random
 from lxml import etree
 
 from tests.mutants.archives import METADATA, Archive
-from tests.mutants.documents import HREF, Document, local
+from tests.mutants.documents import Document, local
 from tests.mutants.kinds.kind import Change, Kind
 from tests.mutants.package import Package
 
@@ -65,23 +65,6 @@ def _attribute_order(document: Document, _chance: Random) -> None:
             each.set(key, value)
 
 
-def _marked(data: bytes, _chance: Random) -> bytes:
-    return b"\xef\xbb\xbf" + data
-
-
-def _line_ends(data: bytes, _chance: Random) -> bytes:
-    return data.replace(b"\n", b"\r\n")
-
-
-def _prefix(data: bytes, _chance: Random) -> bytes:
-    for old, new in ((b"mets", b"m"), (b"premis", b"p")):
-        if b"xmlns:" + old + b"=" in data:
-            data = re.sub(rb"(</?)" + old + b":", rb"\1" + new + b":", data)
-            data = data.replace(b'xsi:type="' + old + b":", b'xsi:type="' + new + b":")
-            return data.replace(b"xmlns:" + old + b"=", b"xmlns:" + new + b"=")
-    return re.sub(rb"<(/?)(?=[A-Za-z])", rb"<\1n:", data).replace(b" xmlns=", b" xmlns:n=")
-
-
 def _link_prefix(data: bytes, _chance: Random) -> bytes:
     return data.replace(b"xmlns:xlink=", b"xmlns:l=").replace(b" xlink:", b" l:")
 
@@ -109,29 +92,6 @@ def _file_order(document: Document, _chance: Random) -> None:
             group.append(each)
 
 
-def _local_places(document: Document) -> list[etree._Element]:
-    return [
-        each
-        for each in document.elements()
-        if each.get(HREF) and each.get("LOCTYPE") == "URL" and ":" not in each.get(HREF, "")
-    ]
-
-
-def _dotted(document: Document, _chance: Random) -> None:
-    for each in _local_places(document):
-        each.set(HREF, f"./{each.get(HREF)}")
-
-
-def _encoded(document: Document, chance: Random) -> None:
-    for each in _local_places(document):
-        href = each.get(HREF, "")
-        at = chance.choice(
-            [place for place, letter in enumerate(href) if letter.isalpha() and letter.isascii()]
-        )
-        if "%" not in href[max(0, at - 2) : at + 1]:
-            each.set(HREF, f"{href[:at]}%{ord(href[at]):02X}{href[at + 1 :]}")
-
-
 def _referenced(data: bytes, chance: Random) -> bytes:
     """Write a letter in an attribute as a character reference."""
     found = list(re.finditer(rb'(?<=[ \n])(?!xmlns|xsi|version|encoding)[A-Za-z:]+="([^"&]+)"', data))
@@ -155,14 +115,6 @@ def _spaced(data: bytes, _chance: Random) -> bytes:
     return _TAG.sub(lambda tag: re.sub(rb'" (?=[A-Za-z])', b'"\n   ', tag[0]), data)
 
 
-def _undeclared(data: bytes, _chance: Random) -> bytes:
-    return re.sub(rb"^<\?xml[^>]*\?>\s*", b"", data)
-
-
-def _declared(data: bytes, _chance: Random) -> bytes:
-    return data.replace(b'encoding="UTF-8"?>', b'encoding="utf-8" standalone="yes"?>', 1)
-
-
 def _followed(data: bytes, chance: Random) -> bytes:
     return data + chance.choice((b"\n\n", b"<!-- the end -->\n", b"<?the end?>\n"))
 
@@ -174,17 +126,12 @@ MEANINGLESS_KINDS = (
             ("a comment", _parsed(_comment)),
             ("a processing instruction", _parsed(_instruction)),
             ("attributes in another order", _parsed(_attribute_order)),
-            ("a byte order mark", _marked),
-            ("other line ends", _line_ends),
-            ("another prefix", _prefix),
             ("other indentation", _parsed(_indented)),
             ("CDATA", _parsed(_cdata)),
             ("character references", _referenced),
             ("other quotes", _quoted),
             ("end tags", _closed),
             ("line ends in tags", _spaced),
-            ("no declaration", _undeclared),
-            ("another declaration", _declared),
             ("something behind the root", _followed),
         )
     ),
@@ -193,8 +140,6 @@ MEANINGLESS_KINDS = (
         for name, write in (
             ("another prefix of XLink", _link_prefix),
             ("files in another order", _parsed(_file_order)),
-            ("./ in locations", _parsed(_dotted)),
-            ("percent signs in locations", _parsed(_encoded)),
         )
     ),
 )
