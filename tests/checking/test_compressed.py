@@ -73,15 +73,6 @@ def test_a_package_gives_the_same_findings_in_every_form(
         assert told(tarred(root, tmp_path / "d/package.tar", keep=True), level) == expected
 
 
-def test_a_sample_is_of_the_same_files(tmp_path: Path) -> None:
-    root = tmp_path / "package"
-    damaged(root)
-    for count in (1, 3, 5):
-        expected = told(root, Level.FULL, FileSample(text=str(count), share=None, files=count))
-        packed = tarred(root, tmp_path / f"{count}/package.tar", inside="package", keep=True)
-        assert told(packed, Level.FULL, FileSample(text=str(count), share=None, files=count)) == expected
-
-
 @pytest.mark.parametrize("name", ["x.7z", "x.RAR", "x.tar.gz", "x.zst", "x.tar.Z"])
 def test_a_form_that_is_not_read_is_named(name: str, tmp_path: Path) -> None:
     forge.forge(tmp_path / "in/a")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import Level, check, grouping
 from metspack.checking.codes import Code
-from metspack.checking.grouping import FindingGroups, SharedFaults, climbing, moved
+from metspack.checking.grouping import FindingGroups, SharedFaults, moved
 from metspack.model import Finding
 from tests.checking import test_hostile_products as hostile
 from tests.packages import forge
@@ -110,31 +110,6 @@ def test_files_of_a_folder_that_is_there_are_each_told(tmp_path: Path) -> None:
     assert counts == {"F001": 3}
 
 
-def test_a_lost_file_that_no_mets_lists_is_told_by_who_names_it(tmp_path: Path) -> None:
-    package = forge.forge(tmp_path / "package")
-    (package / forge.FIRST).unlink()
-    text = (package / forge.CHILD).read_text()
-    start = text.index("<mets:file ")
-    entry = text[start : text.index("</mets:file>", start) + len("</mets:file>")]
-    (package / forge.CHILD).write_text(text.replace(entry, ""))
-    counts = Counter(each.code for each in check(package))
-    assert (counts["F023"], counts["Z010"], counts["F001"]) == (2, 1, 0)
-
-
-def test_all_that_name_a_lost_file_are_told_in_one_finding(tmp_path: Path) -> None:
-    package = forge.forge(tmp_path / "package")
-    (package / forge.FIRST).unlink()
-    for name in ("manifest-md5.txt", "manifest-sha256.txt"):
-        text = (package / name).read_text()
-        (package / name).write_text(
-            "".join(line for line in text.splitlines(keepends=True) if forge.FIRST not in line)
-        )
-    (found,) = check(package)
-    assert "mets.xml line 4 and the cell s0.t2.c4.r1 of Northwind.siard but does not exist" in found.message
-    (found,) = check(package, Level.FIXITY)
-    assert "mets.xml line 4 but does not exist" in found.message
-
-
 def test_lost_entries_of_an_archive_are_said_together(tmp_path: Path) -> None:
     lobs = forge.lobs(12, 1)
     package = forge.forge(tmp_path / "package", lobs)
@@ -158,14 +133,6 @@ def test_no_finding_is_lost(taken: list[tuple[bytes | None, bool]]) -> None:
     assert not list(together.release())
 
 
-def test_as_many_folders_as_are_kept_are_told_apart() -> None:
-    together = FindingGroups()
-    finding = Code.UNLISTED.at("x", found="1")
-    found = [each for n in range(1001) for each in together.take(b"%d" % n, finding)]
-    assert len(found) == 1000
-    assert len(list(together.release())) == 1
-
-
 @given(NAMES, NAMES)
 def test_what_moved_with_a_file_is_what_stands_before_the_names_both_end_with(path: bytes, to: bytes) -> None:
     folders = moved(path, to)
@@ -175,19 +142,6 @@ def test_what_moved_with_a_file_is_what_stands_before_the_names_both_end_with(pa
         before, now = folders
         assert path[len(before) :] == to[len(now) :]
         assert before.rpartition(b"/")[2] != now.rpartition(b"/")[2]
-
-
-@given(NAMES, st.sets(NAMES))
-def test_the_uppermost_folder_of_those_that_share_the_fault(path: bytes, shared: set[bytes]) -> None:
-    folder = climbing(shared.__contains__)(path)
-    names = path.split(b"/")[:-1]
-    above = [b"/".join(names[:count]) for count in range(len(names), 0, -1)]
-    expected = None
-    for each in above:
-        if each not in shared:
-            break
-        expected = each
-    assert folder == expected
 
 
 def broken(rule: str, path: str, found: str = "none") -> Finding:
@@ -219,14 +173,6 @@ def test_what_some_documents_break_is_said_of_each() -> None:
     assert list(shared.take("packages", [])) == [broken("CSIP10", "a"), broken("CSIP10", "b")]
     assert list(shared.take("packages", [broken("CSIP10", "d")])) == [broken("CSIP10", "d")]
     assert list(shared.release()) == []
-
-
-def test_of_endless_documents_a_thousand_are_kept() -> None:
-    shared = SharedFaults("rule", "found")
-    for number in range(2_000):
-        assert list(shared.take("packages", [broken("CSIP10", str(number))])) == []
-    (found,) = shared.take("packages", [])
-    assert "likewise in 1,999 more METS of packages" in found.message
 
 
 @pytest.mark.parametrize("seed", range(2))

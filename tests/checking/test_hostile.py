@@ -17,7 +17,7 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.inspecting.inspection import inspected
 from metspack.mets import fastreader, reader
-from metspack.model import Budgets, Finding, LobRef, LobRun
+from metspack.model import Budgets, Finding
 from metspack.planning.assignment import small_columns
 from metspack.siard import metadata
 from metspack.sources.archive import Archive
@@ -110,35 +110,6 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
     assert [each.code for each in found if each.severity.value == "error"] == ["X003"]
 
 
-def test_cells_of_one_lob_are_planned_and_written_together(
-    tmp_path: Path, steps: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (each,) = (each for each in INPUTS if each.name == "one-lob")
-    alone: list[int] = []
-    real = LobRun.lob
-
-    def lob(run: LobRun, number: int) -> LobRef:
-        alone.append(number)
-        return real(run, number)
-
-    monkeypatch.setattr(LobRun, "lob", lob)
-    counts = []
-    for size in (4_000, FOUR * 4_000):
-        steps[0] = 0
-        metspack.build(each.make(tmp_path / f"in{size}", size), tmp_path / f"out{size}")
-        counts.append(steps[0])
-    assert counts[1] <= STEEP * max(counts[0], 100)
-    assert len(alone) < 10
-    with Archive(tmp_path / "out16000/hostile.siard") as archive:
-        (table,) = archive.metadata.tables
-        found = {cell.cell.file for cell in archive.located(table)}
-    assert found == {"hostile_lobseg_0/content/schema0/table0/lob1/record0.bin"}
-    findings = list(checking.check(tmp_path / "out16000", jobs=1, budgets=Budgets(findings=20)))
-    twice = [each for each in findings if each.code == "Z018"]
-    assert len(twice) == 21
-    assert sum(each.count for each in twice) == 16_000 - 1
-
-
 def test_lobs_that_are_missing_are_a_budget(tmp_path: Path) -> None:
     (each,) = (each for each in INPUTS if each.name == "lost-lobs")
     path = each.make(tmp_path / "in", 30)
@@ -188,53 +159,6 @@ def test_findings_beyond_the_budget_are_counted_exactly_and_told_by_one(tmp_path
             told = {(each.path, each.line, each.place) for each in found}
             told |= {(each.path, each.line, each.place) for each in last.others}
             assert told == {(each.path, each.line, each.place) for each in every if each.code == code}
-
-
-def test_of_entries_of_one_missing_file_the_first_stands_for_all(tmp_path: Path) -> None:
-    hrefs = ("file:///there/both.bin", "there/both.bin", "file:///gone/x.bin", "gone/x.bin", "file:///off/y")
-    files = (
-        f'<file ID="f{number}"><FLocat LOCTYPE="URL" xlink:href="{href}"/></file>\n'
-        for number, href in enumerate(hrefs)
-    )
-    (tmp_path / "there").mkdir()
-    (tmp_path / "mets.xml").write_text(
-        '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" OBJID="one">\n'
-        f"<fileSec><fileGrp>\n{''.join(files)}</fileGrp></fileSec><structMap><div/></structMap></mets>"
-    )
-    (tmp_path / "manifest-md5.txt").write_text(
-        "".join(f"{'0' * 32}  {path}\n" for path in ("gone/x.bin", "off/y", "there/both.bin"))
-    )
-    found = list(checking.check(tmp_path, jobs=1))
-    missing = [(each.path, each.place) for each in found if each.code == "F001"]
-    assert missing == [("there/both.bin", "f0"), ("gone/x.bin", "f2")]
-    assert [each.place for each in found if each.code == "P003"] == ["f2", "f4"]
-    assert [each.place for each in found if each.code == "F023"] == ["off/y"]
-
-
-def test_findings_of_several_packages_are_counted_apart(tmp_path: Path) -> None:
-    (each,) = (each for each in INPUTS if each.name == "dangling")
-    paths = [each.make(tmp_path / name, 30) for name in ("a", "b")]
-    run = checking.check(paths, jobs=1, budgets=Budgets(findings=20))
-    found = [each for each in run if each.code == "M005"]
-    assert sorted((each.path, each.count) for each in found if each.count > 1) == [
-        (f"{path}/mets.xml", 10) for path in paths
-    ]
-
-
-def test_equal_lines_of_a_manifest_are_kept_once(tmp_path: Path) -> None:
-    (each,) = (each for each in INPUTS if each.name == "manifest-same")
-    path = each.make(tmp_path / "in", 300)
-    lines = (path / "manifest-md5.txt").read_text().splitlines(keepends=True)
-    wrong = lines[0].replace(lines[0][:8], "0" * 8)
-    early = lines[0].replace("here.bin", "content")
-    (path / "manifest-md5.txt").write_text("".join((*lines, wrong, wrong, early, wrong, *lines)))
-    (path / "content").touch()
-    found = list(checking.check(path, jobs=1))
-    assert [dict(each.facts)["count"] for each in found if each.code == "F022"] == ["602", "1"]
-    sources = [dict(each.facts)["source"] for each in found if each.code == "F026"]
-    assert sources == ["manifest-md5.txt line 301", "manifest-md5.txt line 304"]
-    agreeing = "manifest-md5.txt line 1, manifest-md5.txt line 305 agree with the file"
-    assert all(dict(each.facts)["others"] == agreeing for each in found if each.code == "F026")
 
 
 SPARSE = {"sparse-lob": "content/record0.bin", "sparse-child": "x_lobseg_0/mets.xml"}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from metspack.errors import SourceError
 from metspack.packages import listing
 from metspack.packages.package import Package
 from metspack.restoring.dryrun import DryRun
@@ -134,23 +132,6 @@ def test_four_times_as_many_cells_are_proven_in_about_four_times_as_many_steps(
         assert list(DryRun(folder, RestoreOptions(archive="hostile", jobs=1)))
 
     check_steps(tmp_path, make, prove, steps)
-
-
-def test_an_unfinished_shard_is_not_read_again_with_each_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-    real = json.loads
-
-    def loads(text: str) -> object:
-        asked.append(len(text))
-        return real(text)
-
-    monkeypatch.setattr(json, "loads", loads)
-    write(tmp_path / "s.json", ('{"files": [\n{}\n', *(",{}\n" for _ in range(1_000))))
-    with pytest.raises(SourceError, match="line 1: is not JSON"):
-        reading.read_shard(tmp_path / "s.json", root=tmp_path)
-    assert not asked
 
 
 @pytest.mark.parametrize(

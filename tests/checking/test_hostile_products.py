@@ -75,10 +75,6 @@ def located(href: str) -> str:
     return mptr(href, 'LOCTYPE="URL"')
 
 
-def named(href: str) -> str:
-    return mptr(href, 'LOCTYPE="OTHER" OTHERLOCTYPE="UUID"')
-
-
 def structmap(inner: Iterable[str], kind: str = "t", label: str = "child IPs") -> Iterator[str]:
     yield f'<structMap TYPE="{kind}" LABEL="{label}"><div>'
     yield from inner
@@ -101,13 +97,6 @@ def structmaps_that_name_one_child_by_other_ids(folder: Path, size: int) -> None
 
 
 @maker
-def structmaps_with_mptr_and_fptr_to_one_child(folder: Path, size: int) -> None:
-    child(folder / "x", "c")
-    maps = chain.from_iterable(structmap((mptr("c"), '<fptr FILEID="c"/>'), f"t{n}") for n in range(size))
-    mets(folder, (listed("c", "x/mets.xml"),), maps)
-
-
-@maker
 def divisions_that_name_one_child(folder: Path, size: int) -> None:
     child(folder / "x", "c")
     files = (listed(f"c{n}", "x/mets.xml") for n in range(size))
@@ -126,12 +115,6 @@ def locations_in_one_division(folder: Path, size: int) -> None:
 def mptr_to_files_of_one_id(folder: Path, size: int) -> None:
     files = (listed("same", f"x{n}/mets.xml") for n in range(size))
     mets(folder, files, structmap(divs(mptr("same") for _ in range(size))))
-
-
-@maker
-def ids_beside_ids_that_no_file_has(folder: Path, size: int) -> None:
-    files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
-    mets(folder, files, structmap(divs(mptr(f"{c}{n}") for n in range(size) for c in "cq")))
 
 
 @maker
@@ -163,23 +146,6 @@ def children_of_one_objid(folder: Path, size: int) -> None:
         child(folder / f"x{number}/y", "same")
     files = (listed(f"c{n}", f"x{n}/mets.xml") for n in range(size))
     mets(folder, files, structmap(divs(mptr(f"c{n}") for n in range(size))))
-
-
-@maker
-def orphans_of_a_parent_of_many(folder: Path, size: int) -> None:
-    for number in range(size):
-        child(folder / f"x{number}", f"o{number}")
-    mets(folder, maps=structmap(divs(named(f"c{n}") for n in range(size))))
-
-
-@maker
-def parents_of_a_child_that_names_as_many(folder: Path, size: int) -> None:
-    up = structmap((mptr(f"p{n}") for n in range(size)), label="parent IP")
-    mets(folder / "c", maps=up, objid="c")
-    for number in range(size):
-        mets(folder / f"x{number}", maps=structmap((located("../c/mets.xml"),)), objid=f"x{number}")
-    files = (listed(f"x{n}", f"x{n}/mets.xml") for n in range(size))
-    mets(folder, files, structmap(divs(mptr(f"x{n}") for n in range(size))))
 
 
 @maker

@@ -133,9 +133,6 @@ def test_a_folder_that_may_not_be_listed_is_a_finding(package: Path, monkeypatch
     assert Code.UNREADABLE.id in codes(check(package))
 
 
-# --- packages by others -------------------------------------------------------------------------------
-
-
 def test_links_are_kept_unless_nobody_wants_them(package: Path) -> None:
     for keeps_links in (True, False):
         run = check(package, Level.LINKS, keeps_links=keeps_links)

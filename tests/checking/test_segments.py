@@ -13,8 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Level, check, segmentreader, segments
-from metspack.digests import OCTETS
-from metspack.files import reading
 from metspack.model import Severity
 from tests.laws import law
 from tests.packages import forge
@@ -83,51 +81,8 @@ def named_by_two_cells(package: Path) -> None:
     forge.seal(package)
 
 
-def _with_entry(package: Path, identifier: str, data: bytes, path: str) -> None:
-    """Let the parent list a file."""
-    (package / path).parent.mkdir(exist_ok=True)
-    (package / path).write_bytes(data)
-    mets = package / "mets.xml"
-    entry = forge._file(identifier, data, path)
-    text = mets.read_text().replace("</mets:fileGrp>", f"{entry}</mets:fileGrp>", 1)
-    pointer = '<mets:fptr FILEID="ID_NORTHWIND.SIARD"/>'
-    mets.write_text(text.replace(pointer, f'{pointer}<mets:fptr FILEID="{identifier}"/>', 1))
-
-
-def a_file_with_the_id_of_no_cell(package: Path) -> None:
-    data = b"outside"
-    row = (
-        f'<row><c1>5</c1><c4 file="extra.bin" length="7" digestType="MD5" digest="{forge.md5(data)}"/></row>'
-    )
-    table = forge.table(LOBS, "Northwind").decode().replace("</table>", f"{row}\n</table>").encode()
-    (package / "Northwind.siard").write_bytes(forge.siard(table, rows=5))
-    _with_entry(package, "s9.t9.c9.r9", data, "extra.bin")
-    forge.seal(package)
-
-
-def other_algorithms_in_each_segment(package: Path) -> None:
-    """The cells of both segments, in one run, have digests that only one of the METS has; one is wrong."""
-    table = forge.table(LOBS, "Northwind").decode()
-    for number, kind, name in ((0, "sha1", "SHA-1"), (1, "sha512", "SHA-512")):
-        mets = package / f"Northwind_lobseg_{number}" / "mets.xml"
-        text = mets.read_text()
-        for each in LOBS:
-            stated = f'CHECKSUM="{forge.md5(each.data)}" CHECKSUMTYPE="MD5"'
-            value = hashlib.new(kind, each.data).hexdigest()
-            text = text.replace(stated, f'CHECKSUM="{value}" CHECKSUMTYPE="{name}"')
-        mets.write_text(text)
-    for each in LOBS:
-        value = "0" * 40 if each is LOBS[0] else hashlib.sha1(each.data).hexdigest()  # noqa: S324
-        stated = f'digestType="MD5" digest="{forge.md5(each.data)}"'
-        table = table.replace(stated, f'digestType="SHA-1" digest="{value}"')
-    (package / "Northwind.siard").write_bytes(forge.siard(table.encode()))
-    forge.seal(package)
-
-
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "nothing": (lambda _package: None, ""),
-    "a file with the ID of no cell": (a_file_with_the_id_of_no_cell, "Z037"),
-    "other algorithms in each segment": (other_algorithms_in_each_segment, "Z015"),
     "a text with as many bytes": (
         write(lob(3), LOBS[3].data.replace("€".encode(), b"eur"), seal=False),
         "F003 Z016",
@@ -360,23 +315,6 @@ def test_of_a_damaged_package_of_one_mets_the_same_is_found_file_by_file(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segmentreader, "LARGE", 1 << 60)
         assert found == list(check(package, Level.STRUCTURE))
-
-
-@law(100)
-@given(
-    st.lists(st.text("ab/0", min_size=1, max_size=9), min_size=1, unique=True),
-    st.text("ab/0", min_size=1, max_size=9),
-)
-def test_a_line_of_a_manifest_is_found_by_halves(
-    tmp_path_factory: pytest.TempPathFactory, paths: list[str], wanted: str
-) -> None:
-    width = 2 * OCTETS["MD5"]
-    lines = [b"0" * width + b"  " + path.encode() + b"\n" for path in sorted(paths)]
-    manifest = tmp_path_factory.mktemp("manifest") / "manifest-md5.txt"
-    manifest.write_bytes(b"".join(lines))
-    before = sum(len(line) for line in lines if line[width + 2 : -1] < wanted.encode())
-    with reading.opening(manifest) as descriptor:
-        assert segmentreader._line_of(descriptor, wanted.encode(), width) == before
 
 
 # --- What is said of files besides METS and the package's manifests -----------------------------------

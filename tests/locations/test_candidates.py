@@ -375,37 +375,6 @@ def test_the_one_place_of_a_way_stands_for_every_plain_name() -> None:
     assert column.by_way(11) is None
 
 
-@pytest.mark.parametrize(
-    ("database", "column", "file", "expected"),
-    [
-        ("content", "c", "r.bin", ("D", "content/c/r.bin")),
-        ("content/", "c", "r.bin", ("A", "content/c/r.bin")),
-        ("content", "c/", "r.bin", ("A", "content/c/r.bin")),
-        ("other", "c", "r.bin", ("A", "other/c/r.bin")),
-        ("content", "c", "seg_0/r.bin", ("G", "content/c/seg_0/r.bin")),
-        ("content", "c", "d/seg_0/r.bin", ("D", "content/c/d/seg_0/r.bin")),
-        ("../x.siard_lobs", "c", "r.bin", ("D", "./x.siard_lobs/c/r.bin")),
-        ("../x.siard_lobs", "c/", "r.bin", ("A", "./x.siard_lobs/c/r.bin")),
-        ("../x_lobs", "c", "r.bin", ("A", "./x_lobs/c/r.bin")),
-        ("../x.siard_lobs/y", "c", "r.bin", ("A", "./x.siard_lobs/y/c/r.bin")),
-        ("a/../../x.siard_lobs", "c", "r.bin", ("A", "./x.siard_lobs/c/r.bin")),
-        (None, "../c", "r.bin", ("H", "./c/r.bin")),
-        (None, "a/../../c", "r.bin", ("A", "./c/r.bin")),
-        ("./", "../c", "r.bin", ("H", "./c/r.bin")),
-        ("../x.siard_lobs", None, "r.bin", ("A", "./x.siard_lobs/r.bin")),
-        ("D:/x", "c", "r.bin", ("A", "D:/x/c/r.bin")),
-        ("..\\x.siard_lobs", "c", "r.bin", ("J", "./x.siard_lobs/c/r.bin")),
-        ("D:\\x", "c", "r.bin", ("A", "D:/x/c/r.bin")),
-    ],
-)
-def test_a_whole_chain_from_the_root_of_the_zip_has_the_name_of_who_writes_such(
-    database: str | None, column: str | None, file: str, expected: tuple[str, str]
-) -> None:
-    found = candidate(replace(PLAIN, database=database, column=column, file=file), 2)
-    assert found is not None
-    assert (found.convention.letter, found.place.text) == expected
-
-
 INSIDE = "content/schema0/table2"
 RULES = [
     (

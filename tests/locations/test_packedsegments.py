@@ -12,14 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
-from metspack.files.byteranges import Below
 from metspack.locations import grantedroots, packedsegments
 from metspack.locations.resolver import LobAmbiguous, LobMissing, LobRefused, Resolution, Resolver
 from metspack.model import Budgets, FileExtent, ZipExtent
 from metspack.siard import tables
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings, OpenHoldings
-from metspack.uris import shown
 from tests.laws import law
 from tests.locations.test_resolver import cell, field, md5, only_opening_below, table, written
 from tests.siard.convention_archives import PACKED, TABLE, Sample, zipped
@@ -115,17 +112,6 @@ def test_the_file_at_the_end_of_a_path_is_the_lob_and_not_looked_into(tmp_path: 
 
 
 # --- Numbers --------------------------------------------------------------------------------------------
-
-
-def test_what_another_process_opens_is_the_same(tmp_path: Path) -> None:
-    zipped(tmp_path / "seg_0.zip", {"r.bin": b"x" * 5_000})
-    with resolver(tmp_path) as opened:
-        found = opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin"))
-        held = opened.packed
-        assert held[0].paths == (Below(root=tmp_path, segments=("seg_0.zip",)),)
-    own = Holdings(archives=(held[0], *held), roots=(tmp_path,))
-    with OpenHoldings(own) as shelf:
-        assert b"".join(shelf.contents(found.extents[0], "it")) == b"x" * 5_000
 
 
 def test_entries_of_different_zip_files_are_different_things(tmp_path: Path) -> None:
@@ -262,19 +248,6 @@ def test_a_part_that_is_there_packed_and_unpacked_is_an_error_when_it_differs(tm
     assert resolve(tmp_path, file, column=column) == WHOLE
 
 
-@pytest.mark.parametrize("unpacked", ["whole", "part", "neither"])
-def test_a_whole_beside_its_parts_is_an_error_unless_its_digest_proves_it(
-    unpacked: str, tmp_path: Path
-) -> None:
-    files = {"r.bin": b"whole", "r.bin.0": b"p"}
-    outside = {"whole": "r.bin", "part": "r.bin.0"}.get(unpacked, "")
-    zipped(tmp_path / "seg_0.zip", {name: data for name, data in files.items() if name != outside})
-    written(tmp_path, {f"seg_0/{name}": data for name, data in files.items() if name == outside})
-    with pytest.raises(LobAmbiguous, match=r"exists whole, and so does its part r\.bin\.0$|part r\.bin\.0\."):
-        resolve(tmp_path, "seg_0/r.bin")
-    assert resolve(tmp_path, "seg_0/r.bin", digest=md5(b"whole")) == b"whole"
-
-
 # --- What is refused ------------------------------------------------------------------------------------
 
 
@@ -407,21 +380,6 @@ def test_an_entry_that_is_damaged_is_named(tmp_path: Path) -> None:
 
 
 # --- What is not there ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("entry", ["R.BIN", "r.BIN"])
-def test_an_entry_that_differs_in_case_alone_is_hinted_at(entry: str, tmp_path: Path) -> None:
-    zipped(tmp_path / "seg_0.zip", {entry: b"x"})
-    with pytest.raises(LobMissing) as caught:
-        resolve(tmp_path, "seg_0/r.bin")
-    named = shown(f"in {tmp_path}/seg_0.zip: {entry}")
-    assert caught.value.hint.startswith(f"{named} differs in letter case alone")
-
-
-def test_what_no_zip_file_holds_is_missing(tmp_path: Path) -> None:
-    zipped(tmp_path / "seg_0.zip", {"other.bin": b"x"})
-    with pytest.raises(LobMissing, match="LOB not found"):
-        resolve(tmp_path, "seg_0/r.bin")
 
 
 # --- Nothing outside the roots is opened ------------------------------------------------------------------

@@ -249,33 +249,6 @@ def test_a_size_that_does_not_fit_makes_the_search_go_on(tmp_path: Path) -> None
     assert (found.convention, data) == (Convention.H, b"12345")
 
 
-@pytest.mark.parametrize(
-    ("kind", "length", "size", "fits"),
-    [
-        ("CLOB", 5, 5, True),
-        ("CLOB", 5, 20, True),
-        ("CLOB", 5, 21, False),
-        ("CLOB", 5, 4, False),
-        ("VARCHAR(32000)", 5, 6, True),
-        ("BLOB", 5, 6, False),
-        ("BINARY LARGE OBJECT(2G)", 5, 6, False),
-        ("DATALINK", 5, 6, False),
-        ("BLOB", None, 6, True),
-        ("CLOB", 0, 1, False),
-    ],
-)
-def test_a_length_is_bytes_and_for_text_may_be_characters(
-    kind: str, length: int | None, size: int, fits: bool
-) -> None:
-    root = Path("/nowhere/at/all")
-    entries = {"r.bin": bytes(size)}
-    if fits:
-        assert resolve(root, "r.bin", inside=entries, length=length, kind=kind)[0].size == size
-    else:
-        with pytest.raises(LobMissing, match=rf"has {size:,} bytes; expected {length}"):
-            resolve(root, "r.bin", inside=entries, length=length, kind=kind)
-
-
 def test_a_wrong_length_is_forgiven_for_the_right_digest(tmp_path: Path) -> None:
     entries = {"r.bin": b"12345", f"{TABLE}/r.bin": b"1234567"}
     found, data = resolve(tmp_path, "r.bin", inside=entries, length=9, digest=md5(b"1234567"))

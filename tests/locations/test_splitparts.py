@@ -189,10 +189,6 @@ def test_what_is_not_a_second_or_last_part_is_not_left_of_any(there: str) -> Non
     check_none_is_left(among({there: 1}), ("x",))
 
 
-def test_what_is_left_two_segments_on_is_not_seen() -> None:
-    check_none_is_left(among({"a_lobseg_3/x.1": 1}), ("a_lobseg_1", "x"))
-
-
 def test_suffixes_of_first_parts() -> None:
     assert FIRST_SUFFIXES == ("_part001", ".0")
     first = [".0", ".00", ".000", ".0000", "_part1", "_part01", "_part001", "_part0001"]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from metspack.errors import SourceError
 from metspack.locations.candidates import Convention
 from metspack.locations.grantedroots import Spot
 from metspack.locations.resolver import Resolver, Tallied, names_together, read_mapping
@@ -213,73 +212,6 @@ def test_a_run_is_of_one_convention_or_of_those_of_its_entries(tmp_path: Path) -
 
 
 # --- SIARD 1.0, and more granted folders ----------------------------------------------------------------
-
-
-def test_literal_names_of_siard_1_0_are_counted_by_where_they_lie(tmp_path: Path) -> None:
-    below = "content/schema0/table2"
-    tree = Entries(
-        {
-            "a#1.bin": b"1",
-            f"{below}/lob1/a#2.bin": b"22",
-            f"{below}/a#3.bin": b"333",
-            "lob1/a#4.bin": b"4444",
-        }
-    )
-    resolver = Resolver(tree, [tmp_path], siard_name="x.siard", version="1.0")
-    in_folder, plain = table(field(folder="lob1")), table(field(), number=3)
-    for number, (name, only, letter) in enumerate(
-        [
-            ("a#1.bin", in_folder, C),
-            ("a#2.bin", in_folder, Convention.I),
-            ("a#4.bin", in_folder, Convention.I),
-        ],
-        start=1,
-    ):
-        found = resolver.resolved(only, cell(name))
-        assert (found.convention, found.repairs, found.warnings) == (letter, (), ())
-        assert found.size == int(name[2])
-        assert sum(each.inside for each in tally(resolver)) == number
-    resolver.resolved(in_folder, cell("a#1.bin", length=1))
-    assert tally(resolver) == [Tallied(conventions={C: 2, Convention.I: 2}, inside=4, outside=0)]
-    for only, name, length in (
-        (plain, "a#3.bin", None),
-        (in_folder, "a#2.bin", 7),
-        (plain, "./a#1.bin", None),
-    ):
-        with pytest.raises(SourceError):
-            resolver.resolved(only, cell(name, length=length))
-    at_table = Resolver(tree, [tmp_path], siard_name="x.siard", version="1.0")
-    assert at_table.resolved(table(field()), cell("a#3.bin")).size == 3
-
-
-def test_more_may_be_granted_of_the_same_archive(tmp_path: Path) -> None:
-    package = written(tmp_path / "package", {"store/1.bin": b"1", "x_lobs/c/2.bin": b"2"})
-    disk = written(tmp_path / "disk", {"lobs/3.bin": b"33", "other/4.bin": b"4"})
-    (package / "mapping.txt").write_text("x_lobs/seg_0/ ./store/\n", encoding="utf-8")
-    first = Resolver(
-        Entries({"a#b.bin": b"5"}),
-        [package],
-        siard_name="x.siard",
-        lob_folder="x_lobs/",
-        drives={"d:": disk / "other"},
-        mapping=read_mapping(package / "mapping.txt"),
-        version="1.0",
-    )
-    with first.granting(roots=[disk], drives={"E:": disk}) as more:
-        assert more.roots[:2] == (package, disk)
-        assert more.resolved(table(field()), cell("a#b.bin")).size == 1
-        for number, (folder, file, path) in enumerate(
-            (("./", "seg_0/1.bin", ("store", "1.bin")), ("c/", "2.bin", ("x_lobs", "c", "2.bin")))
-        ):
-            (extent,) = more.resolved(table(field(lob_folder=folder), number=number), cell(file)).extents
-            assert getattr(extent, "path", None) == path
-    plain = Resolver(None, [package], siard_name="x.siard", drives={"d:": disk / "other"})
-    with plain.granting(drives={"E:": disk}) as more:
-        for number, (folder, file) in enumerate((("E:/lobs/", "3.bin"), ("D:/", "4.bin"))):
-            assert more.resolved(table(field(lob_folder=folder), number=number), cell(file)).extents
-    with plain.granting(drives={"D:": disk / "lobs"}) as more:
-        assert more.resolved(table(field(lob_folder="D:/")), cell("3.bin")).extents
-        assert len(more.roots) == 2
 
 
 def test_a_folder_that_lies_apart_is_looked_into(tmp_path: Path) -> None:

@@ -250,17 +250,6 @@ def test_a_prefix_may_be_declared_where_it_is_used() -> None:
     assert (one.href, one.format_key, two.format_key) == ("a", "fmt/11", None)
 
 
-def test_endless_new_names_are_forgotten() -> None:
-    many = b"".join(b"<x%d/>" % number for number in range(3_000))
-    data = DOCUMENT.replace(b"<m:structMap", many + b"<m:structMap")
-    assert len(facts(data)) == len(facts(DOCUMENT))
-
-
-def test_strays_outside_a_file_are_no_file() -> None:
-    data = b'<mets xmlns="http://www.loc.gov/METS/"><FLocat LOCTYPE="URL"/><FContent/></mets>'
-    assert facts(data) == [Root(objid=None, type=None, profile=None, label=None, line=1)]
-
-
 def _million(count: int) -> Iterator[bytes]:
     yield b'<mets xmlns="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink"><fileSec>'
     for number in range(count):

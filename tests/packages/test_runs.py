@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,8 +20,7 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.locations.resolver import Resolver
 from metspack.mets.dialects.interface import Software
-from metspack.model import LONGEST, Limits, LobRef
-from metspack.packages import source as packages_source
+from metspack.model import LONGEST, Limits
 from metspack.packages.lobs import together
 from metspack.packages.package import Package
 from metspack.restoring.dryrun import DryRun
@@ -84,20 +82,6 @@ DAMAGES: Mapping[str, Callable[[Path], None]] = {
 
 
 @pytest.fixture(scope="module")
-def loose(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A package of 36 LOBs in two columns, without an archive."""
-    folder = tmp_path_factory.mktemp("runs")
-    for row in range(30):
-        for column in (2, 3)[: 2 if row < 6 else 1]:
-            file = folder / f"loose/content/schema0/table0/lob{column}/record{row}.bin"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(b"lob %02d" % row)
-    options = BuildOptions(created="2020-01-01T00:00:00Z", software=SOFTWARE, limits=Limits(files=18))
-    build.build(folder / "loose", folder / "package", options)
-    return folder / "package"
-
-
-@pytest.fixture(scope="module")
 def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A package of an archive with 36 LOBs of six bytes."""
     folder = tmp_path_factory.mktemp("archived")
@@ -105,11 +89,6 @@ def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = BuildOptions(created="2020-01-01T00:00:00Z", software=SOFTWARE, limits=Limits(files=18))
     build.build(folder / "loose.siard", folder / "package", options)
     return folder / "package"
-
-
-@pytest.fixture(params=DAMAGES)
-def damaged(loose: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    return _damaged(loose, tmp_path / "package", request.param)
 
 
 def _part_beside(package: Path) -> None:
@@ -200,31 +179,6 @@ def _describe_anew(package: Path, before: bytes) -> None:
     parent = package / "mets.xml"
     text = parent.read_text(encoding="utf-8").replace(md5(before), md5(after))
     parent.write_text(text.replace(f'SIZE="{len(before)}"', f'SIZE="{len(after)}"'), encoding="utf-8")
-
-
-def _both_ways(
-    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, made: Callable[[], Any], *, nothing: object
-) -> tuple[Any, Any]:
-    together = made()
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, name, lambda *_: nothing)
-        return together, made()
-
-
-def _lobs(path: Path) -> tuple[list[LobRef], str, list[str]]:
-    """Return the LOBs up to the first that cannot be read, what is said of that, and the remarks."""
-    found: list[LobRef] = []
-    with packages_source.opened(path) as source:
-        try:
-            found.extend(source.lobs())
-        except SourceError as error:
-            return found, f"{error.message} {error.hint}", []
-        return found, "", list(source.remarks())
-
-
-def test_lobs_are_found_alike(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    together, apart = _both_ways(monkeypatch, Package, "listed_files", lambda: _lobs(damaged), nothing={})
-    assert together == apart
 
 
 def _proof(path: Path, jobs: int | None = None) -> tuple[list[str], object]:

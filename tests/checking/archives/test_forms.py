@@ -17,7 +17,6 @@ from metspack.model import Budgets, Finding
 from tests.findings import ordered
 from tests.packages import forge, steps
 from tests.packages.forge import LOBS, md5
-from tests.packages.spread import tarred
 
 NAME = "Northwind.siard"
 LEVELS = [Level.STRUCTURE, Level.FIXITY, Level.FULL]
@@ -197,15 +196,6 @@ def test_the_empty_folder_that_says_the_version_is_no_fault(package: Path) -> No
     assert [each.path for each in check(package) if each.code == "P010"] == [f"{NAME}/header/empty"]
 
 
-def test_the_empty_folder_of_another_version_is_told(package: Path) -> None:
-    names = unpack(package)
-    (package / NAME / "header/siardversion/2.2").rmdir()
-    (package / NAME / "header/siardversion/2.1").mkdir(parents=True)
-    listing(package, names)
-    (found,) = [each for each in check(package) if each.code == "Z026"]
-    assert dict(found.facts) == {"expected": "2.2", "found": "2.1"}
-
-
 # --- packed -------------------------------------------------------------------------------------------
 
 
@@ -218,12 +208,6 @@ def stored(folder: Path, target: Path, *, deflated: tuple[str, ...] = ()) -> Pat
     return target
 
 
-def test_an_archive_in_a_tar_is_read_where_it_lies(package: Path, tmp_path: Path) -> None:
-    archive(package, (f'digest="{md5(LOBS[0].data)}"', f'digest="{"0" * 32}"'))
-    forge.seal(package)
-    assert codes(check(tarred(package, tmp_path / "package.tar"))) == ["Z015"]
-
-
 def test_an_archive_stored_in_a_zip_is_read_where_it_lies(package: Path, tmp_path: Path) -> None:
     target = stored(package, tmp_path / "package.zip")
     for level in LEVELS:
@@ -231,11 +215,6 @@ def test_an_archive_stored_in_a_zip_is_read_where_it_lies(package: Path, tmp_pat
     archive(package, digest="0" * 32)
     forge.seal(package)
     assert codes(check(stored(package, target))) == ["Z020"]
-
-
-def test_an_archive_in_parts_stored_in_a_zip_is_read_as_one(package: Path, tmp_path: Path) -> None:
-    listing(package, cut(package))
-    assert codes(check(stored(package, tmp_path / "package.zip"))) == []
 
 
 @pytest.mark.parametrize("level", LEVELS)

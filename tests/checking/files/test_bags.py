@@ -222,12 +222,6 @@ def test_a_folder_in_place_of_a_tag_file_is_told(bag: Path, name: str) -> None:
     assert ("P007", f"../{name}") in [(each.code, each.path) for each in found(bag)]
 
 
-def test_per_cents_stand_for_themselves_where_such_a_file_is_there(bag: Path) -> None:
-    (bag / "data" / "100%25.txt").write_text("x")
-    put_in_a_bag(bag)
-    assert not {"F040", "F041"} & set(codes(bag))
-
-
 def test_more_bytes_than_there_can_be(bag: Path) -> None:
     edited(INFO, "Oxum: ", f"Oxum: {'9' * 60}")(bag)
     seal_tags(bag)
@@ -337,12 +331,6 @@ def test_what_is_still_to_be_fetched_is_not_lost(bag: Path, form: str) -> None:
     assert "fetched: 1, the first is" in finding.message
     assert path in finding.message
     assert "from https://archive.example/a%20b" in finding.message
-
-
-def test_what_is_lost_and_not_in_fetch_txt_is_lost(bag: Path) -> None:
-    to_be_fetched(bag)
-    (bag / "data" / forge.FIRST).unlink()
-    assert codes(bag) == ["F045", "F001"]
 
 
 def test_lines_of_fetch_txt_that_are_none_are_told(bag: Path) -> None:

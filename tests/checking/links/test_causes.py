@@ -202,14 +202,6 @@ def test_children_that_the_parent_calls_otherwise_are_told_where_it_does(tmp_pat
     assert all(graph.is_broken for graph in run.graphs if "other" not in graph.path)
 
 
-def test_two_packages_with_the_same_fault_are_two_findings(tmp_path: Path) -> None:
-    for number in (20, 21):
-        root = numbered(tmp_path / str(number), number)
-        of_mptr(root)
-    found = list(check(tmp_path, Level.LINKS))
-    assert summed(found) == [("L001", "20", 2), ("L001", "21", 2)]
-
-
 # --- the causes themselves --------------------------------------------------------------------------------
 
 

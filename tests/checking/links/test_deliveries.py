@@ -287,23 +287,6 @@ def test_a_zip_or_tar_file_may_hold_several_packages(tmp_path: Path) -> None:
     assert found == [f"{packed}/in/a/note"]
 
 
-def test_what_has_lost_its_mets_is_a_package_all_the_same(tmp_path: Path) -> None:
-    lost = numbered(tmp_path / "in/lost", 20)
-    numbered(tmp_path / "in/good", 21)
-    (lost / "mets.xml").unlink()
-    assert [(each.path, each.code) for each in check(tmp_path / "in", Level.LINKS)] == [
-        (f"{lost}/mets.xml", "M001")
-    ]
-    for manifest in lost.glob("manifest-*"):
-        manifest.unlink()
-    assert codes(tmp_path / "in", level=Level.LINKS) == ["M001"]
-    packed = zipped(tmp_path / "in", tmp_path / "in.zip")
-    assert codes(packed, level=Level.LINKS) == ["M001"]
-    csip.forge(tmp_path / "sip")
-    (tmp_path / "sip/METS.xml").unlink()
-    assert codes(tmp_path / "sip", packed, level=Level.LINKS) == ["M001", "M001"]
-
-
 def test_what_no_package_has_is_told_with_the_command_that_makes_one(tmp_path: Path) -> None:
     good = numbered(tmp_path / "in/good", 21)
     _loose(tmp_path / "in")

@@ -55,10 +55,3 @@ def test_an_entry_that_leads_to_no_mets_means_that_of_the_mptr_beside_its_fptr(t
     root = parent(tmp_path / "ip", {"ida": "lost/METS.xml"}, url("gone/METS.xml") + url(A) + fptrs(["ida"]))
     (found,) = (each for each in check(root, Level.LINKS) if each.code == "L034")
     assert dict(found.facts)["expected"] == A
-
-
-def test_of_a_parent_without_objid_a_child_that_names_none_is_told_without_one(tmp_path: Path) -> None:
-    root = parent(tmp_path / "ip", {}, url(A), url(B), objid="")
-    (root / A).write_text(mets("a"))
-    (silent,) = (each for each in check(root, Level.LINKS) if each.path == A and each.code[0] == "L")
-    assert dict(silent.facts).get("expected", "") == ""

@@ -217,19 +217,6 @@ def test_a_parent_is_one_however_often_it_is_named_and_nobody_is_its_own(tmp_pat
     assert graph(root).edges == (link(1, 2, "urn:x:top", LinkState.ONE_WAY_UP, names_parent=True),)
 
 
-def test_a_representation_that_nobody_names_is_one_all_the_same(tmp_path: Path) -> None:
-    root = aip(tmp_path / "ip", "top")
-    for folder in ("", "other/"):
-        aip(root / f"{folder}representations/rep1", "rep1")
-    run = check(root, Level.LINKS)
-    assert [each.code for each in run] == ["L006", "L006"]  # and their OBJIDs are unique in each package
-    assert [(each.path, each.is_part) for each in run.graphs[0].nodes] == [
-        ("METS.xml", False),
-        ("representations/rep1/METS.xml", True),
-        ("other/representations/rep1/METS.xml", True),
-    ]
-
-
 def test_what_a_location_and_an_objid_lead_to_is_a_child_wherever_it_lies(tmp_path: Path) -> None:
     root = aip(tmp_path / "ip", "top")
     path = "representations/rep1/METS.xml"

@@ -134,13 +134,6 @@ def test_of_two_copies_the_one_called_by_the_objid_is_checked_and_restored(tmp_p
     assert list(api.restore_dry_run(package)) == []
 
 
-def test_a_child_in_a_folder_of_another_name_is_found_by_its_objid(tmp_path: Path) -> None:
-    package = built(tmp_path, by_objid())
-    children(package)[0].rename(package / "elsewhere")
-    assert "L010" not in codes(package)
-    assert list(api.restore_dry_run(package)) == []
-
-
 def test_a_child_may_lie_in_another_place_altogether(tmp_path: Path) -> None:
     package = built(tmp_path, by_objid())
     (tmp_path / "disk").mkdir()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -147,25 +146,6 @@ def faults(package: Path) -> Iterator[str]:
         yield from mets_faults(each)
     for each in documents(package, "premis.xml"):
         yield from premis_faults(each)
-
-
-@pytest.mark.parametrize(
-    ("style", "layout"), [("aip", "lobseg"), ("csip-large", "siard22"), ("recommendation", "siard22")]
-)
-def test_every_lob_is_given_back(tmp_path: Path, style: str, layout: str) -> None:
-    package = built(tmp_path, replace(csip(link_style=style), objid="urn:example:N", layout=layout))
-    api.restore(package, tmp_path / "tree")
-    lobs = {
-        name.rpartition("/")[2]: data for name, data in tree(tmp_path / "tree").items() if "record" in name
-    }
-    assert lobs == {f"record{number}.bin": data for number, data in enumerate(CONTENTS)}
-    api.restore_siard(package, tmp_path / "again.siard")
-    with zipfile.ZipFile(tmp_path / "again.siard") as archive:
-        found = [archive.read(name) for name in archive.namelist() if "record" in name]
-    assert sorted(found) == sorted(CONTENTS)
-    with api.open_lob(package, "s0.t0.c2.r3") as lob:
-        assert lob.read() == CONTENTS[2]
-    assert list(api.restore_dry_run(package)) == []
 
 
 def test_parent_and_children_name_each_other_by_identity_and_place(package: Path) -> None:
