@@ -48,13 +48,13 @@ def _run(s3: S3, *arguments: str, **environment: str) -> subprocess.CompletedPro
 
 
 def test_who_is_not_root_builds_checks_lists_and_restores(
-    s3: S3, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     target, restored = f"{s3.url}/package", tmp_path / "restored"
-    s3.put("Northwind-full.siard", northwind_full.read_bytes())
+    s3.put("Northwind.siard", northwind.read_bytes())
     for arguments in (
-        ("build", f"{s3.url}/Northwind-full.siard", "-o", target, "--max-files", "10", "--max-bytes", "1MB"),
+        ("build", f"{s3.url}/Northwind.siard", "-o", target, "--max-files", "2", "--max-bytes", "1MB"),
         ("check", target),
         ("list", target),
         ("restore", target, "--dry-run"),
@@ -62,11 +62,11 @@ def test_who_is_not_root_builds_checks_lists_and_restores(
     ):
         done = _run(s3, *arguments)
         assert done.returncode == 0, (arguments, done.stderr)
-    options = BuildOptions(limits=Limits(files=10, bytes=1_000_000))
-    metspack.build(northwind_full, tmp_path / "package", options)
+    options = BuildOptions(limits=Limits(files=2, bytes=1_000_000))
+    metspack.build(northwind, tmp_path / "package", options)
     files = {path: data for path, data in tree(tmp_path / "package").items() if not path.endswith("/")}
     assert s3.objects("package") == files
-    assert sum(each.is_file() for each in restored.rglob("*")) >= 46
+    assert sum(each.is_file() for each in restored.rglob("*")) >= 8
 
 
 def test_a_temporary_folder_that_cannot_be_written_is_named(s3: S3, tmp_path: Path) -> None:
@@ -79,11 +79,11 @@ def test_a_temporary_folder_that_cannot_be_written_is_named(s3: S3, tmp_path: Pa
     assert "TMPDIR=DIR" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["mkdir", "ftruncate", "pwrite", "rmdir"])
+@pytest.mark.parametrize("name", ["mkdir", "pwrite"])
 def test_a_mirror_that_cannot_be_written_is_named_by_its_place_on_disk(
-    s3: S3, northwind_full: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    s3.put("Northwind-full.siard", northwind_full.read_bytes())
+    s3.put("Northwind.siard", northwind.read_bytes())
 
     def refuse(given: str | int, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", given if isinstance(given, str) else None)
@@ -92,7 +92,7 @@ def test_a_mirror_that_cannot_be_written_is_named_by_its_place_on_disk(
     base = os.environ["METSPACK_MIRROR"]
     monkeypatch.setattr(os, name, refuse)
     with pytest.raises(TargetError, match="Permission denied") as told:
-        metspack.inspect(f"{s3.url}/{'nothing/nothing' if name == 'rmdir' else 'Northwind-full.siard'}")
+        metspack.inspect(f"{s3.url}/Northwind.siard")
     monkeypatch.undo()
     assert f"cannot write {base}" in told.value.message
     assert "TMPDIR=DIR" in told.value.hint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -10,21 +9,18 @@ from typing import Any
 import pytest
 
 import metspack
-from metspack import BuildOptions, Limits, processes
-from metspack.building import build
+from metspack import BuildOptions, Limits
 from metspack.errors import (
     ConfigError,
     Interrupted,
     MetspackError,
     SourceUnfinishedError,
     StoreError,
-    TargetError,
     TargetExistsError,
 )
 from metspack.files import mirrors, staging, storetarget
 from metspack.files.mirrors import UNFINISHED
 from metspack.model import LinkMode
-from metspack.planning.assignment import Course
 from metspack.stores import client
 from tests.stores.conftest import S3
 from tests.trees import tree
@@ -41,12 +37,13 @@ def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def options(**others: object) -> BuildOptions:
-    return BuildOptions(**{"limits": Limits(files=10, bytes=1_000_000), **others})  # type: ignore[arg-type]
+    return BuildOptions(**{"limits": Limits(files=2, bytes=1_000_000), **others})  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def expected(northwind_full: Path, tmp_path: Path) -> dict[str, bytes]:
-    metspack.build(northwind_full, tmp_path / "package", options())
+def expected(northwind: Path, tmp_path: Path) -> dict[str, bytes]:
+    """The same package as it lies on disk."""
+    metspack.build(northwind, tmp_path / "package", options())
     return files(tmp_path / "package")
 
 
@@ -55,72 +52,38 @@ def left(tmp_path: Path) -> list[str]:
 
 
 def test_what_was_looked_at_before_is_seen_once_it_is_there(
-    s3: S3, northwind_full: Path, expected: dict[str, bytes]
+    s3: S3, northwind: Path, expected: dict[str, bytes]
 ) -> None:
-    s3.put("Northwind.siard", northwind_full.read_bytes())
+    s3.put("Northwind.siard", northwind.read_bytes())
     metspack.inspect(f"{s3.url}/Northwind.siard")  # which lists the folder
     target = f"{s3.url}/package"
     with pytest.raises(MetspackError):
         list(metspack.check(target))
-    metspack.build(northwind_full, target, options())
+    metspack.build(northwind, target, options())
     assert metspack.check(target).ok
     assert s3.objects("package") == expected
 
 
+@pytest.mark.parametrize("given", [{"limits": Limits(files=10)}, {"pack": "zip"}])
 def test_a_package_in_a_store_has_the_bytes_of_one_on_disk(
-    s3: S3, northwind_full: Path, expected: dict[str, bytes], tmp_path: Path
+    s3: S3, northwind_full: Path, given: dict[str, Any], tmp_path: Path
 ) -> None:
-    built = metspack.build(northwind_full, f"{s3.url}/package", options())
+    metspack.build(northwind_full, tmp_path / "package", options(**given))
+    built = metspack.build(northwind_full, f"{s3.url}/package", options(**given))
     assert str(built.target) == f"{s3.url}/package"
-    assert s3.objects("package") == expected
+    assert s3.objects("package") == files(tmp_path / "package")
     assert not left(tmp_path)
     assert metspack.check(f"{s3.url}/package").ok
 
 
-def test_from_a_store_into_a_store(s3: S3, northwind_full: Path, expected: dict[str, bytes]) -> None:
-    s3.put("Northwind-full.siard", northwind_full.read_bytes())
-    metspack.build(f"{s3.url}/Northwind-full.siard", f"{s3.url}/package", options(verify=True))
+def test_from_a_store_into_a_store(s3: S3, northwind: Path, expected: dict[str, bytes]) -> None:
+    s3.put("Northwind.siard", northwind.read_bytes())
+    metspack.build(f"{s3.url}/Northwind.siard", f"{s3.url}/package", options(verify=True))
     assert s3.objects("package") == expected
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "given", [{"dialect": "csip"}, {"pack": "zip", "dialect": "csip"}, {"layout": "siard22"}]
-)
-def test_other_forms_of_packages(s3: S3, northwind_full: Path, given: dict[str, str], tmp_path: Path) -> None:
-    metspack.build(northwind_full, tmp_path / "package", options(**given))
-    metspack.build(northwind_full, f"{s3.url}/package", options(**given))
-    assert s3.objects("package") == files(tmp_path / "package")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("is_archive", [True, False])
-def test_no_segment_waits_on_disk_while_others_are_planned(
-    s3: S3, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_archive: bool
-) -> None:
-    """Planning may take long, and segments are sent once it has ended."""
-    folder = tmp_path / "A" / "content" / "schema0" / "table0" / "lob2"
-    folder.mkdir(parents=True)
-    for number in range(24):
-        (folder / f"record{number}.bin").write_bytes(b"%d" % number)
-    source = northwind_full if is_archive else tmp_path / "A"
-    planned: list[bool] = []
-    real = build.BuildWork._begin_placing
-
-    def noted(work: build.BuildWork, staging: Any, course: Course, **how: bool) -> Any:
-        planned.append(bool(course.fingerprint))
-        return real(work, staging, course, **how)
-
-    monkeypatch.setattr(build.BuildWork, "_begin_placing", noted)
-    monkeypatch.setattr(processes, "are_many", bool)
-    metspack.build(source, f"{s3.url}/package", options(jobs=2))
-    metspack.build(source, tmp_path / "package", options(jobs=2))
-    assert planned == [True, False]
-    assert s3.objects("package") == files(tmp_path / "package")
-
-
-def test_manifests_and_the_parent_are_put_last(s3: S3, northwind_full: Path) -> None:
-    metspack.build(northwind_full, f"{s3.url}/package", options())
+def test_manifests_and_the_parent_are_put_last(s3: S3, northwind: Path) -> None:
+    metspack.build(northwind, f"{s3.url}/package", options())
     puts = [each.split()[1].partition("/package/")[2] for each in s3.loopback.requests() if each[:3] == "PUT"]
     assert puts[0].startswith(UNFINISHED)
     assert {each.partition("?")[0] for each in puts[-3:]} == {
@@ -132,12 +95,12 @@ def test_manifests_and_the_parent_are_put_last(s3: S3, northwind_full: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [3, 20, 45, 53, 56])
+@pytest.mark.parametrize("number", [3, 13, 16])
 def test_a_build_that_stopped_is_unfinished_and_the_same_command_goes_on(
-    s3: S3, northwind_full: Path, expected: dict[str, bytes], number: int, tmp_path: Path
+    s3: S3, northwind: Path, expected: dict[str, bytes], number: int, tmp_path: Path
 ) -> None:
-    s3.put("Northwind-full.siard", northwind_full.read_bytes())
-    source, target = f"{s3.url}/Northwind-full.siard", f"{s3.url}/package"
+    s3.put("Northwind.siard", northwind.read_bytes())
+    source, target = f"{s3.url}/Northwind.siard", f"{s3.url}/package"
     s3.loopback.err(fails_from_put=number)
     with pytest.raises(StoreError, match="ExpiredToken"):
         metspack.build(source, target, options())
@@ -155,68 +118,68 @@ def test_a_build_that_stopped_is_unfinished_and_the_same_command_goes_on(
     assert not left(tmp_path)
 
 
-def test_going_on_puts_no_segment_twice(s3: S3, northwind_full: Path, expected: dict[str, bytes]) -> None:
+def test_going_on_puts_no_segment_twice(s3: S3, northwind: Path, expected: dict[str, bytes]) -> None:
     target = f"{s3.url}/package"
-    s3.loopback.err(fails_from_put=35)
+    s3.loopback.err(fails_from_put=9)
     with pytest.raises(StoreError):
-        metspack.build(northwind_full, target, options())
+        metspack.build(northwind, target, options())
     before = len(s3.objects("package"))
     s3.loopback.err()
     s3.loopback.requests()
-    metspack.build(northwind_full, target, options())
+    metspack.build(northwind, target, options())
     puts = [each for each in s3.loopback.requests() if each.startswith("PUT")]
-    assert before > 30
-    assert len(puts) <= len(expected) - before + 1 + 10 + 1  # the marks, and the segment at hand again
+    assert before > 7
+    assert len(puts) <= len(expected) - before + 1 + 2 + 1  # the marks, and the segment at hand again
     assert s3.objects("package") == expected
 
 
 def test_without_what_is_on_disk_the_build_begins_anew(
-    s3: S3, northwind_full: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    s3.loopback.err(fails_from_put=35)
+    s3.loopback.err(fails_from_put=9)
     with pytest.raises(StoreError):
-        metspack.build(northwind_full, f"{s3.url}/package", options())
+        metspack.build(northwind, f"{s3.url}/package", options())
     s3.loopback.err()
-    s3.put("package/Northwind-full_lobseg_0/stray.bin", b"of another build")
+    s3.put("package/Northwind_lobseg_0/stray.bin", b"of another build")
     (tmp_path / "other").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "other"))
     s3.forget()
-    metspack.build(northwind_full, f"{s3.url}/package", options())
+    metspack.build(northwind, f"{s3.url}/package", options())
     assert s3.objects("package") == expected
 
 
 def test_an_unfinished_package_of_other_options_is_left_alone_unless_asked(
-    s3: S3, northwind_full: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = f"{s3.url}/package"
-    s3.loopback.err(fails_from_put=35)
+    s3.loopback.err(fails_from_put=9)
     with pytest.raises(StoreError):
-        metspack.build(northwind_full, target, options(name="Other"))
+        metspack.build(northwind, target, options(name="Other"))
     s3.loopback.err()
     before = s3.objects("package")
     (tmp_path / "other").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "other"))
     s3.forget()
     with pytest.raises(TargetExistsError, match="unfinished package of another source"):
-        metspack.build(northwind_full, target, options())
+        metspack.build(northwind, target, options())
     assert s3.objects("package") == before
-    metspack.build(northwind_full, target, options(), restart=True)
+    metspack.build(northwind, target, options(), restart=True)
     assert s3.objects("package") == expected
 
 
-def test_a_prefix_that_is_not_empty_is_refused(s3: S3, northwind_full: Path, tmp_path: Path) -> None:
+def test_a_prefix_that_is_not_empty_is_refused(s3: S3, northwind: Path, tmp_path: Path) -> None:
     s3.put("package/notes.txt", b"mine")
     for target in (f"{s3.url}/package", f"{s3.url}/package/notes.txt"):
         with pytest.raises(TargetExistsError, match=r"is not empty|is an object already"):
-            metspack.build(northwind_full, target, options())
+            metspack.build(northwind, target, options())
     assert s3.objects("package") == {"notes.txt": b"mine"}
     assert not left(tmp_path)
 
 
-def test_an_error_of_the_source_leaves_nothing(s3: S3, northwind_full: Path, tmp_path: Path) -> None:
-    damaged = tmp_path / "Northwind-full.siard"
-    data = bytearray(northwind_full.read_bytes())
-    data[150_000] ^= 1
+def test_an_error_of_the_source_leaves_nothing(s3: S3, northwind: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "Northwind.siard"
+    data = bytearray(northwind.read_bytes())
+    data[len(data) // 2] ^= 1
     damaged.write_bytes(data)
     with pytest.raises(MetspackError):
         metspack.build(damaged, f"{s3.url}/package", options())
@@ -225,21 +188,21 @@ def test_an_error_of_the_source_leaves_nothing(s3: S3, northwind_full: Path, tmp
 
 
 def test_a_store_that_lists_late_is_waited_for_and_then_told(
-    s3: S3, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storetarget, "_WAIT", 0.01)
     s3.loopback.err(hide="record0")
     with pytest.raises(StoreError, match="does not list"):
-        metspack.build(northwind_full, f"{s3.url}/package", options())
+        metspack.build(northwind, f"{s3.url}/package", options())
     assert "mets.xml" not in s3.objects("package")
     assert UNFINISHED in s3.objects("package")
     s3.loopback.err()
-    metspack.build(northwind_full, f"{s3.url}/package", options())
+    metspack.build(northwind, f"{s3.url}/package", options())
     assert UNFINISHED not in s3.objects("package")
 
 
 def test_bytes_that_the_store_changed_are_found_by_verify(
-    s3: S3, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = client.ObStore.read
 
@@ -249,12 +212,12 @@ def test_bytes_that_the_store_changed_are_found_by_verify(
 
     monkeypatch.setattr(client.ObStore, "read", read)
     with pytest.raises(StoreError, match="does not give back the bytes"):
-        metspack.build(northwind_full, f"{s3.url}/package", options(verify=True))
+        metspack.build(northwind, f"{s3.url}/package", options(verify=True))
     assert "mets.xml" not in s3.objects("package")
 
 
 def test_segments_take_no_room_once_they_are_in_the_store(
-    s3: S3, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
     real = storetarget.StoreTarget.finish
@@ -266,15 +229,15 @@ def test_segments_take_no_room_once_they_are_in_the_store(
         real(self, package, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(storetarget.StoreTarget, "finish", finish)
-    metspack.build(northwind_full, f"{s3.url}/package", options())
-    assert seen == [45]  # one of 46 is empty
+    metspack.build(northwind, f"{s3.url}/package", options())
+    assert seen == [8]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("at", [("ftruncate", 0), ("ftruncate", 1), ("utime", 0), ("close", 0)])
+@pytest.mark.parametrize("at", [("ftruncate", 1), ("utime", 0)])
 def test_a_build_that_is_killed_while_it_empties_a_file_goes_on(
     s3: S3,
-    northwind_full: Path,
+    northwind: Path,
     expected: dict[str, bytes],
     monkeypatch: pytest.MonkeyPatch,
     at: tuple[str, int],
@@ -307,34 +270,10 @@ def test_a_build_that_is_killed_while_it_empties_a_file_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(mirrors, "empty", empty)
         with pytest.raises(KilledError):
-            metspack.build(northwind_full, f"{s3.url}/package", options())
+            metspack.build(northwind, f"{s3.url}/package", options())
     s3.forget()
-    metspack.build(northwind_full, f"{s3.url}/package", options())
+    metspack.build(northwind, f"{s3.url}/package", options())
     assert s3.objects("package") == expected
-
-
-def test_a_file_that_cannot_be_read_is_named_by_its_place_on_disk(
-    s3: S3, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = os.open
-
-    def refusing(path: Any, *given: Any, **named: Any) -> int:
-        if str(path).startswith("record") and "dir_fd" in named and sending:
-            raise OSError(errno.EIO, "Input/output error", path)
-        return real(path, *given, **named)
-
-    sending: list[bool] = []
-    send = storetarget.StoreTarget.send
-
-    def sent(*given: Any, **named: Any) -> None:
-        sending.append(True)
-        send(*given, **named)
-
-    monkeypatch.setattr(storetarget.StoreTarget, "send", sent)
-    monkeypatch.setattr(os, "open", refusing)
-    with pytest.raises(TargetError, match="Input/output error") as told:
-        metspack.build(northwind_full, f"{s3.url}/package", options())
-    assert "package.partial/package/Northwind-full_lobseg_0/content/" in told.value.message
 
 
 def test_an_object_of_many_parts(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -351,16 +290,16 @@ def test_an_object_of_many_parts(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert metspack.check(f"{s3.url}/package").ok
 
 
-def test_hard_links_and_a_whole_bucket_are_refused(s3: S3, northwind_full: Path) -> None:
+def test_hard_links_and_a_whole_bucket_are_refused(s3: S3, northwind: Path) -> None:
     with pytest.raises(ConfigError, match="hardlink"):
-        metspack.build(northwind_full, f"{s3.url}/package", options(link_mode=LinkMode.HARDLINK))
+        metspack.build(northwind, f"{s3.url}/package", options(link_mode=LinkMode.HARDLINK))
     with pytest.raises(TargetExistsError, match="is a whole bucket"):
-        metspack.build(northwind_full, "s3://archive", options())
+        metspack.build(northwind, "s3://archive", options())
 
 
-def test_what_only_disks_can_do_refuses_a_url(s3: S3, northwind_full: Path) -> None:
+def test_what_only_disks_can_do_refuses_a_url(s3: S3, northwind: Path) -> None:
     for call in (
-        lambda: metspack.restore(northwind_full, f"{s3.url}/restored"),
+        lambda: metspack.restore(northwind, f"{s3.url}/restored"),
         lambda: metspack.convert(f"{s3.url}/package", "new"),
         lambda: metspack.merge([f"{s3.url}/package"], "new"),
     ):
@@ -370,21 +309,21 @@ def test_what_only_disks_can_do_refuses_a_url(s3: S3, northwind_full: Path) -> N
 
 
 def test_a_note_that_was_not_written_to_its_end_hides_no_later_ones(
-    s3: S3, northwind_full: Path, expected: dict[str, bytes], tmp_path: Path
+    s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
-    for number in (30, 60):  # puts of both runs
+    for number in (6, 9):  # puts of both runs
         s3.loopback.err(fails_from_put=number)
         with pytest.raises(StoreError):
-            metspack.build(northwind_full, f"{s3.url}/package", options())
+            metspack.build(northwind, f"{s3.url}/package", options())
         s3.loopback.err()
         log = next((tmp_path / "tmp").glob("metspack-build-*")) / "sent.jsonl"
         log.write_bytes(log.read_bytes() + b'{"event": "sent", "sent": [["cut o')
-    metspack.build(northwind_full, f"{s3.url}/package", options())
+    metspack.build(northwind, f"{s3.url}/package", options())
     assert s3.objects("package") == expected
 
 
 def test_a_build_that_is_interrupted_once_its_package_is_shown_leaves_it(
-    s3: S3, northwind_full: Path, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    s3: S3, northwind: Path, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = staging.Staging._end
 
@@ -395,5 +334,5 @@ def test_a_build_that_is_interrupted_once_its_package_is_shown_leaves_it(
     with monkeypatch.context() as patch:
         patch.setattr(staging.Staging, "_end", interrupted)
         with pytest.raises(Interrupted):
-            metspack.build(northwind_full, f"{s3.url}/package", options())
+            metspack.build(northwind, f"{s3.url}/package", options())
     assert s3.objects("package") == expected
