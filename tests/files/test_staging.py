@@ -22,7 +22,6 @@ from metspack.model import Limits
 from metspack.restoring.files import restore_files
 from metspack.restoring.siard import Into, restore_archive
 from tests import segmented_folders, siards
-from tests.laws import spread
 from tests.trees import names, put_in_the_way
 
 Command = Callable[[], object]
@@ -76,28 +75,19 @@ def describing_one(place: Path, pictures: list[bytes]) -> Command:
 
 
 @pytest.fixture(
-    params=spread(
-        [
-            *("build csip", "build recommendation", "build packed", "build siard22", "convert"),
-            *("merge", "restore inside", "restore files", "restore folder", "in place"),
-        ],
-        2,
-    )
+    params=["build csip", "build packed", "convert", "merge", "restore inside", "restore files", "in place"]
 )
 def command(request: pytest.FixtureRequest, tmp_path: Path, northwind: Path) -> Command:
     """Each command that writes much, on a package of many small LOBs."""
     place = tmp_path / "place"
     place.mkdir()
     made: dict[str, Callable[[], Command]] = {
-        "build recommendation": lambda: building_one(place, "recommendation"),
         "build csip": lambda: building_one(place, "csip"),
         "build packed": lambda: building_one(place, "csip", pack="zip"),
-        "build siard22": lambda: building_one(place, "recommendation", layout="siard22"),
         "convert": lambda: converting_one(place),
         "merge": lambda: merging_one(place),
         "restore files": lambda: restoring_one(place, None),
         "restore inside": lambda: restoring_one(place, Into.INSIDE),
-        "restore folder": lambda: restoring_one(place, Into.FOLDER),
         "in place": lambda: describing_one(place, segmented_folders.pictures(northwind)),
     }
     return made[request.param]()
@@ -165,9 +155,8 @@ def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
     assert (tmp_path / "out" / "mets.xml").read_bytes() == b"<mets/>"
 
 
-@pytest.mark.parametrize("is_file", [False, True])
+@pytest.mark.parametrize(("terms", "is_file"), [(StagingTerms(), True), (StagingTerms(discards=True), False)])
 @pytest.mark.parametrize("at", range(5))
-@pytest.mark.parametrize("terms", [StagingTerms(), StagingTerms(discards=True)])
 def test_an_interruption_behind_the_rename_leaves_the_target_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terms: StagingTerms, at: int, *, is_file: bool
 ) -> None:

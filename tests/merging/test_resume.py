@@ -77,7 +77,7 @@ def put_together(
     return merge_ips([path], target, options, jobs=jobs, terms=StagingTerms(restart=restart))
 
 
-@pytest.mark.parametrize(("form", "jobs"), [("folders", 1), ("folders", 2), ("zip", 1), ("parts", 1)])
+@pytest.mark.parametrize(("form", "jobs"), [("folders", 2), ("zip", 1)])
 def test_a_merge_killed_at_any_call_goes_on(
     form: str, jobs: int, made: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -96,16 +96,6 @@ def test_a_merge_killed_at_any_call_goes_on(
         assert tree(target) == expected, at
         assert os.listdir(folder) == ["out"], at
         shutil.rmtree(folder)
-
-
-def test_a_merge_stopped_again_and_again_goes_on(made: Callable[[str], Path], tmp_path: Path) -> None:
-    put_together(made("parts"), tmp_path / "gold")
-    whole, runs = tmp_path / "out", 0
-    while not whole.exists():
-        stop_after(5, lambda: put_together(made("parts"), whole))
-        runs += 1
-    assert runs > 2
-    assert tree(whole) == tree(tmp_path / "gold")
 
 
 def test_nothing_is_copied_twice(stopped: Path, out: Path) -> None:
@@ -177,28 +167,6 @@ def test_other_options_and_packages_are_refused_with_what_differs(
     assert "the same: source: " in refused(made("parts"), WHOLE)
     monkeypatch.setattr(journal, "__version__", "99")
     assert "version of metspack" in refused(out, WHOLE)
-
-
-def test_the_clock_of_the_first_run_is_kept(out: Path, tmp_path: Path) -> None:
-    put_together(out, tmp_path / "gold")
-    stop_after(1, lambda: put_together(out, tmp_path / "out"))
-    put_together(out, tmp_path / "out", replace(WHOLE, created="2027-02-02T00:00:00Z"))
-    assert tree(tmp_path / "out") == tree(tmp_path / "gold")
-
-
-def test_a_damaged_journal_is_refused(stopped: Path, out: Path) -> None:
-    path = journal.journal_of(partial_of(stopped))
-    path.write_bytes(path.read_bytes().replace(b'"number": 0', b'"number": 7'))
-    with pytest.raises(TargetUnfinishedError, match="is damaged"):
-        put_together(out, stopped / "out")
-
-
-def test_two_runs_at_once_do_not_meet(stopped: Path, out: Path) -> None:
-    held = writing.RunJournal(journal.journal_of(partial_of(stopped)))
-    with pytest.raises(TargetError, match=rf"another run .*process {os.getpid()}"):
-        put_together(out, stopped / "out")
-    assert metspack.status(stopped / "out").state == "running"
-    held.close()
 
 
 def test_an_interruption_and_a_full_disk_keep_what_is_done(out: Path, tmp_path: Path) -> None:
