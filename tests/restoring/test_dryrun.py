@@ -59,9 +59,15 @@ class Watched:
         self.bytes[self.stages[-1][0]] += amount
 
 
-@pytest.mark.parametrize("name", ["Northwind", "Northwind-csip", "Northwind-full", "Northwind-merged"])
-@pytest.mark.parametrize("into", [None, *Into])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "into", "jobs"),
+    [
+        ("Northwind", Into.FOLDER, 2),
+        ("Northwind-csip", Into.INSIDE, 1),
+        ("Northwind-full", None, 2),
+        ("Northwind-merged", None, 1),
+    ],
+)
 def test_the_result_is_that_of_the_restore(
     name: str, into: Into | None, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

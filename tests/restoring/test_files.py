@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import resource
@@ -14,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,21 +21,18 @@ from metspack.building.build import BuildOptions, Built
 from metspack.building.convert import convert_package
 from metspack.building.inplace import describe_in_place
 from metspack.building.options import PackageOptions
-from metspack.containers.ipwriter import FORMS
 from metspack.errors import SourceError, TargetError
 from metspack.files.journal import status
 from metspack.files.staging import Partial
 from metspack.layouts import LAYOUTS
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
-from metspack.packages import cells
 from metspack.packages import source as packages_source
 from metspack.planning.division import Split
 from metspack.restoring import files as restoring_files
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions, restore_files
 from metspack.restoring.siard import Into, restore_archive
-from metspack.sources import rewriting
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
 from tests import segmented_folders, siards
@@ -208,7 +203,7 @@ def test_an_archive_with_one_folder_beside_it_gives_the_same_package_again(
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 def test_files_lie_as_in_the_archive(layout: str, northwind_full: Path, tmp_path: Path) -> None:
-    built(northwind_full, tmp_path / "package", replace(OPTIONS, layout=layout, limits=Limits(bytes=3_000)))
+    built(northwind_full, tmp_path / "package", replace(OPTIONS, layout=layout, limits=Limits(bytes=20_000)))
     restored = restore_files(tmp_path / "package", tmp_path / "files")
     with Archive(northwind_full) as archive:
         expected = {lob.entries[0]: lob.cell.digest for lob in archive.lobs()}
@@ -334,14 +329,13 @@ def two_columns(small: bytes | None, large: bytes, *, taken: dict[str, bytes]) -
     return {**taken, **parts}
 
 
-@pytest.mark.parametrize("unpacked", [False, True])
 @pytest.mark.parametrize(
-    ("small", "taken", "expected"),
+    ("small", "taken", "expected", "unpacked"),
     [
-        (b"stays", {}, "record0_1.bin"),
-        (None, {"record0.bin": b"orphan"}, "record0_1.bin"),
-        (b"stays", {"record0_1.bin": b"orphan", "record0_2.bin/y": b"below"}, "record0_3.bin"),
-        (None, {"record0.bin/y": b"below"}, "record0_1.bin"),
+        (b"stays", {}, "record0_1.bin", True),
+        (None, {"record0.bin": b"orphan"}, "record0_1.bin", False),
+        (b"stays", {"record0_1.bin": b"orphan", "record0_2.bin/y": b"below"}, "record0_3.bin", False),
+        (None, {"record0.bin/y": b"below"}, "record0_1.bin", True),
     ],
 )
 def test_an_entry_whose_usual_name_is_taken_gets_the_next_that_is_free(
@@ -370,7 +364,7 @@ def test_an_entry_whose_usual_name_is_taken_gets_the_next_that_is_free(
     assert again.sha256 == hashlib.sha256((tmp_path / "Back.siard").read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("pack", [None, *FORMS])
+@pytest.mark.parametrize("pack", [None, "tar"])
 def test_a_package_without_an_archive_gives_its_files(
     pack: str | None, northwind: Path, tmp_path: Path
 ) -> None:
@@ -386,15 +380,14 @@ def test_a_package_without_an_archive_gives_its_files(
         restore_archive(tmp_path / "package", tmp_path / "Back.siard")
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
 def test_files_are_the_same_whoever_wrote_them(
-    jobs: int, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packed(northwind_full, tmp_path / "package", replace(OPTIONS, limits=Limits(bytes=30_000)))
     result = restore_files(tmp_path / "package", tmp_path / "at once", RestoreOptions(jobs=1))
     monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 5)
     monkeypatch.setattr(restoring_files, "_MERGED", 3)
-    again = restore_files(tmp_path / "package", tmp_path / "in slices", RestoreOptions(jobs=jobs))
+    again = restore_files(tmp_path / "package", tmp_path / "in slices", RestoreOptions(jobs=2))
     assert replace(again, target=result.target) == result
     assert tree(tmp_path / "in slices") == tree(tmp_path / "at once")
 
@@ -402,7 +395,7 @@ def test_files_are_the_same_whoever_wrote_them(
 def test_few_files_are_open_at_once_however_many_slices_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forge.forge(tmp_path / "package", forge.lobs(110, 110))
+    forge.forge(tmp_path / "package", forge.lobs(75, 75))
     result = restore_files(tmp_path / "package", tmp_path / "at once", RestoreOptions(jobs=1))
     monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 1)
     known = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -416,9 +409,8 @@ def test_few_files_are_open_at_once_however_many_slices_there_are(
     assert tree(tmp_path / "in slices") == tree(tmp_path / "at once")
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
 def test_the_first_lob_that_is_damaged_is_told_whoever_read_it(
-    jobs: int, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 5)
     packed(northwind_full, tmp_path / "package")
@@ -427,12 +419,11 @@ def test_the_first_lob_that_is_damaged_is_told_whoever_read_it(
         data = file.read_bytes()
         file.write_bytes(bytes([data[0] ^ 1]) + data[1:])
     with pytest.raises(SourceError, match=r"lobseg_3/.* but METS says"):
-        restore_files(tmp_path / "package", tmp_path / "files", RestoreOptions(jobs=jobs))
+        restore_files(tmp_path / "package", tmp_path / "files", RestoreOptions(jobs=2))
     assert not (tmp_path / "files").exists()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("missing", ["file", "space", "inodes"])
+@pytest.mark.parametrize(("jobs", "missing"), [(1, "file"), (2, "space"), (1, "inodes")])
 def test_what_is_found_while_others_are_written_is_told_first(
     jobs: int, missing: str, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -490,11 +481,6 @@ def test_what_is_not_there_is_told_with_what_is(only: str, hint: str, tmp_path: 
 # What is wrong with a package
 
 
-def flipped(path: Path) -> None:
-    data = path.read_bytes()
-    path.write_bytes(bytes([data[0] ^ 1]) + data[1:])
-
-
 INTO = {"files": None, "Back.siard": Into.INSIDE, "folder": Into.FOLDER}
 
 
@@ -531,36 +517,6 @@ def test_of_a_damaged_lob_nothing_is_restored_or_converted(damage: damages.Damag
     with pytest.raises(SourceError, match=splitting.SPLIT):
         convert_package(root, tmp_path / "new", OPTIONS)
     assert names(tmp_path) == {"package"}
-
-
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_a_part_that_is_missing(number: int, tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
-    (root / f"Northwind_lobseg_{number}" / splitting.LOBS[1].path(number)).unlink()
-    assert "s0.t2.c4.r2" in refused(tmp_path, root)
-
-
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_a_part_that_was_changed(number: int, tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
-    path = splitting.LOBS[1].path(number)
-    flipped(root / f"Northwind_lobseg_{number}" / path)
-    said = refused(tmp_path, root)
-    assert re.match(rf"LOB s0.t2.c4.r2 \('?Northwind_lobseg_{number}/{path}'?\) has the MD5 ", said), said
-    assert ", but METS says " in said
-
-
-def test_a_part_that_has_another_size(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
-    splitting.edit(root / splitting.mets(1), 'SIZE="21"', 'SIZE="23"')
-    assert "s0.t2.c4.r2" in refused(tmp_path, root)
-
-
-def test_parts_that_are_right_and_a_whole_that_is_not(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
-    whole = forge.md5(splitting.LOBS[1].data)
-    splitting.edit(root / "mets.xml", whole, "0" * 32)
-    assert f"has the MD5 {whole}, but METS says {'0' * 32}" in refused(tmp_path, root)
 
 
 def test_a_cell_that_says_otherwise(tmp_path: Path) -> None:
@@ -692,20 +648,6 @@ def test_an_archive_in_pieces_is_proven_piece_by_piece(tmp_path: Path) -> None:
     assert names(tmp_path) == {"package", "x.siard", "new"}
 
 
-def test_a_piece_of_an_archive_that_vanishes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = splitting.forged(tmp_path / "package")
-    real = cells.altered
-    vanishing = root / "Northwind.siard"
-
-    def altered(*arguments: Any) -> Iterator[cells.Altered]:
-        vanishing.unlink()
-        return real(*arguments)
-
-    monkeypatch.setattr("metspack.packages.source.altered", altered)
-    with pytest.raises(SourceError, match=r"^Northwind\.siard cannot be opened: No such file"):
-        restore_archive(root, tmp_path / "x.siard")
-
-
 def test_a_selected_lob_of_a_child_that_cannot_be_read(tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     (root / splitting.mets(0)).write_text("no METS", encoding="utf-8")
@@ -791,7 +733,7 @@ def test_what_a_restored_archive_no_longer_has_is_told(northwind: Path, tmp_path
 # The target
 
 
-@pytest.mark.parametrize("into", [None, *Into])
+@pytest.mark.parametrize("into", [None, Into.INSIDE])
 def test_a_target_that_is_there_or_inside(into: Into | None, tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     before = tree(tmp_path)
@@ -809,36 +751,6 @@ def test_a_target_that_is_there_or_inside(into: Into | None, tmp_path: Path) -> 
     assert tree(tmp_path) == before
 
 
-def test_a_target_that_comes_to_exist_is_not_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = splitting.forged(tmp_path / "package")
-    real = Archive.check_unchanged
-
-    def appearing(archive: Archive) -> None:
-        real(archive)
-        (tmp_path / "x.siard").write_bytes(b"mine")
-
-    monkeypatch.setattr(Archive, "check_unchanged", appearing)
-    with pytest.raises(TargetError, match="File exists"):
-        restore_archive(root, tmp_path / "x.siard")
-    assert (tmp_path / "x.siard").read_bytes() == b"mine"
-    assert names(tmp_path) == {"package", "x.siard"}
-
-
-@pytest.mark.parametrize(("free", "files"), [(10, None), (1 << 40, 1)])
-def test_a_disk_without_room(
-    free: int, files: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = splitting.forged(tmp_path / "package")
-    monkeypatch.setattr("metspack.files.staging.Staging.free", lambda _: free)
-    monkeypatch.setattr("metspack.files.staging.Staging.free_files", lambda _: files)
-    for restored in (restore_files, restore_archive):
-        with pytest.raises(TargetError, match=r"not enough free (inodes|space) at"):
-            restored(root, tmp_path / "x.siard")
-    assert names(tmp_path) == {"package"}
-
-
 def test_a_temporary_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = splitting.forged(tmp_path / "package")
 
@@ -852,21 +764,6 @@ def test_a_temporary_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.Monke
     assert names(tmp_path) == {"package", "files.partial"}
     restore_files(root, tmp_path / "files")
     assert names(tmp_path) == {"package", "files"}
-
-
-def test_what_is_done_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = splitting.forged(tmp_path / "package")
-    lines = []
-    real = rewriting.rewrite
-
-    def looking(*arguments: object, **rest: object) -> object:
-        lines.append((tmp_path / "x.siard.partial" / "journal.jsonl").read_text(encoding="utf-8"))
-        return real(*arguments, **rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(rewriting, "rewrite", looking)
-    restore_archive(root, tmp_path / "x.siard")
-    events = [json.loads(line)["event"] for line in lines[0].splitlines()]
-    assert events == ["begin", "planned"]
 
 
 def test_a_package_of_two_archives_is_refused(tmp_path: Path) -> None:

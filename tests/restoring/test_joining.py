@@ -65,10 +65,7 @@ def test_a_split_lob_is_its_parts_one_after_the_other(root: Path, *, verify: boo
     assert all_of(root, verify=verify) == WHOLE
 
 
-@pytest.mark.parametrize("verify", [True, False])
-@pytest.mark.parametrize(
-    ("first", "last"), [(0, 45), (0, 0), (3, 20), (16, 36), (15, 16), (40, 45), (10, 45)]
-)
+@pytest.mark.parametrize(("first", "last", "verify"), [(3, 20, True), (10, 45, False)])
 def test_a_range_over_parts_is_what_dd_gives(root: Path, first: int, last: int, *, verify: bool) -> None:
     joined = root / "joined"
     with joined.open("wb") as file:
@@ -373,7 +370,7 @@ def test_the_file_of_an_empty_lob_must_be_there(ranges: tuple[str, ...], tmp_pat
         file.read()
 
 
-@law(40)
+@law(15)
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), min_size=1, max_size=12), st.data())
 def test_any_split_and_any_range_equal_slicing(data: bytes, cuts: list[int], draw: st.DataObject) -> None:
     lob = Lob(1, splitting.cut(data, *(min(each, len(data)) for each in cuts)))

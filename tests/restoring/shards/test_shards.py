@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -308,26 +306,11 @@ def test_a_file_that_is_missing_from_the_folder_of_its_url_is_not_another_of_tha
 
 
 @pytest.mark.parametrize("base", ["", "file:///mnt/x/", "https://repository.example/a/", "b/c/", "../c/"])
-@pytest.mark.parametrize("form", [doms_document, lambda those: map(to_json, those)], ids=["doms", "json"])
-def test_what_is_written_with_any_base_is_read_back(
-    root: Path, tmp_path: Path, base: str, form: Callable[[Iterable[Shard]], Iterator[str]]
-) -> None:
+def test_what_is_written_with_any_base_is_read_back(root: Path, tmp_path: Path, base: str) -> None:
     with Package(root) as package:
-        path = written(tmp_path, "\n".join(form(shards(package, base=base))))
+        path = written(tmp_path, "\n".join(map(to_json, shards(package, base=base))))
     for lob in LOBS:
         assert read(path, root, lob=lob.id) == lob.data
-
-
-def test_a_folder_that_cannot_be_looked_through_is_told(
-    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def walking(top: str, onerror: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
-        onerror(PermissionError(errno.EACCES, "Permission denied", f"{top}/closed"))
-        return iter(())
-
-    monkeypatch.setattr(os, "walk", walking)
-    with pytest.raises(SourceError, match="closed cannot be read: Permission denied"):
-        read(written(tmp_path, metadata(one("gone", 0, 1, "a"))), store)
 
 
 def test_folders_deeper_than_any_store_are_not_looked_through(
@@ -387,7 +370,6 @@ def test_where_a_shards_file_is(tmp_path: Path, store: Path, file: str, path: tu
         (one("C:/x", 0, 1), "is on a drive"),
         (one(".", 0, 1), "lies outside"),
         (one("http://x/", 0, 1, "a/b"), "'a/b' is not the name of a file"),
-        (one("http://x/", 0, 1, ".."), "'..' is not the name"),
         (one("http://x/", 0, 1), "is not below"),
         (one(None, 0, 1), "has neither a URL nor a name"),
         (one("gone", 0, 1), "the file gone is not below .*; looked for gone"),
@@ -396,8 +378,6 @@ def test_where_a_shards_file_is(tmp_path: Path, store: Path, file: str, path: tu
         (one("folder", 0, 1), "folder cannot be opened: Is a directory"),
         (one("ten", -1, 1), "its offset '-1' is negative"),
         (one("ten", 0, -1), "its length '-1' is negative"),
-        (one("ten", "x", 1), "its offset 'x' is not a number of bytes"),
-        (one("ten", "", 1), "its offset '' is not a number"),
         (one("ten", "1.5", 1), "is not a number of bytes"),
         (one("ten", 0, 11), "asks for bytes 0 to 11 of ten, which has 10 bytes"),
         (one("ten", 11, 0), "asks for bytes 11 to 11 of ten"),
