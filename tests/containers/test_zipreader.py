@@ -1,18 +1,16 @@
 import errno
-import gc
 import gzip
 import io
 import os
 import random
-import sqlite3
 import struct
-import sys
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +19,17 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from metspack.containers import zipdirectory, zipreader
-from metspack.containers.zipformat import central_row, kind
 from metspack.containers.zipreader import ZipContainer, contents, small_contents, span
 from metspack.errors import SourceError, TargetError
 from metspack.files import tempdb
 from metspack.model import SMALL, Budgets, ZipExtent
 from tests.laws import law
 from tests.planning.lobruns import run_of
-from tests.shared_data import shared
 from tests.siard.zips import MAX32, Entry, central_header, deflated, forged, local_header, zip64_extra
 
 Written = Callable[[bytes], Path]
 TEXT = b"Sturdy boots keep the rain out. " * 40
 COLUMNS = ("name", "offset", "limit", "compressed", "crc", "method", "flags")
-REAL = (
-    "northwind/Northwind.siard",
-    "siard/dbptk-example.siard",
-    "siard/sample-datalink-2.2.siard",
-    "siard/sfdbsakila-2.1.siard",
-    "siard/sfdbsakila-2.2.siard",
-    "siard/sql2008/sql2008.siard",
-)
 
 
 @pytest.fixture
@@ -88,60 +76,6 @@ def everything(archive: ZipContainer) -> dict[str, bytes]:
 
 
 # What is taken
-
-
-@pytest.mark.parametrize("read", ["records", "entries_within"])
-def test_entries_that_are_left_half_read_may_end_after_the_archive(tmp_path: Path, read: str) -> None:
-    path = tmp_path / "a.zip"
-    path.write_bytes(forged(*(Entry(name=f"{number}") for number in range(3))))
-    with ZipContainer.opened(path) as archive:
-        entries = archive.records() if read == "records" else archive.entries_within([(0, archive.size)] * 2)
-        assert next(entries, None) is not None
-    with pytest.MonkeyPatch.context() as context:
-        ignored: list[object] = []
-        context.setattr(sys, "unraisablehook", ignored.append)
-        del entries
-        gc.collect()
-        assert not ignored
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_real_archives_read_as_the_standard_library_reads_them(name: str) -> None:
-    path = shared("data", *name.split("/"))
-    with zipfile.ZipFile(path) as expected, ZipContainer.opened(path) as archive:
-        infos = {info.filename: info for info in expected.infolist()}
-        assert len(archive) == len(infos)
-        assert list(archive.names()) == sorted(infos)
-        assert archive.comment == expected.comment
-        records = list(archive.records())
-        assert [each.extent.offset for each in records] == sorted(
-            each.header_offset for each in infos.values()
-        )
-        raw = path.read_bytes()
-        stop = 0
-        for record in records:
-            extent, info = record.extent, infos[record.extent.name]
-            assert archive.extent(info.filename) == extent
-            assert b"".join(archive.contents(extent)) == expected.read(info)
-            assert (extent.crc, extent.size, extent.compressed) == (
-                info.CRC,
-                info.file_size,
-                info.compress_size,
-            )
-            assert record.is_directory == info.is_dir()
-            assert record.raw in raw
-            place = span(archive.medium, extent, what="it")
-            assert (place.start, place.end_of_data - place.data) == (stop, extent.compressed)
-            assert place.stop == extent.limit  # no gaps in any of them
-            stop = place.stop
-        assert b"".join(each.raw for each in records) == raw[stop : stop + sum(len(r.raw) for r in records)]
-        archive.check_unchanged()
-
-
-@pytest.mark.parametrize(("name", "zip64"), [("sfdbsakila-2.1", True), ("sfdbsakila-2.2", False)])
-def test_zip64_is_known_from_the_version_an_entry_asks_for(name: str, zip64: bool) -> None:
-    with ZipContainer.opened(shared("data", "siard", f"{name}.siard")) as archive:
-        assert archive.zip64 is zip64
 
 
 def test_an_archive_without_entries_is_empty(written: Written) -> None:
@@ -194,14 +128,6 @@ def test_a_directory_listed_in_another_order_is_read_in_physical_order(written: 
         assert limits == [*(each.extent.offset for each in records[1:]), data.index(b"PK\x01\x02")]
         assert archive.extent("e5") == records[5].extent
         assert everything(archive)["e99"] == b"c"
-
-
-@pytest.mark.parametrize("extra", [b"", struct.pack("<HHI", 9, 4, 0), struct.pack("<HHQ", 9, 8, 0)])
-def test_an_offset_in_zip64_form_makes_an_archive_zip64(written: Written, extra: bytes) -> None:
-    central = {"offset": MAX32, "extra": extra + zip64_extra(0)}
-    with ZipContainer.opened(written(forged(Entry(name="e", data=b"1", central=central)))) as archive:
-        assert archive.zip64
-        assert everything(archive) == {"e": b"1"}
 
 
 def test_entries_beyond_4_gib_are_found(tmp_path: Path) -> None:
@@ -294,10 +220,10 @@ def described(form: str, *values: int) -> bytes:
     return struct.pack(form, *([b"PK\x07\x08"] if "s" in form else []), *values)
 
 
-@pytest.mark.parametrize("data", [TEXT, b""])
-@pytest.mark.parametrize("method", [0, 8])
-@pytest.mark.parametrize("local", UNKNOWN)
-@pytest.mark.parametrize("form", DESCRIPTORS)
+@pytest.mark.parametrize(("method", "data"), [(0, TEXT), (8, TEXT), (8, b"")])
+@pytest.mark.parametrize(
+    ("local", "form"), [*product([*UNKNOWN][:3], DESCRIPTORS), *zip([*UNKNOWN][3:], DESCRIPTORS, strict=True)]
+)
 def test_data_descriptors_in_every_form(
     written: Written, form: str, local: str, method: int, data: bytes
 ) -> None:
@@ -311,16 +237,6 @@ def test_data_descriptors_in_every_form(
         place = span(archive.medium, extent, what="it")
         assert place.stop - place.end_of_data == len(descriptor)
         assert place.stop == extent.limit
-
-
-def test_a_gap_behind_an_entry_is_not_taken_for_its_descriptor(written: Written) -> None:
-    descriptor = described("<4sIQQ", zlib.crc32(TEXT), len(TEXT), len(TEXT))
-    entry = Entry(name="e", data=TEXT, flags=8, descriptor=descriptor + b"gap")
-    with ZipContainer.opened(written(forged(entry))) as archive:
-        extent = archive.extent("e")
-        assert extent is not None
-        place = span(archive.medium, extent, what="it")
-        assert (place.stop - place.end_of_data, extent.limit - place.stop) == (24, 3)
 
 
 def test_sizes_unknown_in_zip64_form_may_lack_the_flag(written: Written) -> None:
@@ -385,20 +301,6 @@ def test_small_entries_are_read_together(written: Written, method: int) -> None:
         assert quickly(archive, extents[1:]) == [None] * (len(extents) - 1)
 
 
-def test_names_and_extra_fields_may_be_long(written: Written) -> None:
-    name = "/".join(["x" * 250] * 100)
-    entries = [
-        Entry(name=f"{name}{number}", data=b"x", local={"extra": struct.pack("<HH", 9, 9000) + bytes(9000)})
-        for number in range(30)
-    ]
-    with ZipContainer.opened(written(forged(*entries))) as archive:
-        assert set(everything(archive).values()) == {b"x"}
-        extent = archive.extent(f"{name}7")
-        assert extent is not None
-        place = span(archive.medium, extent, what="it")
-        assert place.data - place.start == 30 + len(name) + 1 + 9004
-
-
 # What is no zip
 
 
@@ -439,10 +341,6 @@ def test_what_is_no_zip_is_named(written: Written, data: bytes, words: str) -> N
     assert "G_4.1-1" in error.hint
 
 
-def test_control_characters_are_not_text() -> None:
-    assert kind(b"abc\x1b[2J").startswith("something else")
-
-
 def test_an_empty_file_a_missing_one_and_a_folder_are_refused(written: Written, tmp_path: Path) -> None:
     assert "is empty; expected a zip file" in refused(written(b"")).message
     assert "cannot be opened: No such file or directory" in refused(tmp_path / "none.siard").message
@@ -468,11 +366,6 @@ def changed(data: bytes, position: int, new: bytes) -> bytes:
 
 
 FRAMES = {
-    "other bytes before": (b"junk" + GOOD, "4 bytes stand before the archive (text); expected none"),
-    "another archive before": (
-        GOOD + GOOD,
-        f"{len(GOOD):,} bytes stand before the archive (another zip file); expected none",
-    ),
     "other bytes before a ZIP64 archive": (
         b"junk" + forged(*TWO, zip64=True),
         "expected a ZIP64 end record, signature 0x06064b50",
@@ -487,18 +380,10 @@ FRAMES = {
         b"junk" + forged(end={"start": 4}),
         "4 bytes stand before the first entry",
     ),
-    "bytes after": (
-        GOOD + b"\0" * 9,
-        f"9 bytes follow the end of the archive at byte {len(GOOD):,}; expected none",
-    ),
     "bytes after a ZIP64 archive": (forged(*TWO, zip64=True) + b"x", "1 bytes follow the end of the archive"),
     "another file's end in a cut off archive": (
         forged(TWO[0])[:-22] + forged(TWO[1])[-22:] + b"more",
         "is cut off: it begins as a zip file",
-    ),
-    "an end record in the comment": (
-        forged(*TWO, comment=b"..." + forged(TWO[0])[-22:]),
-        f"byte {len(GOOD) + 3}: another end record inside the archive's comment, which begins at byte 184",
     ),
     "fewer entries than said": (
         forged(*TWO, end={"here": 3, "entries": 3}),
@@ -508,22 +393,9 @@ FRAMES = {
         forged(Entry(name="n" * 100), end={"here": 2, "entries": 2}),
         "its end record says 2 entries; found 1 in",
     ),
-    "more entries than said": (forged(*TWO, end={"here": 1, "entries": 1}), "says 1 entries; found 2 in"),
     "a directory said to lie too early": (
         forged(*TWO, end={"start": 3}),
         "the central directory would lie at byte 3 with 94 bytes; expected it to end at byte 162",
-    ),
-    "a directory said to lie too late": (
-        forged(*TWO, end={"start": 71}),
-        "the central directory would lie at byte 71 with 94 bytes; expected it to end at byte 162",
-    ),
-    "a directory said to be too long": (
-        forged(*TWO, end={"length": 99}),
-        "the central directory would lie at byte 68 with 99 bytes; expected it to end at byte",
-    ),
-    "a directory said to be too short": (
-        forged(*TWO, end={"length": 47}),
-        "would lie at byte 68 with 47 bytes; expected it to end at byte 162",
     ),
     "no directory": (
         changed(GOOD, GOOD.index(b"PK\x01\x02"), b"PK\x01\x03"),
@@ -534,17 +406,8 @@ FRAMES = {
         + forged(Entry(name="a"), end={"length": 47})[-22:],
         "byte 31: the last record of the central directory is not whole; expected it to end at byte 78",
     ),
-    "half a record": (
-        changed(GOOD, 68 + 47 + 28, b"\2"),
-        "the last record of the central directory is not whole",
-    ),
-    "several disks": (
-        forged(*TWO, end={"disk": 1, "directory_disk": 0, "here": 1}),
-        "the archive lies on several disks (this is disk 2, with 1 of 2 entries); expected one",
-    ),
     "the first of several disks": (b"PK\x07\x08" + GOOD[:-9], "is the first of several disks of a zip file"),
     "ZIP64 on several disks": (forged(*TWO, zip64=True, locator={"disks": 3}), "the archive lies on 3 disks"),
-    "ZIP64 on another disk": (forged(*TWO, zip64=True, locator={"disk": 3}), "the archive lies on 4 disks"),
     "ZIP64 end record elsewhere": (
         forged(*TWO, zip64=True, locator={"position": 1 << 63}),
         "the ZIP64 end record would lie at byte 9,223,372,036,854,775,808; expected at most 162",
@@ -595,16 +458,10 @@ def test_more_entries_than_the_budget_are_refused(written: Written) -> None:
 def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
     for name, words in (
         ("", "has no name"),
-        ("../x", "its name holds the segment '..'"),
         ("a/../x", "its name holds the segment '..'"),
-        ("a/..", "its name holds the segment '..'"),
         ("./x", "its name holds the segment '.'"),
         ("a//b", "its name holds the segment ''"),
-        ("a//", "its name holds the segment ''"),
         ("/", "its name is an absolute path"),
-        ("/etc/passwd", "its name is an absolute path"),
-        ("a\\b", "its name holds a backslash"),
-        ("a\0b", "its name holds a NUL character"),
         ("C:/x", "its name begins with a drive letter"),
     ):
         yield (
@@ -622,17 +479,14 @@ def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
         (Entry(name=b"a\xff", flags=0x800),),
         "entry 'aÿ': its name is marked as UTF-8 (flag bit 11), and byte 1 of it is not",
     )
-    for mode, words in (
-        (0o120777, "a symbolic link (Unix mode 0o120777)"),
-        (0o010644, "a special file (Unix mode"),
-    ):
-        yield words, (Entry(name="e", central={"attributes": mode << 16}),), f"entry 'e': is {words}"
+    special = Entry(name="e", central={"attributes": 0o010644 << 16})
+    yield "a special file", (special,), "entry 'e': is a special file (Unix mode"
     yield (
         "directory with data",
         (Entry(name="e/", data=b"x"),),
         "entry 'e/': is a directory and has 1 bytes of data",
     )
-    for flags in (0x1, 0x41, 0x2000):
+    for flags in (0x41, 0x2000):
         yield (
             f"encrypted {flags:#x}",
             (Entry(name="e", flags=flags),),
@@ -642,8 +496,6 @@ def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
     yield "patched", (Entry(name="e", flags=0x20),), "entry 'e': holds compressed patched data"
     for method, words in (
         (9, "9 (deflate64)"),
-        (12, "12 (bzip2)"),
-        (14, "14 (lzma)"),
         (93, "93 (zstd)"),
         (55, "55"),
     ):
@@ -661,16 +513,6 @@ def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
         "stored",
         (Entry(name="e", central={"size": 3}),),
         "entry 'e': is stored in 0 bytes and has the size 3",
-    )
-    yield (
-        "ratio",
-        (Entry(name="e", method=8, payload=b"123", central={"size": 3301}),),
-        "entry 'e': would grow from 3 to 3,301 bytes; at most 1,100 times expected",
-    )
-    yield (
-        "twice",
-        (Entry(name="e"), Entry(name="f"), Entry(name="e")),
-        "entry 'e': is in the central directory more",
     )
     yield (
         "one entry listed twice",
@@ -706,9 +548,7 @@ def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
         ("has a size, offset or disk at its maximum and no ZIP64 extra field", b""),
         ("has a size, offset or disk at its maximum and no ZIP64 extra field", struct.pack("<HHI", 1, 8, 0)),
         ("its ZIP64 extra field has 0 bytes; expected 8", zip64_extra()),
-        ("its ZIP64 extra field has 12 bytes; expected 8", struct.pack("<HHQI", 1, 12, 0, 0)),
         ("its ZIP64 extra field has 24 bytes; expected 8", zip64_extra(0, 1, 0)),
-        ("its ZIP64 extra field has 32 bytes; expected 8", zip64_extra(0, 0, 0, 0)),
     ):
         yield f"zip64 {words} {extra!r}", (Entry(name="e", central={"size": MAX32, "extra": extra}),), words
     yield (
@@ -725,13 +565,9 @@ def entry_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
 def content_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
     for thing, local, words in (
         ("signature", {"signature": 0x08074B50}, "has signature 0x08074b50; expected 0x04034b50"),
-        ("name", {"name": b"f"}, "has name b'f'; expected b'e'"),
-        ("method", {"method": 8}, "has method 8; expected 0"),
         ("encryption", {"flags": 1}, "has flags 0x0001; expected 0x0000"),
         ("encoding", {"flags": 0x800}, "has flags 0x0800; expected 0x0000"),
-        ("crc", {"crc": 5}, "has CRC-32 00000005, compressed size 4, size 4; expected CRC-32"),
         ("size", {"size": 5}, "has CRC-32 adf3f363, compressed size 4, size 5; expected"),
-        ("compressed size", {"compressed": 5}, "has CRC-32 adf3f363, compressed size 5, size 4; expected"),
         (
             "zero sizes",
             {"size": 0, "compressed": 0},
@@ -912,13 +748,6 @@ def test_opening_leaves_no_descriptor_behind(written: Written) -> None:
     assert descriptors() == before
 
 
-def test_a_closed_container_answers_no_more(written: Written) -> None:
-    with ZipContainer.opened(written(GOOD)) as archive:
-        pass
-    with pytest.raises(sqlite3.ProgrammingError):
-        archive.extent("a")
-
-
 class Held:
     """An inflater that hands out a byte at a time and keeps the rest, as zlib may."""
 
@@ -1047,41 +876,6 @@ def test_no_damage_makes_any_other_exception(tmp_path: Path, cuts: list[tuple[in
         everything(archive)
 
 
-@given(NAME, st.binary(max_size=50), st.sampled_from([0, 8]), st.integers(0, 0xFFFFFFFF))
-def test_the_quick_way_and_the_thorough_way_agree(
-    tmp_path_factory: pytest.TempPathFactory, name: str, data: bytes, method: int, attributes: int
-) -> None:
-    entry = Entry(
-        name=name, data=data, method=method, flags=0x800, central={"attributes": attributes & 0x8FFF_FFFF}
-    )
-    path = tmp_path_factory.getbasetemp() / "quick.zip"
-    path.write_bytes(forged(entry))
-    record = central_header(entry, 0)
-    with ZipContainer.opened(path) as archive:
-        extent = archive.extent(name)
-        row = central_row(record, 7, "it", Budgets())
-        assert extent is not None
-        assert (row.name, row.offset, row.compressed, row.size) == (name, 0, extent.compressed, extent.size)
-        assert (row.crc, row.method, row.flags, row.at) == (extent.crc, extent.method, extent.flags, 7)
-
-
-def test_a_folder_that_no_entry_is_in_is_asked_once(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a/b", b"x")
-        archive.writestr("ab/c", b"x")
-    with ZipContainer.opened(path) as opened:
-        for number in range(5000):  # more than are remembered
-            assert opened.extent(f"a{number}/b") is None
-            assert opened.extent(f"a{number}/b") is None
-        for _time in range(2):
-            assert opened.extent("a/none") is None
-            assert opened.extent("none") is None
-            assert opened.extent("\ud800/x") is None
-            assert opened.extent("a/b") is not None
-            assert opened.extent("ab/c") is not None
-
-
 ALIKE = [Entry(name=f"a/b/r{row:02}.bin", data=b"%d" % row, method=0) for row in range(40)]
 """Entries whose records are alike: a run of the central directory."""
 ONE_BY_ONE = 1 << 30
@@ -1154,15 +948,10 @@ def test_records_that_are_alike_are_read_as_each_by_itself(
     read_both_ways(written(forged(*(odd.get(row, ALIKE.__getitem__)(row) for row in range(40)))), monkeypatch)
 
 
-@pytest.mark.parametrize("order", [[*range(39, -1, -1)], [*range(20, 40), *range(20)]], ids=str)
-def test_records_in_another_order_are_read_as_each_by_itself(
-    written: Written, monkeypatch: pytest.MonkeyPatch, order: list[int]
-) -> None:
-    read_both_ways(written(forged(*ALIKE, order=order)), monkeypatch)
-
-
-@pytest.mark.parametrize("odd", [None, 0, 20])
-@pytest.mark.parametrize("lie", [{}, {"offset": 7}, {"extra": zip64_extra(1 << 40)}, {"extra": b"\0" * 12}])
+@pytest.mark.parametrize(
+    ("odd", "lie"),
+    [(None, {}), (0, {"offset": 7}), (20, {"extra": zip64_extra(1 << 40)}), (20, {"extra": b"\0" * 12})],
+)
 def test_offsets_in_zip64_form_are_read_as_each_by_itself(
     written: Written, monkeypatch: pytest.MonkeyPatch, odd: int | None, lie: dict[str, Any]
 ) -> None:
