@@ -76,10 +76,7 @@ def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     "changed",
     [
         {},
-        {"dialect": "csip"},
         {"dialect": "csip", "pack": "tar"},
-        {"pack": "zip"},
-        {"limits": SPLIT},
         {"limits": SPLIT, "layout": "siard22", "add_digests": True},
     ],
     ids=lambda changed: " ".join(changed) or "plain",

@@ -7,11 +7,10 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,7 +21,6 @@ from metspack.building import build
 from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.errors import PlanError, SourceError
-from metspack.mets import filetable
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, LinkMode, Severity
 from metspack.planning import slices
@@ -30,7 +28,6 @@ from metspack.planning.assignment import Course
 from metspack.planning.division import Split
 from metspack.processes import Moved, Underway, Workers
 from metspack.progress import Silent
-from metspack.sources import rewriting
 from metspack.sources.lobstream import PART_DIGEST
 from tests import segmented_folders, siards
 from tests.laws import law
@@ -43,34 +40,6 @@ def options(files: int | None, size: int | None, jobs: int = 1) -> BuildOptions:
     return BuildOptions(
         created="2016-02-23T00:00:00Z", software=SOFTWARE, limits=Limits(files=files, bytes=size), jobs=jobs
     )
-
-
-@pytest.mark.parametrize(
-    ("wanted", "segments", "amounts", "expected"),
-    [
-        (3, 8, (10, 10), 3),
-        (8, 3, (10, 10), 3),
-        (1, 3, (10**6, 10**12), 1),
-        (4, 0, (0, 0), 1),
-        (None, 8, (10, 10), 1),
-        (None, 8, (10, 10**12), 6),
-        (None, 8, (10**6, 10), 6),
-        (None, 2, (10**6, 10**12), 2),
-    ],
-)
-def test_no_more_processes_than_are_of_use(
-    monkeypatch: pytest.MonkeyPatch,
-    wanted: int | None,
-    segments: int,
-    amounts: tuple[int, int],
-    expected: int,
-) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 6)
-    files, size = amounts
-    course = Course(segments=segments, files=files, bytes=size)
-    assert course.jobs(wanted) == expected
-    course.cuts[0] = [1, 2, 3, 4]
-    assert course.jobs(wanted) == (expected if expected < segments else min(wanted or 6, segments + 4))
 
 
 def in_stretches(patch: pytest.MonkeyPatch) -> None:
@@ -92,12 +61,9 @@ def in_stretches(patch: pytest.MonkeyPatch) -> None:
 
 
 STRETCHED = {
-    "one segment": options(None, None),
-    "a few": options(5, None),
     "csip": replace(options(9, None), dialect="csip", agents=("Archive",)),
     "split": replace(options(None, 20_000), split=Split.FILL),
-    "columns": replace(options(6, None), layout="siard22"),
-    "packed": replace(options(9, None), pack="zip"),
+    "packed": replace(options(6, None), layout="siard22", pack="zip"),
 }
 
 
@@ -141,11 +107,11 @@ def test_cells_get_digests_of_what_was_placed_in_stretches(
 
 
 def test_processes_share_the_segments_where_these_are_few(
-    northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slices, "STRETCH_FILES", 2)
     for jobs in (1, 3):
-        build.build(northwind_full, tmp_path / f"jobs {jobs}", options(None, None, jobs))
+        build.build(northwind, tmp_path / f"jobs {jobs}", options(None, None, jobs))
     assert tree(tmp_path / "jobs 1") == tree(tmp_path / "jobs 3")
 
 
@@ -246,16 +212,6 @@ def test_the_objid_depends_on_name_and_metadata_and_not_on_the_lobs(tmp_path: Pa
     assert len({objid("A", b"1"), objid("B", b"1"), objid("A", b"1", dbname="Large")}) == 3
 
 
-def test_a_built_archive_is_left_as_it_is_by_a_second_build(tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "A.siard", b"one")
-    build.build(source, tmp_path / "out", options(None, None))
-    before = tree(tmp_path / "out")
-    with suppress(SourceError):  # whether its LOBs outside can be taken again or not
-        build.build(tmp_path / "out" / "A.siard", tmp_path / "again", options(None, None))
-    assert tree(tmp_path / "out") == before
-    assert names(tmp_path) - {"again"} == {"A.siard", "out"}
-
-
 def test_an_error_while_planning_leaves_nothing(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "A.siard", b"small", b"much larger")
     with pytest.raises(PlanError, match=r"s0\.t0\.c2\.r2 has 11 bytes"):
@@ -299,28 +255,6 @@ def test_a_relative_target_is_beside_its_partial_folder(
     assert names(tmp_path) == {"A.siard", "below", "out"}
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        ("recommendation", "lobseg", None),
-        ("csip", "siard22", "zip"),
-    ],
-    ids=lambda form: "-".join(map(str, form)),
-)
-def test_alone_or_in_runs_lobs_give_the_same_package(
-    form: tuple[str, str, str | None], northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dialect, layout, pack = form
-    asked = replace(
-        options(5, 20_000), layout=layout, dialect=dialect, split=Split.FILL, pack=pack, agents=("Archive",)
-    )
-    build.build(northwind_full, tmp_path / "runs", asked)
-    monkeypatch.setattr(slices, "_shared", lambda _lob: None)
-    monkeypatch.setattr(filetable, "runs", iter)
-    build.build(northwind_full, tmp_path / "alone", asked)
-    assert tree(tmp_path / "runs") == tree(tmp_path / "alone")
-
-
 def test_cells_that_get_other_digests_get_them_whatever_was_written_meanwhile(
     northwind: Path, tmp_path: Path
 ) -> None:
@@ -353,19 +287,18 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
 def test_segments_that_are_placed_while_others_are_planned_are_the_same(
-    layout: str, tmp_path: Path, ahead: list[int]
+    tmp_path: Path, ahead: list[int]
 ) -> None:
     """Segments of two columns, LOBs in parts, and LOBs of several cells among them."""
     contents = [b"%d" % number * (number % 5 * 30 + 1) for number in range(24)]
     rows = [(number, 23 - number) for number in range(12)] + [(3, 3), (0, 23)]
     source = siards.two_columns(tmp_path / "A.siard", contents, rows)
-    asked = replace(options(3, 100), layout=layout, split=Split.FILL)
-    for jobs in (1, 2, 7):
+    asked = replace(options(3, 100), layout="siard22", split=Split.FILL)
+    for jobs in (1, 3):
         build.build(source, tmp_path / f"{jobs}", replace(asked, jobs=jobs))
-    assert ahead[0] > min(ahead[1:])
-    assert tree(tmp_path / "1") == tree(tmp_path / "2") == tree(tmp_path / "7")
+    assert ahead[0] > ahead[1]
+    assert tree(tmp_path / "1") == tree(tmp_path / "3")
 
 
 @pytest.mark.slow
@@ -379,11 +312,11 @@ def test_lobs_of_a_folder_are_placed_before_their_parent_has_an_objid(
     for number in range(24):
         (folder / f"record{number}.bin").write_bytes(b"%d" % number * (number % 5 * 30 + 1))
     asked = replace(options(3, 100), pack=pack, split=Split.FILL)
-    for jobs in (1, 2, 7):
+    for jobs in (1, 3):
         build.build(tmp_path / "A", tmp_path / f"{jobs}", replace(asked, jobs=jobs))
     assert ahead[0] == 24
-    assert (min(ahead[1:]) < 24) == is_ahead
-    assert tree(tmp_path / "1") == tree(tmp_path / "2") == tree(tmp_path / "7")
+    assert (ahead[1] < 24) == is_ahead
+    assert tree(tmp_path / "1") == tree(tmp_path / "3")
     assert [each.code for each in checking.check(tmp_path / "1")] == ["Z007"]  # there is no archive
 
 
@@ -421,22 +354,3 @@ def test_room_is_that_from_before_the_first_segment_was_placed(
     monkeypatch.setattr(os, "statvfs", less_and_less)
     build.build(source, tmp_path / "out", replace(options(1, None), jobs=2))
     assert len(ahead) == 1
-
-
-def test_a_fault_of_the_archive_is_told_behind_those_of_lobs(tmp_path: Path) -> None:
-    """The archive is written first where processes place LOBs, and its error is told last all the same."""
-    lobs = [b"picture %d" % number for number in range(8)]
-    for damaged, said in ((True, r"LOB s0\.t0\.c2\.r8"), (False, "cannot be copied")):
-        source = siards.siard(tmp_path / "A.siard", *lobs)
-        with pytest.MonkeyPatch.context() as patched:
-
-            def failing(*_: object) -> NoReturn:
-                raise SourceError("an entry cannot be copied", hint="Get another copy.")
-
-            patched.setattr(rewriting, "_write_header", failing)
-            if damaged:
-                source.write_bytes(source.read_bytes().replace(b"picture 7", b"picture 8"))
-            with pytest.raises(SourceError, match=said):
-                build.build(source, tmp_path / "out", replace(options(1, None), jobs=2))
-        assert names(tmp_path) == {"A.siard"}
-        source.unlink()

@@ -132,6 +132,7 @@ def taken(most: bool, work: Callable[[], object]) -> tuple[object, int]:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_hardly_grows_with_the_number_of_segments(tmp_path: Path) -> None:
     """Of each segment a few numbers and digests are held; the parent's METS is written as a stream."""
 

@@ -166,8 +166,7 @@ def test_what_is_published_is_accepted(rows: list[dict[str, Clob]], asked: Build
         assert not unannounced(result)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("dialect", "layout"), [*zip(DIALECTS, LAYOUTS, strict=True)])
 def test_text_of_any_encoding_is_published_and_accepted_whatever_its_length_counts(
     tmp_path: Path, layout: str, dialect: str
 ) -> None:

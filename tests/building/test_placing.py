@@ -53,8 +53,10 @@ def place_all(
     return found, amounts
 
 
-@pytest.mark.parametrize("checksum", ["MD5", "SHA-256", "SHA-512"])
-@pytest.mark.parametrize("sample", ["Northwind.siard", "Northwind-full.siard"])
+@pytest.mark.parametrize(
+    ("sample", "checksum"),
+    [("Northwind.siard", "MD5"), ("Northwind-full.siard", "SHA-256"), ("Northwind.siard", "SHA-512")],
+)
 def test_together_or_one_by_one_lobs_are_placed_alike(sample: str, checksum: str, tmp_path: Path) -> None:
     source = CHECKOUT / "samples" / "northwind" / sample
     together, moved = place_all(source, tmp_path / "together", checksum)
@@ -111,8 +113,10 @@ def test_linked_or_copied_together_or_one_by_one_lobs_are_placed_alike(
         assert all(path.samefile(root / name / COLUMN / path.name) for name in ("linked", "alone"))
 
 
-@pytest.mark.parametrize("size", [3, 2 << 20])
-@pytest.mark.parametrize("change", ["other", "rewritten", "gone", "link", "folder"])
+@pytest.mark.parametrize(
+    ("change", "size"),
+    [("other", 3), ("other", 2 << 20), ("rewritten", 3), ("gone", 2 << 20), ("link", 3), ("folder", 2 << 20)],
+)
 def test_a_file_that_is_not_the_one_that_was_found_is_not_linked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, size: int
 ) -> None:
@@ -223,8 +227,7 @@ def test_a_lob_that_is_not_what_its_cell_says_is_refused(tmp_path: Path, attribu
     assert refused.value.hint
 
 
-@pytest.mark.parametrize("cores", [1, 3])
-@pytest.mark.parametrize("size", [15, 16, 17, 3_000_000])
+@pytest.mark.parametrize(("cores", "size"), [(1, 17), (3, 15), (3, 16), (3, 3_000_000)])
 def test_a_large_lob_is_placed_and_a_wrong_one_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int, size: int
 ) -> None:

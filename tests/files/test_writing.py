@@ -1,4 +1,5 @@
 import errno
+import fcntl
 import os
 import posix
 import resource
@@ -372,6 +373,19 @@ def test_a_file_and_what_is_gone_already_are_removed(tmp_path: Path) -> None:
     writing.remove(tmp_path / "file")
     writing.remove(tmp_path / "file")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"), [(BlockingIOError(), False), (OSError(errno.ENOLCK, ""), True)]
+)
+def test_locks_where_there_are_none(
+    monkeypatch: pytest.MonkeyPatch, error: OSError, *, expected: bool
+) -> None:
+    def failing(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(fcntl, "flock", failing)
+    assert writing.take_lock(0) is expected
 
 
 # --- the journal --------------------------------------------------------------------------------------

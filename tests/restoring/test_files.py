@@ -203,7 +203,7 @@ def test_an_archive_with_one_folder_beside_it_gives_the_same_package_again(
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 def test_files_lie_as_in_the_archive(layout: str, northwind_full: Path, tmp_path: Path) -> None:
-    built(northwind_full, tmp_path / "package", replace(OPTIONS, layout=layout, limits=Limits(bytes=20_000)))
+    built(northwind_full, tmp_path / "package", replace(OPTIONS, layout=layout, limits=Limits(bytes=9_000)))
     restored = restore_files(tmp_path / "package", tmp_path / "files")
     with Archive(northwind_full) as archive:
         expected = {lob.entries[0]: lob.cell.digest for lob in archive.lobs()}

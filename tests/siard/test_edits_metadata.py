@@ -102,6 +102,31 @@ def test_a_folder_is_escaped_and_encoded(codec: str, prefix: str) -> None:
     assert found == ["a&b\u20ac/", "<c>/"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "replacement", "expected"),
+    [
+        (r"\s*<name>DATA</name>\s*", "", "<column><lobFolder>./</lobFolder><type>BLOB</type>"),
+        (
+            r"<column>\s*<name>DATA[^-]*?</column>",
+            "<column />",
+            "<column ><lobFolder>./</lobFolder>",
+        ),
+        ("<name>DATA</name>", "<name/>", "<name/>\n     <lobFolder>./</lobFolder>\n     <type>"),
+        (r">\s+<", "><", "<name>DATA</name><lobFolder>./</lobFolder><type>"),
+        (r">\s+<", "><", "</dataOriginTimespan><lobFolder>./</lobFolder><archivalDate>"),
+        (" <dataOriginTimespan>.*?\n", "", "</dataOwner>\n <lobFolder>./</lobFolder>\n"),
+        (" <(dataOwner|dataOriginTimespan|dbname)>.*?\n", "", 'version="1.0"><lobFolder>./</lobFolder>'),
+    ],
+)
+def test_a_folder_is_put_in_its_place_whatever_shows_it(
+    pattern: str, replacement: str, expected: str
+) -> None:
+    document = re.sub(pattern, replacement, metadata("1.0", [TABLE]).decode()).encode()
+    text = after(document, LobFolders(database="./", columns={TABLE.path: {2: "./"}}))
+    assert expected in text
+    assert text.count("<lobFolder>./") == 2
+
+
 @pytest.mark.parametrize("digests", [OLD_MD5, NEW_MD5, ""])
 def test_without_folders_nothing_but_the_digest_is_another(digests: str) -> None:
     document = metadata("2.2", [TABLE], lob_folder="old/", digests=digests.format(MD5="A" * 32, md5="a" * 32))
@@ -113,12 +138,12 @@ def test_without_folders_nothing_but_the_digest_is_another(digests: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("version", "xsd"), [("2.0", "siard-2.0"), ("2.1", "siard-2.1.1"), ("2.2", "siard-2.2")]
+    ("version", "xsd", "lob_folder"),
+    [("2.0", "siard-2.0", "old/"), ("2.1", "siard-2.1.1", None), ("2.2", "siard-2.2", "old/")],
 )
 @pytest.mark.parametrize("folders", [SIARD22, SFA, LobFolders(renamed={TABLE.path: {2}})])
-@pytest.mark.parametrize("lob_folder", [None, "old/"])
 def test_every_style_is_valid_against_the_official_schema(
-    version: str, xsd: str, folders: LobFolders, lob_folder: str | None
+    version: str, xsd: str, lob_folder: str | None, folders: LobFolders
 ) -> None:
     schema = etree.XMLSchema(etree.parse(shared("data", "xsd", f"{xsd}-metadata.xsd")))
     document = metadata(version, [TABLE, OTHER], lob_folder=lob_folder)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from metspack import checking
-from metspack.building import build
-from metspack.building.build import BuildOptions
-from metspack.layouts import LAYOUTS, FolderStyle
-from metspack.mets.dialects.interface import Software
-from metspack.model import Limits, Severity
-from metspack.planning.division import Split
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import OpenHoldings, Passage
 from tests.conftest import CHECKOUT
 from tests.laws import THOROUGH, spread
 from tests.shared_data import shared
-from tests.trees import tree
 
 SAMPLE = CHECKOUT / "samples" / "northwind" / "Northwind.siard"
 REAL = (
@@ -35,17 +25,9 @@ REAL = (
     ("siard", "sample-datalink-2.2.siard"),
     ("siard", "sql2008", "sql2008.siard"),
 )
-TWINS: dict[str, tuple[tuple[str, FolderStyle, bool], tuple[str, ...]]] = {
-    "sfdbsakila-2.1.siard": (("lobseg", FolderStyle.DILCIS, False), ("unpacked", "parts")),
-    "sfdbsakila-2.2.siard": (("siard22", FolderStyle.SFA, True), ("wrapped",)),
-}
-"""The way in which each of the archives with thousands of LOBs is written, and in which forms it is read."""
+TWINS = ("sfdbsakila-2.1.siard", "sfdbsakila-2.2.siard")
+"""The archives with thousands of LOBs."""
 FORMS = ("zip", "unpacked", "parts", "wrapped", "unpacked wrapped")
-OPTIONS = BuildOptions(
-    created="2020-01-01T00:00:00Z",
-    software=Software(name="metspack", version="metspack 0"),
-    limits=Limits(files=3),
-)
 
 
 @cache
@@ -61,21 +43,6 @@ def named(parts: tuple[str, ...] | None) -> str:
 @pytest.fixture
 def archive(request: pytest.FixtureRequest) -> Path:
     return SAMPLE if request.param is None else shared("data", *request.param)
-
-
-def ways() -> Iterator[tuple[tuple[str, ...] | None, str, FolderStyle, bool]]:
-    """Yield the sample in every way to write it, other archives in some; of the twins only one, in one."""
-    possible = list(product(LAYOUTS, FolderStyle, (False, True)))
-    for number, parts in enumerate((None, *REAL)):
-        if THOROUGH or parts is None:
-            chosen = possible[:: 1 if THOROUGH else 5]
-        elif named(parts) in TWINS:
-            chosen = [TWINS[named(parts)][0]] if parts == REAL[3] else []
-        else:
-            chosen = possible[number % 6 :: 6]
-        for way in chosen:
-            if parts != REAL[0] or way[1] is not FolderStyle.DBPTK:  # which SIARD 1.0 has no form for
-                yield parts, *way
 
 
 def formed(archive: Path, form: str, folder: Path) -> Path:
@@ -100,11 +67,6 @@ def formed(archive: Path, form: str, folder: Path) -> Path:
             for entry in source.infolist():
                 other.writestr(root + entry.filename, source.read(entry))
     return target
-
-
-def segmented(lobs: int, files: int) -> int:
-    """Return how many files a segment may hold: few, but many LOBs go into about 40 segments."""
-    return max(files, lobs // 40)
 
 
 def granted(archive: Path) -> Grants:
@@ -135,9 +97,9 @@ def cells(archive: Path) -> int:
 
 
 def read_forms() -> Iterator[tuple[tuple[str, ...] | None, str]]:
-    """Yield each archive in every form; of the twins with thousands of LOBs, each in some."""
+    """Yield each archive in every form."""
     for parts, form in product((None, *REAL), FORMS):
-        if THOROUGH or form in TWINS.get(named(parts), ((), FORMS))[1]:
+        if THOROUGH or named(parts) not in TWINS:
             yield parts, form
 
 
@@ -150,60 +112,3 @@ def test_every_lob_of_every_archive_is_found_in_every_form(archive: Path, form: 
     expected = known(archive)
     assert len(expected) == cells(archive)
     assert list(found(formed(archive, form, tmp_path), granted(archive))) == expected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("archive", "layout", "style", "split"),
-    [
-        pytest.param(*way, id=f"{named(way[0])}-{way[1]}-{way[2].value}-{'split' if way[3] else 'whole'}")
-        for way in ways()
-    ],
-    indirect=["archive"],
-)
-def test_what_is_written_outside_is_found_again(
-    archive: Path, layout: str, style: FolderStyle, split: bool, tmp_path: Path
-) -> None:
-    expected = known(archive)
-    with Archive(archive) as opened:
-        largest = max((lob.size for lob in opened.lobs()), default=0)
-    files = segmented(len(expected), 3)
-    limits = Limits(files=files, bytes=largest // 3 + 1 if split else None)
-    options = replace(OPTIONS, layout=layout, lob_folder_style=style, limits=limits, split=Split.FILL)
-    built = build.build(archive, tmp_path / "out", options)
-    assert built.files == len(expected)
-    siard = tmp_path / "out" / f"{built.name}.siard"
-    assert list(found(siard, Grants())) == expected
-    with Archive(siard) as again:
-        assert all(not lob.entries for lob in again.lobs())
-    findings = list(checking.check(tmp_path / "out"))
-    assert not [each for each in findings if each.severity is Severity.ERROR]
-    if style is FolderStyle.DILCIS:
-        assert not [each for each in findings if each.code.startswith("P1")]
-
-
-@pytest.mark.parametrize(
-    "archive",
-    [parts for parts in (None, *REAL) if THOROUGH or named(parts) not in TWINS],
-    ids=named,
-    indirect=True,
-)
-def test_segments_are_the_same_from_inside_and_from_outside(archive: Path, tmp_path: Path) -> None:
-    with Archive(archive) as opened:
-        limits = Limits(files=segmented(sum(1 for _ in opened.lobs()), 2))
-    first = build.build(archive, tmp_path / "first", replace(OPTIONS, limits=limits))
-    outside = build.build(archive, tmp_path / "outside", replace(OPTIONS, limits=limits, layout="siard22"))
-    again = build.build(
-        tmp_path / "outside" / f"{outside.name}.siard",
-        tmp_path / "again",
-        replace(OPTIONS, limits=limits),
-    )
-    assert again.objid == first.objid
-    assert segments(tmp_path / "again") == segments(tmp_path / "first")
-    assert len(segments(tmp_path / "first")) >= first.segments
-
-
-def segments(package: Path) -> dict[str, str]:
-    return {
-        name: hashlib.sha256(data).hexdigest() for name, data in tree(package).items() if "_lobseg_" in name
-    }

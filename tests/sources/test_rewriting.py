@@ -1,6 +1,5 @@
 import base64
 import hashlib
-import io
 import re
 import struct
 import zipfile
@@ -9,7 +8,6 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 from lxml import etree
@@ -18,7 +16,6 @@ from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.errors import SourceError, TargetError
 from metspack.model import Budgets, LobCell
 from metspack.siard.edits import NewCell, NewCells
-from metspack.siard.metadata import Table as Described
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings
 from metspack.sources.repacking import Departures
@@ -33,13 +30,10 @@ from metspack.sources.rewriting import (
     sealed_size,
 )
 from tests.containers.test_zipwriter import unzip_agrees
-from tests.laws import spread
 from tests.planning.lobruns import run_of
 from tests.shared_data import ARCHIVES, shared
-from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, metadata, siard
+from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, siard
 
-VERSIONS = ["1.0", "2.0", "2.1", "2.2"]
-XSD = {"2.0": "siard-2.0-metadata.xsd", "2.1": "siard-2.1.1-metadata.xsd", "2.2": "siard-2.2-metadata.xsd"}
 LOB_1, LOB_2 = "content/schema0/table0/lob2/record0.bin", "content/schema0/table0/lob2/record1.bin"
 LOBS = {LOB_1: b"first" * 99, LOB_2: b"second"}
 ROWS = (f"<c1>1 &gt; 2</c1><c2 file='{LOB_1}' length=\"495\"/>", f"<c1>2</c1><c2\nfile = '{LOB_2}'>\n</c2>")
@@ -179,9 +173,15 @@ def expect_the_law(source: Path, target: Path) -> None:
         assert part == [name for name in names(source) if name in part]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
-    "packing", [Packing(), Packing(method=zipfile.ZIP_DEFLATED)], ids=["stored", "deflated"]
+    ("version", "packing"),
+    [
+        ("1.0", Packing()),
+        ("2.0", Packing()),
+        ("2.1", Packing(method=zipfile.ZIP_DEFLATED)),
+        ("2.2", Packing(method=zipfile.ZIP_DEFLATED)),
+    ],
+    ids=repr,
 )
 def test_every_version_fulfils_the_law(tmp_path: Path, version: str, packing: Packing) -> None:
     source = siard(
@@ -224,7 +224,9 @@ def test_every_way_of_packing_fulfils_the_law(tmp_path: Path, packing: Packing) 
     assert digest_of(target, "md5") in read(target).decode()
 
 
-@pytest.mark.parametrize("parts", spread(ARCHIVES, 2), ids=lambda parts: parts[-1])
+@pytest.mark.parametrize(
+    "parts", [each for each in ARCHIVES if "sakila" not in each[-1]], ids=lambda parts: parts[-1]
+)
 def test_real_archives_fulfil_the_law(tmp_path: Path, parts: tuple[str, ...]) -> None:
     original = shared("data", *parts)
     source = tmp_path / "source.siard"
@@ -358,156 +360,6 @@ def test_what_was_changed_after_it_was_sealed_is_told(tmp_path: Path) -> None:
     assert found.value == digest_of(stale, "md5")
 
 
-# --- folders of LOBs in metadata.xml ------------------------------------------------------------------
-
-
-def after_move(
-    tmp_path: Path, *columns: str, version: str = "2.2", rows: Iterable[str] = ROWS, **more: Any
-) -> str:
-    table = Table(columns=columns or TABLE.columns, rows=tuple(rows))
-    source = siard(tmp_path / "s.siard", version=version, tables=[table], lobs=LOBS, **more)
-    target = moved_out(source)
-    expect_the_law(source, target)
-    return read(target).decode()
-
-
-ID = column("ID", "INTEGER")
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("lob_folder", [None, "", "content/", "."])
-def test_the_databases_folder_is_here(tmp_path: Path, version: str, lob_folder: str | None) -> None:
-    after = after_move(tmp_path, version=version, lob_folder=lob_folder)
-    assert " <dataOriginTimespan>1999 &gt; 2000</dataOriginTimespan>\n <lobFolder>./</lobFolder>\n" in after
-
-
-@pytest.mark.parametrize("lob_folder", [None, "", "content/schema0/table0/lob2/", "deep/&amp;<!-- c -->/"])
-def test_a_moved_columns_folder_is_here(tmp_path: Path, lob_folder: str | None) -> None:
-    rows = ROWS if not lob_folder else (f"<c2 file='/{LOB_1}'/>",)
-    rows = (
-        ROWS
-        if lob_folder != "content/schema0/table0/lob2/"
-        else ("<c2 file='record0.bin'/>", "<c2 file='record1.bin'/>")
-    )
-    after = after_move(tmp_path, ID, column("DATA", lob_folder=lob_folder), rows=rows)
-    assert "<name>DATA</name>\n     <lobFolder>./</lobFolder>\n     <type>" in after
-
-
-@pytest.mark.parametrize("folder", ["lob2", ""])
-@pytest.mark.parametrize("lob_folder", [None, "", "content/schema0/table0/"])
-def test_the_folder_of_a_moved_column_goes(tmp_path: Path, folder: str, lob_folder: str | None) -> None:
-    after = after_move(tmp_path, ID, column("DATA", folder=folder, lob_folder=lob_folder), version="2.0")
-    assert "<name>DATA</name>\n     <lobFolder>./</lobFolder>\n     <type>" in after
-
-
-def test_the_folders_of_its_fields_go(tmp_path: Path) -> None:
-    structured = column(
-        "S",
-        fields=field("f", lob_folder="x")
-        + field("g", folder="y", fields=field("h", lob_folder="", folder="z")),
-    )
-    rows = (f"<c1><u2><u1 file='{LOB_2}'/></u2></c1>",)
-    after = after_move(tmp_path, structured, version="2.0", rows=rows)
-    assert after.count("<lobFolder>./</lobFolder>") == 2
-    assert "<name>f</name>\n     </field>" in after
-    assert "<name>g</name>\n     <fields>" in after
-    assert "<name>h</name>\n     </field>" in after
-
-
-def test_a_column_without_lobs_loses_its_lobfolder_but_not_its_folder(tmp_path: Path) -> None:
-    stays = column("S", folder="lob1", lob_folder="x", fields=field("f", folder="u1", lob_folder="y"))
-    after = after_move(tmp_path, stays, column("DATA"), version="2.0")
-    assert "<name>S</name>\n     <folder>lob1</folder>\n     <typeSchema>" in after
-    assert "<name>f</name>\n     <folder>u1</folder>\n     </field>" in after
-    assert after.count("<lobFolder>./") == 2
-
-
-@pytest.mark.parametrize(
-    ("bare", "expected"),
-    [
-        ("<column><type>BLOB</type></column>", "<column><lobFolder>./</lobFolder><type>BLOB</type></column>"),
-        ("<column />", "<column ><lobFolder>./</lobFolder></column>"),
-    ],
-)
-@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
-def test_a_column_without_a_name_has_its_folder_first(
-    tmp_path: Path, bare: str, expected: str, codec: str
-) -> None:
-    document = metadata("2.2", [Table(columns=(ID, bare), rows=ROWS)], codec=codec)
-    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, document=document)
-    assert expected in read(moved_out(source)).decode(codec)
-
-
-def test_where_no_element_shows_the_place_the_folder_comes_first(tmp_path: Path) -> None:
-    document = metadata("1.0", [TABLE])
-    shortened = re.sub(rb" <(dataOwner|dataOriginTimespan|dbname)>.*\n", b"", document)
-    after = after_move(tmp_path, document=shortened)
-    assert after.count("<lobFolder>./") == 2
-    assert 'version="1.0"><lobFolder>./</lobFolder>' in after
-    owner = re.sub(rb" <dataOriginTimespan>.*\n", b"", document)
-    (tmp_path / "owner").mkdir()
-    assert "</dataOwner>\n <lobFolder>./</lobFolder>\n" in after_move(tmp_path / "owner", document=owner)
-
-
-@pytest.mark.parametrize(("version", "xsd"), XSD.items())
-@pytest.mark.parametrize("lob_folder", [None, ".", ""])
-def test_the_result_is_valid_against_the_official_schema(
-    tmp_path: Path, version: str, xsd: str, lob_folder: str | None
-) -> None:
-    schema = etree.XMLSchema(etree.parse(shared("data", "xsd", xsd)))
-    more = {"folder": "lob2"} if version == "2.0" else {}
-    columns = (
-        ID,
-        column("DATA", lob_folder=lob_folder, **more) if lob_folder != "." else column("DATA"),
-        column("S", lob_folder="x", fields=field("" if version == "2.0" else "f", lob_folder="y")),
-    )
-    source = siard(
-        tmp_path / "s.siard",
-        version=version,
-        tables=[Table(columns=columns, rows=ROWS)],
-        lobs=LOBS,
-        lob_folder=lob_folder,
-        digests=OLD_MD5 if version == "2.0" else NEW_MD5,
-    )
-    schema.assertValid(etree.fromstring(read(source)))
-    target = moved_out(source)
-    schema.assertValid(etree.fromstring(read(target)))
-    assert b"<folder>lob2" not in read(target)
-
-
-@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-be", "iso-8859-1"])
-@pytest.mark.parametrize("prefix", ["", "s"])
-def test_metadata_in_any_encoding_and_with_any_prefix(tmp_path: Path, codec: str, prefix: str) -> None:
-    source = siard(
-        tmp_path / "s.siard",
-        tables=[Table(columns=(ID, column("DATA", lob_folder="")), rows=ROWS), EMPTY],
-        lobs=LOBS,
-        digests=NEW_MD5,
-        codec=codec,
-        prefix=prefix,
-    )
-    target = moved_out(source)
-    expect_the_law(source, target)
-    text = read(target).decode({"utf-16-be": "utf-16"}.get(codec, codec))
-    tag = f"{prefix}:lobFolder" if prefix else "lobFolder"
-    assert text.count(f"<{tag}>./</{tag}>") == 2
-    assert digest_of(target, "md5") in text
-    with Archive(target) as archive:
-        assert archive.metadata.lob_folder == "./"
-
-
-def test_metadata_without_any_white_space(tmp_path: Path) -> None:
-    document = re.sub(rb">\s+<", b"><", metadata("2.2", [TABLE]))
-    after = after_move(tmp_path, document=document)
-    assert "</dataOriginTimespan><lobFolder>./</lobFolder><archivalDate>" in after
-    assert "<name>DATA</name><lobFolder>./</lobFolder><type>" in after
-
-
-def test_an_empty_name_still_shows_the_place(tmp_path: Path) -> None:
-    document = metadata("2.2", [TABLE]).replace(b"<name>DATA</name>", b"<name/>")
-    assert "<name/>\n     <lobFolder>./</lobFolder>\n     <type>" in after_move(tmp_path, document=document)
-
-
 # --- what cannot be done ------------------------------------------------------------------------------
 
 
@@ -515,7 +367,7 @@ def test_nesting_that_the_reader_allowed_is_allowed_again(tmp_path: Path) -> Non
     deep = field("f")
     for _ in range(50):
         deep = field("f", fields=deep)
-    table = Table(columns=(ID, column("DATA"), column("S", fields=deep)), rows=ROWS)
+    table = Table(columns=(column("ID"), column("DATA"), column("S", fields=deep)), rows=ROWS)
     source = siard(tmp_path / "s.siard", version="2.0", tables=[table], lobs=LOBS)
     with pytest.raises(SourceError, match="nested more than 100 deep") as caught:
         moved_out(source)
@@ -529,18 +381,6 @@ def test_a_target_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="File exists"):
         moved_out(source)
     assert (tmp_path / "target.siard").read_bytes() == b"mine"
-
-
-def test_an_error_on_the_way_comes_through(tmp_path: Path) -> None:
-    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
-
-    def broken(_table: Described) -> NoReturn:
-        raise SourceError("no value")
-
-    with Archive(source) as archive, closing(Departures()) as departures:
-        moved = Moved(entries=departures, columns={TABLE.path: {2: "./"}})
-        with pytest.raises(SourceError, match="no value"):
-            rewrite(archive, moved, tmp_path / "t", work=tmp_path, values=broken, algorithms=["MD5"])
 
 
 def test_an_archive_from_which_nothing_moves_is_copied_whole(tmp_path: Path) -> None:
@@ -565,12 +405,6 @@ def test_a_table_in_another_encoding_is_spliced_in_it(tmp_path: Path) -> None:
     source = siard(tmp_path / "s.siard", tables=[table], lobs=LOBS)
     target = moved_out(source)
     assert read(target, table.path) == text.replace(LOB_1, "Pack_lobseg_0/s0.t0.c2.r1.bin").encode("utf-16")
-
-
-def test_the_oracle_of_streamed_entries_tells_the_truth(tmp_path: Path) -> None:
-    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, packing=Packing(streamed=True))
-    with zipfile.ZipFile(io.BytesIO(source.read_bytes())) as archive:
-        assert all(each.flag_bits & 8 for each in archive.infolist() if not each.filename.endswith("/"))
 
 
 # --- LOBs that come in --------------------------------------------------------------------------------
@@ -601,9 +435,14 @@ def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0, size: bo
     return target
 
 
-@pytest.mark.parametrize("folders", [(), ("content/", "content/schema0/", "content/schema0/table0/")])
-@pytest.mark.parametrize("method", [0, 8])
-@pytest.mark.parametrize("size", [True, False])
+@pytest.mark.parametrize(
+    ("folders", "method", "size"),
+    [
+        ((), 0, True),
+        (("content/", "content/schema0/", "content/schema0/table0/"), 8, False),
+        ((), 8, True),
+    ],
+)
 def test_what_went_out_and_came_back_goes_out_the_same(
     tmp_path: Path, folders: tuple[str, ...], method: int, size: bool
 ) -> None:
@@ -686,7 +525,6 @@ MORE = "content/schema0/table0/lob2/more"
         ["content/schema0/table0/lob2/a", "content/schema0/table0/lob2/b"],
         [f"{MORE}/a", "content/schema0/table0/lob2/b", "content/c", "d"],
         ["d", "e"],
-        [f"{MORE}/a b", f"{MORE}/\u00e9"],
         [f"{MORE}/a", f"{MORE}/b", f"{MORE}/a"],
         [f"{MORE}/a", LOB_1],
         [LOB_2, f"{MORE}/a"],
@@ -790,7 +628,7 @@ def staying(tmp_path: Path, version: str, rows: Iterable[str], *, named: bool = 
 FULL = tuple(f"<c{number} file='content/schema0/table0/lob{number}/r'/>" for number in (1, 2, 3))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", ["1.0", "2.2"])
 def test_a_column_whose_cells_name_their_entries_in_full_has_no_folder(tmp_path: Path, version: str) -> None:
     rows = ("<c1 file='r'/><c2 file='r'/><c3 file='r'/>",)
     described, table = staying(tmp_path, version, rows)
@@ -801,14 +639,14 @@ def test_a_column_whose_cells_name_their_entries_in_full_has_no_folder(tmp_path:
     assert described.count("<lobFolder>../</lobFolder>") == 1
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", ["1.0", "2.2"])
 def test_a_column_whose_cells_stay_as_they_are_keeps_its_folder(tmp_path: Path, version: str) -> None:
     described, table = staying(tmp_path, version, ("".join(FULL),), named=False)
     assert "<folder>lob2<" in described
     assert "".join(FULL[1:]) in table
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", ["1.0", "2.0", "2.1", "2.2"])
 def test_full_names_beside_a_folder_are_the_rule_in_siard_1_alone(tmp_path: Path, version: str) -> None:
     described, table = staying(tmp_path, version, ("".join(FULL),))
     assert ("<folder>lob2<" in described) is (version == "1.0")
