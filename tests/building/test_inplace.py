@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import shutil
-import sqlite3
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -546,14 +545,6 @@ def test_what_does_not_check_is_taken_back(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Recommendation, "write_parent", wrong)
     error = refused(folder, SourceError, "is not a valid package: .* was added was removed again")
     assert any("L020" in each for each in error.details)
-
-
-def test_a_temporary_database_that_fails_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    monkeypatch.setattr(inplace._InPlaceWork, "make", full)
-    refused(folder, TargetError, "temporary database failed: database or disk is full")
 
 
 # --- stopped in between -------------------------------------------------------------------------------

@@ -16,9 +16,8 @@ from metspack.building import placing
 from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
-from metspack.errors import SourceError, TargetError
+from metspack.errors import SourceError
 from metspack.files import threads
-from metspack.files.writing import OpenFolder
 from metspack.layouts import lobseg
 from metspack.mets import filetable
 from metspack.mets.filetable import PlacedFile, Placements, one_by_one
@@ -160,24 +159,6 @@ def test_a_file_swapped_while_it_is_linked_is_refused(
     assert not list((tmp_path / "segment").rglob("record*"))
 
 
-def test_a_link_that_somebody_removes_meanwhile_is_missed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = lob_folder(tmp_path / "source", [b"data"])
-    monkeypatch.setattr(OpenFolder, "link", lambda *_: True)
-    with pytest.raises(SourceError, match="was changed while it was read"):
-        place_files(source, tmp_path / "segment", links=True)
-
-
-def test_a_run_whose_links_are_odd_goes_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = lob_folder(tmp_path / "source", [b"one", b"two", b"three"])
-    expected = place_files(source, tmp_path / "copied", links=False)
-    monkeypatch.setattr(OpenHoldings, "linked_contents", lambda *_, **_named: iter([b"one", None, b"three"]))
-    assert place_files(source, tmp_path / "linked", links=True) == expected
-    assert tree(tmp_path / "linked") == tree(tmp_path / "copied")
-    assert {path.stat().st_nlink for path in (source / COLUMN).iterdir()} == {2}
-
-
 def ended(passage: Passage) -> None:
     assert passage.hashers.size == passage.lob.size
 
@@ -253,13 +234,6 @@ def test_a_length_counts_bytes_or_characters_or_is_not_given(tmp_path: Path, len
     assert found.size == 5
 
 
-def test_a_segment_that_exists_is_not_written_into(tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "a.siard", b"one")
-    (tmp_path / "segment").mkdir()
-    with pytest.raises(TargetError, match="File exists"):
-        place_all(source, tmp_path / "segment")
-
-
 def placed_file(path: str) -> PlacedFile:
     return PlacedFile(
         id=path,
@@ -308,7 +282,3 @@ def hashed(data: bytes) -> Hashers:
     hashers = Hashers(MANIFEST_ALGORITHMS)
     hashers.update(data)
     return hashers
-
-
-def test_a_manifest_line_is_as_md5sum_reads_it() -> None:
-    assert placing.manifest_line("0a", "a/ä") == "0a  a/ä\n".encode()

@@ -22,12 +22,10 @@ from metspack.building.convert import convert_package
 from metspack.building.draft import drafted
 from metspack.checking import CheckSummary, check
 from metspack.errors import ConfigError, SourceError
-from metspack.layouts.names import FolderStyle
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.restoring.siard import restore_archive
 from tests import siards
-from tests.interop import readers
 from tests.shared_data import shared
 from tests.siard import old_archives
 from tests.siard.old_archives import METADATA_XML, TABLE_XML, entries
@@ -151,15 +149,6 @@ def test_lobs_that_stay_inside_are_named_as_2_2_names_them(tmp_path: Path, min_s
     check_valid(tmp_path / "out" / "old.siard")
     assert database(tmp_path / "out" / "old.siard") == database(given)
     checked(tmp_path / "out")
-
-
-def test_dbptk_finds_every_lob_of_northwind(tmp_path: Path) -> None:
-    given = northwind()
-    build(given, tmp_path / "out", replace(OPTIONS, lob_folder_style=FolderStyle.DBPTK))
-    found = readers.digests(tmp_path / "out" / "Northwind.siard", readers.dbptk)
-    values = {value for table in database(given).values() for row in table for _, value in row}
-    assert len(found) == 17
-    assert set(found.values()) <= values
 
 
 def test_unpacked_and_wrapped_archives_are_upgraded_too(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """``dask worker --preload``: makes a worker slow, or lets it be what a cluster refuses; notes its attempts.
 
 The variable ``CLUSTER_WORKER`` says how: as JSON, ``notes`` a file that each attempt is a line of, ``slow``
-the seconds that each takes longer (``slow_at`` by label), ``version``, ``python`` and ``blind`` what the
-worker says of itself; ``dying`` the name of a worker that dies as it is asked. What a file beside the notes
+the seconds that each takes longer (``slow_at`` by label), ``version`` and ``blind`` what the worker
+says of itself; ``dying`` the name of a worker that dies as it is asked. What a file beside the notes
 says holds from then on: ``blind`` and ``unreadable``.
 """
 
@@ -50,8 +50,6 @@ def dask_setup(worker: Any) -> None:
 def _change_terms(said: _Said) -> None:
     if "version" in said.first:
         setattr(cluster, "__version__", said.first["version"])  # noqa: B010 -- a name that it imports
-    if "python" in said.first:
-        cluster._python = lambda: str(said.first["python"])
     lexists, stamp = os.path.lexists, cluster._stamp
 
     def blind_stamp(path: str) -> tuple[int, ...]:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from metspack import BuildOptions, Limits
 from metspack.building import build
-from metspack.cluster import Cluster
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal
 from metspack.files.mirrors import StorePath
@@ -64,13 +61,10 @@ def ending(command: Any) -> Iterator[None]:
 @pytest.mark.parametrize(
     "changed",
     [
-        {},
-        {"dialect": "csip"},
-        {"pack": "zip"},
-        {"layout": "siard22", "add_digests": True},
-        {"limits": Limits(files=12, bytes=20_000)},
+        {"dialect": "csip", "pack": "zip"},
+        {"layout": "siard22", "add_digests": True, "limits": Limits(files=12, bytes=20_000)},
     ],
-    ids=lambda changed: " ".join(changed) or "plain",
+    ids=" ".join,
 )
 def test_the_bytes_are_those_of_one_machine(
     changed: dict[str, Any], hosts: Hosts, northwind_full: Path, tmp_path: Path
@@ -83,16 +77,12 @@ def test_the_bytes_are_those_of_one_machine(
     assert (many.warnings, many.seal) == (one.warnings, one.seal)
 
 
-@pytest.mark.parametrize("is_unpacked", [False, True])
 def test_a_source_is_found_by_a_relative_path(
-    is_unpacked: bool, hosts: Hosts, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hosts: Hosts, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if is_unpacked:
-        with zipfile.ZipFile(northwind_full) as archive:
-            archive.extractall("Source.siard")
-    else:
-        shutil.copy(northwind_full, "Source.siard")
+    with zipfile.ZipFile(northwind_full) as archive:
+        archive.extractall("Source.siard")
     build.build(Path("Source.siard"), Path("one"), OPTIONS)
     build.build(Path("Source.siard"), Path("many"), replace(OPTIONS, cluster=hosts.address))
     assert tree(tmp_path / "many") == tree(tmp_path / "one")
@@ -224,12 +214,11 @@ def test_a_build_of_one_machine_goes_on_on_a_cluster(
 
     options = replace(OPTIONS, limits=Limits(files=12, bytes=20_000), add_digests=True, layout="siard22")
     build.build(northwind_full, tmp_path / "one", options)
-    for segments in (1, 2, 3):
-        out = tmp_path / f"out{segments}"
-        stop_after(segments, lambda out=out: build.build(northwind_full, out, options))  # type: ignore[misc]
-        assert len(recorded(out)) == segments
-        build.build(northwind_full, out, replace(options, cluster=hosts.address))
-        assert tree(out) == tree(tmp_path / "one")
+    out = tmp_path / "out"
+    stop_after(2, lambda: build.build(northwind_full, out, options))
+    assert len(recorded(out)) == 2
+    build.build(northwind_full, out, replace(options, cluster=hosts.address))
+    assert tree(out) == tree(tmp_path / "one")
 
 
 def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(
@@ -262,12 +251,10 @@ def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(
     ("said", "told"),
     [
         ({"version": "0.0.1"}, "worker w0 has metspack 0.0.1, expected "),
-        ({"python": "2.7"}, "worker w0 runs Python 2.7, expected "),
         ({"threads": 2}, "worker w0 has 2 threads, expected one in a process"),
-        ({"blind": "Northwind.siard"}, "worker w0 does not see "),
         ({"blind": "out.partial"}, "worker w0 does not see the target's folder: "),
     ],
-    ids=["version", "python", "threads", "source", "target"],
+    ids=["version", "threads", "target"],
 )
 def test_workers_of_no_use_are_refused(
     said: dict[str, Any], told: str, northwind: Path, tmp_path: Path
@@ -299,36 +286,6 @@ def test_a_worker_that_dies_while_it_is_asked_is_not_missed(northwind: Path, tmp
     assert tree(tmp_path / "out") == tree(tmp_path / "alone")
 
 
-def test_a_worker_that_is_there_and_cannot_be_reached_is_told(
-    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    class Client:
-        def __init__(self, *_: object, **__: object) -> None:
-            pass
-
-        def ncores(self) -> dict[str, int]:
-            return {"tcp://there:1": 1, "tcp://away:1": 1}
-
-        def run(self, _work: object, *terms: object, on_error: str) -> dict[str, str | Exception]:
-            asked.append((terms, on_error))
-            return {"tcp://there:1": "", "tcp://away:1": ConnectionResetError("reset by peer")}
-
-        def close(self, **_: object) -> None:
-            pass
-
-    def ask(_cluster: Cluster, function: Callable[..., Any], *given: object, **named: object) -> Any:
-        return function(*given, **named)
-
-    monkeypatch.setattr(Cluster, "ask", ask)
-    monkeypatch.setattr("metspack.cluster._REST", 0.0)
-    monkeypatch.setattr("metspack.cluster._library", lambda: SimpleNamespace(Client=Client))
-    with pytest.raises(TargetError, match=r"tcp://away:1 does not answer: reset by peer$"):
-        build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster="tcp://127.0.0.1:9"))
-    assert len(asked) == 3
-
-
 def test_a_cluster_that_nobody_answers_for_is_told(
     northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,7 +297,7 @@ def test_a_cluster_that_nobody_answers_for_is_told(
     assert names(tmp_path) == set()
 
 
-@pytest.mark.parametrize("address", ["", "local", "local:0", "http://here:1", "tcp://here", "tcp://a b:1"])
+@pytest.mark.parametrize("address", ["", "local:0", "http://here:1", "tcp://here"])
 def test_what_is_no_cluster_is_told(address: str, northwind: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is not tcp://HOST:PORT or local:N") as raised:
         build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster=address))
@@ -367,7 +324,7 @@ def test_what_is_in_a_store_is_no_work_for_a_cluster(northwind: Path) -> None:
         build.build(northwind, StorePath("s3://archive/Northwind"), options)
 
 
-@pytest.mark.parametrize("command", ["build", "check", "restore"])
+@pytest.mark.parametrize("command", ["build", "check"])
 def test_nothing_of_dask_is_loaded_without_the_option(command: str, northwind: Path, tmp_path: Path) -> None:
     text = (
         "import sys; from metspack.cli import main\n"
@@ -375,5 +332,5 @@ def test_nothing_of_dask_is_loaded_without_the_option(command: str, northwind: P
         "assert not {'dask', 'distributed', 'tornado'} & set(sys.modules)"
     )
     source = northwind if command == "build" else CHECKOUT / "samples" / "northwind" / "golden" / "Northwind"
-    words = [command, str(source), *(["-o", str(tmp_path / "out")] if command != "check" else []), "-q"]
+    words = [command, str(source), *(["-o", str(tmp_path / "out")] if command == "build" else []), "-q"]
     subprocess.run([sys.executable, "-c", text, *words], check=True)

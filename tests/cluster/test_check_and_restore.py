@@ -21,7 +21,7 @@ from metspack.building import build
 from metspack.checking import Checking, segments
 from metspack.checking.files import fixity
 from metspack.checking.options import CheckOptions
-from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.errors import ConfigError, TargetError
 from metspack.files.mirrors import StorePath
 from metspack.model import Finding
 from metspack.restoring import files, siard
@@ -102,11 +102,8 @@ def test_the_report_of_the_command_and_its_log(package: Path, tmp_path: Path) ->
     assert sum(workers.values()) > 0
 
 
-@pytest.mark.parametrize("is_of_archive", [True, False])
-def test_restored_bytes_are_those_of_one_machine(
-    is_of_archive: bool, package: Path, hosts: Hosts, tmp_path: Path
-) -> None:
-    options = RestoreOptions(only=() if is_of_archive else ("s0.t2",))
+def test_restored_bytes_are_those_of_one_machine(package: Path, hosts: Hosts, tmp_path: Path) -> None:
+    options = RestoreOptions(only=("s0.t2",))
     one = files.restore_files(package, tmp_path / "one", options)
     many = files.restore_files(package, tmp_path / "many", replace(options, cluster=hosts.address))
     assert tree(tmp_path / "many") == tree(tmp_path / "one")
@@ -146,17 +143,8 @@ def test_a_worker_that_is_killed_changes_nothing(pair: Hosts, package: Path, tmp
     assert pair.workers[1].wait(10) == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("is_check", [True, False])
-def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(
-    is_check: bool, package: Path, tmp_path: Path
-) -> None:
+def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(package: Path, tmp_path: Path) -> None:
     out = tmp_path / "lobs"
-
-    def work(address: str) -> object:
-        if is_check:
-            return checked(package, address)
-        return files.restore_files(package, out, RestoreOptions(cluster=address))
-
     with Hosts(tmp_path / "hosts", 1, slow=0.3) as hosts:
 
         def wait_and_kill() -> None:
@@ -166,33 +154,13 @@ def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(
         killing = threading.Thread(target=wait_and_kill)
         killing.start()
         with pytest.raises(TargetError, match=r"scheduler at .* no longer answers") as raised:
-            work(hosts.address)
+            files.restore_files(package, out, RestoreOptions(cluster=hosts.address))
         killing.join()
     assert "run the same command again" in raised.value.hint
-    assert names(tmp_path) == {"hosts", *(() if is_check else ["lobs.partial"])}
-    if not is_check:
-        files.restore_files(package, tmp_path / "one")
-        files.restore_files(package, out)
-        assert tree(out) == tree(tmp_path / "one")
-
-
-def test_workers_of_another_version_are_refused(package: Path, tmp_path: Path) -> None:
-    with Hosts(tmp_path / "hosts", 1, version="0.0.1") as hosts:
-        with pytest.raises(TargetError, match=r"worker w0 has metspack 0\.0\.1, expected "):
-            checked(package, hosts.address)
-        with pytest.raises(TargetError, match=r"worker w0 has metspack 0\.0\.1, expected "):
-            files.restore_files(package, tmp_path / "lobs", RestoreOptions(cluster=hosts.address))
-    assert names(tmp_path) == {"hosts"}
-
-
-def test_an_error_of_a_restore_names_the_worker(package: Path, hosts: Hosts, tmp_path: Path) -> None:
-    copy = damaged(package, tmp_path)
-    shutil.copytree(package, copy, dirs_exist_ok=True)
-    first = min(copy.glob("*_lobseg_*/content/*/*/*/*"))
-    first.write_bytes(bytes([first.read_bytes()[0] ^ 1]) + first.read_bytes()[1:])
-    with pytest.raises(SourceError, match=r"\(worker w[01]\)$"):
-        files.restore_files(copy, tmp_path / "lobs", RestoreOptions(cluster=hosts.address))
-    assert names(tmp_path) == {"out"}
+    assert names(tmp_path) == {"hosts", "lobs.partial"}
+    files.restore_files(package, tmp_path / "one")
+    files.restore_files(package, out)
+    assert tree(out) == tree(tmp_path / "one")
 
 
 def test_workers_that_do_not_see_the_package_are_refused(package: Path, hosts: Hosts, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ GROUPS = (
         modules=("planning/assignment", "planning/sharedlobs"),
         tests=(
             *(f"tests/planning/test_{name}.py" for name in ("assign", "assignment", "columns_inside")),
-            *(f"tests/planning/test_{name}.py" for name in ("sharedlobs", "sharing_model")),
+            "tests/planning/test_sharing_model.py",
         ),
     ),
     Group(name="uris", modules=("uris",), tests=("tests/test_uris.py",)),

@@ -1,4 +1,4 @@
-"""Whole programs killed at random, and disks that are full, small or read-only."""
+"""Workers killed at random, and disks that are full, small or read-only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 from tests import siards
 from tests.conftest import CHECKOUT
-from tests.crash.runner import RESUMES, tree
+from tests.crash.runner import tree
 from tests.laws import seed
 
 pytestmark = pytest.mark.slow
@@ -73,30 +73,6 @@ def package(archive: Path) -> Path:
     target = archive.with_name("package")
     assert ran(build(archive, target)) == (0, "")
     return target
-
-
-def test_whenever_it_is_killed_the_target_is_absent_or_complete(archive: Path, tmp_path: Path) -> None:
-    whole, target = tmp_path / "whole", tmp_path / "out"
-    before = archive.read_bytes()
-    assert ran(build(archive, whole))[0] == 0
-    golden = tree(whole)
-    chance = random.Random(seed())  # noqa: S311 -- a sample
-    for _ in range(_KILLS):
-        with started(build(archive, target)) as process:
-            try:
-                process.communicate(timeout=chance.uniform(0.0, 0.6))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
-        if target.exists():
-            assert tree(target) == golden
-            shutil.rmtree(target)
-        if not RESUMES:
-            shutil.rmtree(tmp_path / "out.partial", ignore_errors=True)
-    assert archive.read_bytes() == before
-    shutil.rmtree(tmp_path / "out.partial", ignore_errors=True)
-    assert ran(build(archive, target)) == (0, "")
-    assert tree(target) == golden
 
 
 def test_killed_beside_its_workers_it_leaves_no_words_of_python(archive: Path, tmp_path: Path) -> None:

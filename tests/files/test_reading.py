@@ -1,8 +1,6 @@
 import errno
 import hashlib
 import os
-import socket
-import stat
 from pathlib import Path
 
 import pytest
@@ -129,20 +127,6 @@ def test_a_device_is_refused() -> None:
         reading.opened(Path("/dev/null"))
 
 
-def test_other_kinds_are_named() -> None:
-    assert reading._kind(stat.S_IFSOCK) == "a socket"
-    assert reading._kind(stat.S_IFBLK) == "a block device"
-    assert reading._kind(0) == "something else"
-
-
-def test_a_socket_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # a socket's path is short
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind("s")
-        with pytest.raises(OSError, match="No such device or address"):
-            reading.opened(Path("s"))
-
-
 @pytest.mark.parametrize(
     ("between", "expected"),
     [
@@ -231,18 +215,6 @@ def test_a_file_that_grows_meanwhile_is_read_as_a_stream(root: Path, monkeypatch
     assert read() == [b"0123456789"]
     monkeypatch.setattr(os, "fstat", before)
     assert read() == [None]
-
-
-def test_of_small_files_those_that_were_read_are_seen(root: Path) -> None:
-    seen: list[int] = []
-
-    def look(descriptor: int) -> None:
-        seen.append(os.fstat(descriptor).st_ino)
-
-    names, buffer = ["file", "missing"], memoryview(bytearray(99))
-    found = reading.small_files(root, ("a", "b"), names, [None, None], buffer, seen=look)
-    assert [data is None for data in found] == [False, True]
-    assert seen == [(root / "a" / "b" / "file").stat().st_ino]
 
 
 def test_more_than_digests_is_asked_of_each_file_by_itself(root: Path) -> None:

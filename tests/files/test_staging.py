@@ -15,7 +15,7 @@ from metspack.building import build, convert, inplace
 from metspack.errors import Interrupted, TargetError
 from metspack.files import writing
 from metspack.files.journal import RunFacts, StagingTerms
-from metspack.files.staging import Partial, Staging, check_vacant, stage
+from metspack.files.staging import Partial, Staging, stage
 from metspack.merging.merge import merge_ips
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
@@ -318,18 +318,3 @@ def test_staging_that_another_began_meanwhile_is_left_to_it(
     with pytest.raises(TargetError, match="File exists"):
         Staging(tmp_path / "out", RUN)
     assert (tmp_path / "out.partial").is_dir()
-
-
-def test_staging_that_fails_to_begin_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(_: Path) -> None:
-        raise TargetError("no journal")
-
-    monkeypatch.setattr(writing, "RunJournal", failing)
-    with pytest.raises(TargetError, match="no journal"):
-        Staging(tmp_path / "out", RUN)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_root_of_everything_is_no_target() -> None:
-    with pytest.raises(TargetError, match="/ exists already"):
-        check_vacant(Path("/"))

@@ -54,28 +54,6 @@ def test_digests_in_threads_are_those_of_one_thread(steps: list[bytes | str]) ->
     assert [threaded.digest(name) for name in ALGORITHMS] == [plain.digest(name) for name in ALGORITHMS]
 
 
-@pytest.mark.parametrize("beyond", [-1, 0, 1])
-def test_digests_around_the_size_from_which_there_are_threads(beyond: int) -> None:
-    plain, threaded = Hashers(ALGORITHMS), ThreadedHashers(ALGORITHMS)
-    for block in (b"a" * (threads.LARGE + beyond), b"b", b"c" * 3):
-        plain.update(block)
-        threaded.update(block)
-    assert [threaded.digest(name) for name in ALGORITHMS] == [plain.digest(name) for name in ALGORITHMS]
-
-
-@pytest.mark.usefixtures("many_cores")
-def test_few_bytes_start_no_thread_and_digests_that_are_given_up_leave_none() -> None:
-    before = threading.enumerate()
-    hashers = ThreadedHashers(ALGORITHMS)
-    hashers.update(b"a" * 15)
-    assert threading.enumerate() == before
-    hashers.update(b"a")
-    hashers.update(b"b" * 99)
-    assert len(threading.enumerate()) == len(before) + len(ALGORITHMS)
-    del hashers
-    assert not left(before)
-
-
 @pytest.mark.parametrize("cores", [1, 4])
 @given(blocks=BLOCKS)
 @law(100, HealthCheck.function_scoped_fixture)

@@ -68,15 +68,6 @@ def test_bytes_are_patched_in_place(tmp_path: Path) -> None:
     assert (tmp_path / "new").read_bytes() == b"01ab456789X"
 
 
-def test_a_patch_cut_short_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = os.pwrite
-    with NewFile(tmp_path / "new") as file:
-        file.write(b"0123")
-        monkeypatch.setattr(os, "pwrite", lambda descriptor, data, at: whole(descriptor, data[:1], at))
-        file.patch(0, b"ab")
-    assert (tmp_path / "new").read_bytes() == b"ab23"
-
-
 def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
     with NewFile(tmp_path / "new") as file:
         file.write(b"0123456789")
@@ -285,11 +276,6 @@ def test_hints_follow_the_error(tmp_path: Path, number: int, words: str) -> None
         raise OSError(number, "said")
     assert caught.value.message == f"cannot write {tmp_path}: said"
     assert words in caught.value.hint
-
-
-def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path: Path) -> None:
-    with pytest.raises(TargetError, match=r"cannot write .*: just so"), writing.explained(tmp_path):
-        raise OSError("just so")
 
 
 # --- folders ------------------------------------------------------------------------------------------

@@ -138,54 +138,6 @@ def test_the_default_preset_is_the_recommendations() -> None:
     assert PRESETS[DEFAULT_PRESET] == Limits(files=100_000, bytes=4_000_000_000)
 
 
-LIMITS = st.builds(
-    Limits,
-    files=st.none() | st.integers(1, 6),
-    bytes=st.none() | st.integers(30, 90),
-)
-SIZES = st.lists(st.integers(0, 30), max_size=60).map(tuple)
-
-
-@given(SIZES, LIMITS)
-def test_every_lob_has_one_slot_in_order_and_every_segment_its_own(
-    sizes: tuple[int, ...], limits: Limits
-) -> None:
-    events = list(planned(lobs(*sizes), limits))
-    slots = [each for each in events if isinstance(each, Slot)]
-    assert [each.lob for each in slots] == list(lobs(*sizes))
-    closed = [each for each in events if isinstance(each, PlannedSegment)]
-    assert [each.index for each in closed] == list(range(len(closed)))
-    for segment in closed:
-        mine = [each.lob for each in slots if each.segment == segment.index]
-        assert mine
-        assert (segment.files, segment.bytes) == (len(mine), sum(each.size for each in mine))
-        assert (segment.first, segment.last) == (mine[0].place.id, mine[-1].place.id)
-        assert events.index(segment) == 1 + max(
-            number for number, each in enumerate(events) if isinstance(each, Slot) and each.lob is mine[-1]
-        )
-
-
-@given(SIZES, LIMITS)
-def test_no_segment_is_over_a_limit_and_none_closes_before_it_must(
-    sizes: tuple[int, ...], limits: Limits
-) -> None:
-    closed = [each for each in planned(lobs(*sizes), limits) if isinstance(each, PlannedSegment)]
-    at = 0
-    for segment in closed:
-        assert limits.files is None or segment.files <= limits.files
-        assert limits.bytes is None or segment.bytes <= limits.bytes
-        at += segment.files
-        if segment is closed[-1]:
-            assert segment.closed_by is ClosedBy.END
-            assert at == len(sizes)
-        elif segment.closed_by is ClosedBy.FILES:
-            assert segment.files == limits.files
-        else:
-            assert segment.closed_by is ClosedBy.BYTES
-            assert limits.bytes is not None
-            assert segment.bytes + sizes[at] > limits.bytes
-
-
 @given(
     st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=9), max_size=5),
     st.none() | st.integers(1, 5),

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import ConfigError, SourceError
-from metspack.files import reading
 from metspack.files.byteranges import Medium
 from metspack.packages.package import Package
 from metspack.restoring.joining import JoinedLob, extracted, open_lob
@@ -60,11 +59,6 @@ def test_every_lob_of_a_golden_package_comes_out_whole(name: str) -> None:
                 assert file.read() == data
 
 
-@pytest.mark.parametrize("verify", [True, False])
-def test_a_split_lob_is_its_parts_one_after_the_other(root: Path, *, verify: bool) -> None:
-    assert all_of(root, verify=verify) == WHOLE
-
-
 @pytest.mark.parametrize(("first", "last", "verify"), [(3, 20, True), (10, 45, False)])
 def test_a_range_over_parts_is_what_dd_gives(root: Path, first: int, last: int, *, verify: bool) -> None:
     joined = root / "joined"
@@ -77,10 +71,6 @@ def test_a_range_over_parts_is_what_dd_gives(root: Path, first: int, last: int, 
         check=True,
     )
     assert all_of(root, SPLIT, f"{first}-{last}", verify=verify) == dd.stdout
-
-
-def test_ranges_come_one_after_the_other_and_may_overlap(root: Path) -> None:
-    assert all_of(root, SPLIT, "-5", "0-2", "1-17") == WHOLE[-5:] + WHOLE[:3] + WHOLE[1:18]
 
 
 def test_a_range_outside_is_refused_before_anything_is_yielded(root: Path) -> None:
@@ -315,17 +305,6 @@ def test_a_part_that_is_cut_while_it_is_read_is_told(root: Path) -> None:
             file.read(4)
 
 
-def test_a_stream_that_is_cut_short_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "CHUNK", 4)
-    with Package(root) as package:
-        blocks = extracted(package, SPLIT, verify=False)
-        assert next(blocks) == WHOLE[:4]
-        os.truncate(part(root, 0), 6)
-        assert next(blocks) == WHOLE[4:6]
-        with pytest.raises(SourceError, match="was cut while it was read"):
-            next(blocks)
-
-
 def test_a_sparse_lob_of_gigabytes_gives_a_range_by_its_parts_alone(tmp_path: Path) -> None:
     lob = Lob(1, (b"a", b"b", b"c"))
     root = splitting.forged(tmp_path / "package", [lob])
@@ -343,15 +322,6 @@ def test_a_sparse_lob_of_gigabytes_gives_a_range_by_its_parts_alone(tmp_path: Pa
     offset = 1 + gigabytes - 10
     assert all_of(root, lob.id, f"{offset}-{offset + 9}", verify=False) == b"here" + bytes(6)
     assert all_of(root, lob.id, "-1") == b"c"
-
-
-def test_an_empty_lob_is_read_as_nothing(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package", [Lob(1, (b"",))])
-    assert all_of(root, "s0.t2.c4.r1") == b""
-    with Package(root) as package, open_lob(package, "s0.t2.c4.r1") as file:
-        assert file.read() == b""
-        assert file.seek(5) == 5
-        assert file.read() == b""
 
 
 @pytest.mark.parametrize("ranges", [(), ("0-",), ("0-", "0-")])

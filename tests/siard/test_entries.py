@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.containers.zipreader import ZipContainer
-from metspack.errors import SourceError, TargetError
-from metspack.files import tempdb, walking
+from metspack.errors import SourceError
+from metspack.files import walking
 from metspack.files.byteranges import Stamp
 from metspack.model import FileExtent, ZipExtent
 from metspack.siard.entries import (
@@ -28,7 +27,6 @@ from metspack.siard.entries import (
 )
 from metspack.siard.metadata import NAME as METADATA
 from tests.laws import law
-from tests.shared_data import shared
 
 ARCHIVE = {
     METADATA: b"<siardArchive/>",
@@ -90,16 +88,6 @@ def test_a_folder_has_the_names_and_bytes_of_its_zip(root: Path, tmp_path: Path)
         tree.check_unchanged()
 
 
-def test_a_real_archive_unpacked_reads_as_its_zip(tmp_path: Path) -> None:
-    path = shared("data", "northwind", "Northwind.siard")
-    with zipfile.ZipFile(path) as archive:
-        archive.extractall(tmp_path / "all")
-    with ZipContainer.opened(path) as container, FolderEntries(tmp_path / "all") as tree:
-        files = [name for name in container.names() if not name.endswith("/")]
-        assert [name for name in tree.names() if not name.endswith("/")] == files
-        assert all(everything(tree)[name] == data for name, data in everything(container).items() if data)
-
-
 def test_an_extent_is_a_file_below_the_root(root: Path) -> None:
     name = "content/schema0/table0/lob1/record0.bin"
     status = (root / name).stat()
@@ -157,21 +145,9 @@ def test_a_link_is_refused_wherever_it_leads(root: Path) -> None:
     assert "'content/link.bin' is a symbolic link" in error.message
 
 
-def test_a_link_to_a_folder_is_refused(root: Path, tmp_path: Path) -> None:
-    (root / "more").symlink_to(tmp_path)
-    assert "'more' is a symbolic link" in refused(root).message
-
-
 def test_a_named_pipe_is_refused(root: Path) -> None:
     os.mkfifo(root / "pipe")
     assert "'pipe' is a named pipe" in refused(root).message
-
-
-def test_a_socket_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(root)
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("s")
-        assert "'s' is a socket" in refused(root).message
 
 
 @pytest.mark.parametrize(
@@ -200,14 +176,6 @@ def test_what_is_no_folder_is_refused(root: Path) -> None:
     assert "cannot be read" in refused(root / "none").message
 
 
-def test_a_folder_that_may_not_be_read_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(_folder: object) -> Iterator[os.DirEntry[str]]:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "scandir", denied)
-    assert "Permission denied" in refused(root).message
-
-
 def test_folders_within_folders_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walking, "DEEPEST", 3)
     written(tmp_path, ["a/b/c/d.bin"])
@@ -216,13 +184,6 @@ def test_folders_within_folders_have_an_end(tmp_path: Path, monkeypatch: pytest.
     written(tmp_path, ["a/b/c/d/e.bin"])
     (tmp_path / "a/b/c/d.bin").unlink()
     assert "more than 3 deep" in refused(tmp_path).message
-
-
-def test_a_full_temporary_disk_is_no_fault_of_the_source() -> None:
-    database = tempdb.create()
-    with pytest.raises(TargetError, match="cannot keep the names on disk"), tempdb.explained("the names"):
-        database.execute("SELECT * FROM none")
-    database.close()
 
 
 # Bytes are those that were found
@@ -361,9 +322,3 @@ def test_a_wrapped_zip_reads_as_if_it_were_not(root: Path, tmp_path: Path) -> No
 def test_no_root_wraps_unless_exactly_one_holds_the_metadata(tmp_path: Path, files: list[str]) -> None:
     with FolderEntries(written(tmp_path, files)) as tree:
         assert wrapping_root(tree) is None
-
-
-@pytest.mark.parametrize("name", ["", "a", "/", "../", "a//"])
-def test_only_a_folder_wraps(root: Path, name: str) -> None:
-    with FolderEntries(root) as tree, pytest.raises(ValueError, match="is not a folder's name"):
-        WrappedTree(tree, name)

@@ -1,13 +1,9 @@
-import zipfile
-
 import pytest
 
 from metspack import safexml
 from metspack.errors import SourceError
 from metspack.model import Digest
-from metspack.siard import metadata
 from metspack.siard.metadata import Field, numbers, read, unescaped
-from tests.shared_data import shared
 
 MD5 = "0123456789abcdef0123456789abcdef"
 SHA = "0" * 64
@@ -212,17 +208,3 @@ def test_a_document_nested_too_deep_is_refused() -> None:
 
 def test_only_escapes_of_two_digits_are_undone() -> None:
     assert unescaped(r"\u0041\u00e9\u1234\u00zz") == r"\u0041é\u1234\u00zz".replace(r"\u0041", "A")
-
-
-@pytest.mark.parametrize(
-    ("parts", "version", "tables"),
-    [
-        (("data", "northwind", "Northwind.siard"), "1.0", 0),
-        (("data", "siard", "sample-datalink-2.2.siard"), "2.2", 0),
-    ],
-)
-def test_real_archives_say_their_version(parts: tuple[str, ...], version: str, tables: int) -> None:
-    with zipfile.ZipFile(shared(*parts)) as archive:
-        found = read(archive.read(metadata.NAME))
-    assert found.version == version
-    assert len(found.tables) > tables

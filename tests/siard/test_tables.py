@@ -422,9 +422,3 @@ def test_of_two_cells_that_cannot_be_understood_the_first_is_told() -> None:
         read(text)
     with pytest.raises(SourceError, match=r"line 1: table s\.t row 1, cell c2"):
         read(text.replace("</table>", "<"))
-
-
-def test_more_cells_than_go_together_are_all_read() -> None:
-    text = "".join(f"<row><c2 file='{number}' length='{number}'/></row>" for number in range(2_500))
-    found = read(f"<table>{text}</table>")
-    assert [(each.file, each.length) for each in found] == [(str(each), each) for each in range(2_500)]

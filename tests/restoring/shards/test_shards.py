@@ -145,15 +145,6 @@ def test_the_doms_form_is_the_patterns(root: Path) -> None:
     }
 
 
-def test_a_format_that_is_known_is_written() -> None:
-    file = ShardFile(
-        id="f", url="a", name="a", offset=1, length=2, media_type=None, format_uri="info:pronom/fmt/11"
-    )
-    shard = Shard(lob="x", pid="uuid:1", files=(file,))
-    assert etree.fromstring(to_doms(shard)).findtext(".//format_uri") == "info:pronom/fmt/11"
-    assert json.loads(to_json(shard))["files"][0]["format_uri"] == "info:pronom/fmt/11"
-
-
 @pytest.mark.parametrize(
     ("registry", "key", "expected"),
     [
@@ -191,13 +182,6 @@ def test_what_is_written_is_read_back(root: Path, tmp_path: Path, form: str) -> 
         read(path, GOLDEN, lob="nothing")
     with pytest.raises(SourceError, match="has 3 shards"), Package(root) as package:
         read(written(tmp_path, "\n".join(map(to_json, shards(package)))), root)
-
-
-def test_the_pid_names_a_shard_too_and_json_may_have_any_layout(root: Path, tmp_path: Path) -> None:
-    with Package(root) as package:
-        found = [json.loads(to_json(each)) for each in shards(package)]
-    text = "\ufeff \n\n" + "\n".join(json.dumps(each, indent=2) for each in found) + "\n\n"
-    assert read(written(tmp_path, text), root, lob=found[1]["pid"]) == LOBS[1].data
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -449,14 +433,6 @@ def test_a_shard_file_that_is_not_there_or_too_long_is_told(
         read(written(tmp_path, '{"a": [' + "1, " * 30 + "1]}"), store)
     with pytest.raises(SourceError, match="has more than 20 bytes"):
         read(written(tmp_path, "[" + "1, " * 30 + "1]"), store)
-
-
-def test_extents_may_overlap_and_be_empty(tmp_path: Path, store: Path) -> None:
-    (store / "ten").write_bytes(b"0123456789")
-    path = written(
-        tmp_path, metadata(one("ten", 2, 5), one("ten", 4, 6), one("ten", 10, 0), one("ten", 0, 1))
-    )
-    assert read(path, store) == b"23456" + b"456789" + b"0"
 
 
 def test_a_file_that_changes_before_it_is_read_is_told(tmp_path: Path, store: Path) -> None:
