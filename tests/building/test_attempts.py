@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -89,59 +88,6 @@ def test_segments_that_are_done_twice_are_accepted_once(
     build.build(northwind_full, tmp_path / "out", options)
     assert tree(tmp_path / "out") == tree(tmp_path / "one")
     assert names(tmp_path) == {"one", "out"}
-
-
-def test_what_is_left_of_attempts_goes_as_one_is_accepted(
-    northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[list[str]] = []
-    real = attempts.accept
-
-    def accept(task: SegmentTask, made: attempts.Attempt, worker: str) -> TaskPlaced:
-        folder = task.work / attempts.ATTEMPTS
-        before = len(os.listdir(folder))
-        placed = real(task, made, worker)
-        seen.append([str(before), *sorted(each.partition("-")[0] for each in os.listdir(folder))])
-        return placed
-
-    monkeypatch.setattr(attempts, "accept", accept)
-    build.build(northwind_full, tmp_path / "out", OPTIONS)
-    assert len(seen) == 12
-    assert {tuple(each) for each in seen} == {("3", "wanted")}
-
-
-def test_an_attempt_whose_folder_is_taken_away_ends_and_makes_nothing_again(
-    northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whenever that happens: as the first LOB is placed, or a later one."""
-    for at in (1, 2, 3, 4):
-        left, looked = [at], list[bool]()
-
-        def work(
-            task: SegmentTask, moved: Any, left: list[int] = left, looked: list[bool] = looked
-        ) -> attempts.Attempt:
-            folder = task.work / attempts.ATTEMPTS
-
-            def stopping(amount: int) -> None:
-                moved(amount)
-                left[0] -= 1
-                if not left[0]:
-                    folder.rename(tmp_path / f"gone{len(os.listdir(tmp_path))}")
-
-            try:
-                return attempts.attempt(task, stopping)
-            finally:
-                looked.append(folder.exists())
-
-        def placing(folder: Path, work: Any = work) -> RemoteWork[SegmentTask, TaskPlaced]:
-            return replace(attempts.placing(folder), work=work)
-
-        monkeypatch.setattr(
-            attempts, "open_pool", lambda _of, folder, _found, placing=placing: Here(placing(folder))
-        )
-        with pytest.raises(TargetError):
-            build.build(northwind_full, tmp_path / "out", OPTIONS)
-        assert looked[-1] is False, at
 
 
 def test_no_folder_is_made_above_the_ground(tmp_path: Path) -> None:

@@ -623,32 +623,6 @@ def test_after_a_kill_the_next_run_begins_anew(
     assert not journal.interrupted(folder)
 
 
-def test_stopped_while_it_is_taken_back_the_state_is_known(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before, take_away, taken = stats(folder), writing.take_away, list[Path]()
-
-    def wrong(*_: object) -> None:
-        raise SourceError("it is wrong")
-
-    def stopping(path: Path) -> None:
-        if taken:
-            raise KeyboardInterrupt
-        taken.append(path)
-        take_away(path)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(inplace._InPlaceWork, "_check", wrong)
-        patched.setattr(writing, "take_away", stopping)
-        with pytest.raises(KeyboardInterrupt):
-            described(folder)
-    assert taken == [folder / "mets.xml"]
-    assert "M010" in codes(folder)
-    described(folder)
-    assert len(added(before, folder)) == 6
-    assert names(folder.parent) == {"in"}
-
-
 def test_killed_during_the_check_it_is_a_package_and_the_next_run_says_so(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -685,43 +659,6 @@ def test_after_a_kill_what_others_put_there_stays(folder: Path, monkeypatch: pyt
         described(folder)
     assert caught.value.details == ("x.siard_lobseg_1/mets.xml", "x.siard_lobseg_3/mets.xml")
     assert names(folder.parent) == {"in"}
-
-
-@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP])
-def test_where_there_are_no_links_files_are_moved(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    before = stats(folder)
-
-    def unable(*_: object, **__: object) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "link", unable)
-    described(folder)
-    assert len(added(before, folder)) == 6
-
-
-def test_where_there_are_no_links_what_was_moved_is_taken_back(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = stats(folder)
-    rename, turns = os.rename, list[int]()
-
-    def unable(*_: object, **__: object) -> None:
-        raise OSError(errno.EPERM, "no links here")
-
-    def stopping(source: Path, target: Path) -> None:
-        turns.append(1)
-        if len(turns) == 5:
-            segmented_folders.write(folder / "x.siard_lobseg_2/mets.xml", b"replaced meanwhile")
-            raise KeyboardInterrupt
-        rename(source, target)
-
-    monkeypatch.setattr(os, "link", unable)
-    monkeypatch.setattr(os, "rename", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        described(folder)
-    assert added(before, folder) == {"x.siard_lobseg_2/mets.xml"}
 
 
 def test_two_runs_at_once_are_refused(folder: Path) -> None:

@@ -21,7 +21,7 @@ from metspack.building.convert import convert_package
 from metspack.errors import Interrupted, TargetError, TargetExistsError, TargetUnfinishedError
 from metspack.files import journal, writing
 from metspack.files.journal import StagingTerms
-from metspack.planning import assignment, slices
+from metspack.planning import assignment
 from tests.killing import calls_of, events, killed, partial_of, stop_after
 from tests.laws import spread
 from tests.trees import tree
@@ -76,27 +76,6 @@ def test_a_build_stopped_again_and_again_goes_on(northwind_full: Path, tmp_path:
     assert tree(made) == tree(tmp_path / "gold")
 
 
-def test_a_segment_placed_in_stretches_goes_on(
-    northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = replace(OPTIONS, limits=Limits(files=30), add_digests=True)
-    build.build(northwind_full, tmp_path / "gold", options)
-    monkeypatch.setattr(slices, "STRETCH_FILES", 3)
-    monkeypatch.setattr(processes.Workers, "begin", _begun_here)
-    stop_after(2, lambda: build.build(northwind_full, tmp_path / "out", replace(options, jobs=2)))
-    assert {each["event"] for each in events(tmp_path)} >= {journal.STRETCH}
-    build.build(northwind_full, tmp_path / "out", replace(options, jobs=1))
-    assert tree(tmp_path / "out") == tree(tmp_path / "gold")
-
-
-def _begun_here(
-    workers: processes.Workers, work: Any, tasks: Any, moved: Any, *, is_growing: bool = False
-) -> processes.Underway[Any, Any]:
-    """Begin work of several processes, and do it in this one."""
-    assert not is_growing
-    return processes.Underway(workers, None, work, iter(tasks), moved)
-
-
 class _Eager(processes.Underway[Any, Any]):
     """Work of several processes that is done in this one, as soon as there are tasks."""
 
@@ -106,38 +85,6 @@ class _Eager(processes.Underway[Any, Any]):
     def results(self) -> Generator[Any, None, None]:
         yield from self._pending
         yield from super().results()
-
-
-@pytest.mark.parametrize(("described", "jobs"), [(1, 2), (3, 1)])
-def test_what_was_placed_before_the_parent_had_an_objid_goes_on(
-    described: int, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "A" / "content" / "schema0" / "table0" / "lob2"
-    folder.mkdir(parents=True)
-    for number in range(24):
-        (folder / f"record{number}.bin").write_bytes(b"%d" % number * (number + 1))
-    options = replace(OPTIONS, limits=Limits(files=3))
-    build.build(tmp_path / "A", tmp_path / "gold", options)
-    monkeypatch.setattr(processes, "are_many", bool)
-    monkeypatch.setattr(
-        processes.Workers,
-        "begin",
-        lambda workers, work, tasks, moved, **_: _Eager(workers, None, work, iter(tasks), moved),
-    )
-    with monkeypatch.context() as patched:
-        patched.setattr(slices, "STRETCH_FILES", 1)
-        stop_after(
-            7 + described, lambda: build.build(tmp_path / "A", tmp_path / "out", replace(options, jobs=2))
-        )
-    said = [each["event"] for each in events(tmp_path)]
-    assert [said.count(each) for each in (journal.STRETCH, journal.SEGMENT)] == [7, described]
-    assert said.index(journal.STRETCH) < said.index(journal.PLANNED) < said.index(journal.SEGMENT)
-    package = partial_of(tmp_path) / "package"
-    placed = {path.relative_to(package): path.stat().st_ino for path in package.rglob("*.bin")}
-    assert len(placed) == 21
-    build.build(tmp_path / "A", tmp_path / "out", replace(options, jobs=jobs))
-    assert tree(tmp_path / "out") == tree(tmp_path / "gold")
-    assert {path: (tmp_path / "out" / path).stat().st_ino for path in placed} == placed
 
 
 def test_what_was_placed_of_a_folder_that_has_changed_is_placed_again(

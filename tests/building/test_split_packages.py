@@ -150,4 +150,7 @@ def test_parts_joined_are_the_lob(
         with OpenHoldings(archive.holdings()) as shelf:
             joined = [b"".join(b"".join(shelf.contents(part, "it")) for part in lob.extents) for lob in lobs]
     assert joined == list(contents)
+    restore_files(package, folder / "files")
+    files = tree(folder / "files")
+    assert [files[f"{RECORDS}{number}.bin"] for number in range(len(contents))] == list(contents)
     assert not [each for each in checking.check(package) if each.severity is not Severity.INFO]

@@ -24,7 +24,7 @@ from metspack.building import build
 from metspack.building.options import PackageOptions
 from metspack.errors import SourceError, TargetError
 from metspack.merging import merge
-from metspack.merging.datafiles import DataTables, data_path
+from metspack.merging.datafiles import data_path
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
@@ -195,51 +195,9 @@ def test_what_is_wrong_within_a_run_is_told_alike_in_whatever_way_it_is_copied(
     together = outcome(out, tmp_path / "together")
     monkeypatch.setattr(merge, "LONGEST", 4)
     assert outcome(out, tmp_path / "by several", jobs=2) == together
-    monkeypatch.setattr(merge, "_likeness", lambda _run: None)
-    assert outcome(out, tmp_path / "one by one") == together
     is_fine = fault in {"nothing", "no size", "another algorithm"}
     assert isinstance(together[0], Merged) is is_fine
-    assert names(tmp_path) == ({"out", "together", "by several", "one by one"} if is_fine else {"out"})
-
-
-_LISTED: dict[str, Callable[[Path], object]] = {
-    "nothing": lambda _out: None,
-    "a file gone": lambda out: (out / _FILE).unlink(),
-    "a file more": lambda out: (out / _FILE).with_name("stranger").write_bytes(b"?"),
-    "another name": lambda out: (out / _FILE).rename((out / _FILE).with_name("stranger")),
-    "an ID of another": _in_mets('ID="s0.t0.c2.r10"', 'ID="s0.t0.c2.r3"'),
-    "an ID of another child": _in_mets('ID="s0.t0.c2.r10"', 'ID="s0.t0.c2.r25"'),
-    "a path of another": _in_mets("record9.bin", "record3.bin"),
-    "no digest": _in_mets(' CHECKSUM="[0-9a-f]+" CHECKSUMTYPE="SHA-256"', ""),
-    "a way out": _in_mets("representations|data/", "../../data/"),
-}
-
-
-@pytest.mark.parametrize("fault", _LISTED)
-def test_what_mets_lists_is_read_alike_together_and_one_by_one(
-    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    out = Path(shutil.copytree(many, tmp_path / "out"))
-    _LISTED[fault](out)
-    together = outcome(out, tmp_path / "together")
-    monkeypatch.setattr(DataTables, "_take_data", lambda *_: False)
-    assert together == outcome(out, tmp_path / "one by one")
-    assert isinstance(together[0], Merged) is (fault == "nothing")
-
-
-@pytest.mark.parametrize(("pack", "fault"), [("zip", b"J" * 19 + b"!"), ("tar", b"J" * 20)])
-def test_packed_files_are_copied_alike_together_and_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: str, fault: bytes
-) -> None:
-    source = siards.packed(tmp_path / "N.siard", siards.parts(siards.lobs(*_SMALL)))
-    build.build(source, tmp_path / "out", replace(OPTIONS, limits=Limits(files=20), pack=pack))
-    packed = tmp_path / f"out/N_lobseg_0.{pack}"
-    packed.write_bytes(packed.read_bytes().replace(b"J" * 20, fault))
-
-    together = outcome(tmp_path / "out", tmp_path / "together")
-    monkeypatch.setattr(merge, "_likeness", lambda _run: None)
-    assert together == outcome(tmp_path / "out", tmp_path / "one by one")
-    assert (fault == b"J" * 20) is (tmp_path / "together").exists()
+    assert names(tmp_path) == ({"out", "together", "by several"} if is_fine else {"out"})
 
 
 @pytest.mark.slow

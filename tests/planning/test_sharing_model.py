@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -252,44 +251,6 @@ def test_nothing_is_shared_from_one_zip_file_or_root_to_another() -> None:
         assert sharing.copies == 0
 
 
-@pytest.mark.parametrize("where", WHERE[:3])
-@pytest.mark.parametrize(
-    "said", [(True, "MD5", "ab"), (False, "SHA-1", "cd"), (True, None, ""), (False, None, "")]
-)
-def test_each_of_lobs_that_came_together_is_shared_by_itself(
-    where: Where, said: tuple[bool, str | None, str]
-) -> None:
-    with Sharing() as sharing:
-        drawn: list[Drawn] = [(where, "c4", said, [1, 2, 3]), *((where, "c4", said, at) for at in (2, 3, 1))]
-        together, *alone = (list(sharing.firsts(found, "")) for found, _ in made(drawn))
-        assert [len(each) for each in together if isinstance(each, LobRun)] == [3]
-        assert alone == [[], [], []]
-        assert [sharing.first(f"s0.t2.c4.r{row}") for row in (4, 5, 6)] == [
-            f"s0.t2.c4.r{row}" for row in (2, 3, 1)
-        ]
-
-
-def test_what_is_saved_is_said_in_few_words(tmp_path: Path) -> None:
-    where = Where("zip", 0, ())
-    drawn: list[Drawn] = [
-        *[(where, "c4", (True, None, ""), 1)] * 2,
-        (where, "c4", (False, None, ""), 1),
-        (where, "c4", (True, None, ""), [1, 2]),
-    ]
-    with Sharing() as sharing:
-        for found, _ in made(drawn):
-            list(sharing.firsts(found, ""))
-        assert sharing.save(tmp_path / "shared") == {
-            "count": 2,
-            "copies": 1,
-            "shared": ["s0.t2.c4.r1", "s0.t2.c4.r2"],
-            "copied": ["s0.t2.c4.r1", "s0.t2.c4.r3"],
-        }
-    assert (tmp_path / "shared").read_bytes() == (
-        b'[["s0.t2.c4.r", 2, 2, "s0.t2.c4.r1"], ["s0.t2.c4.r", 4, 4, "s0.t2.c4.r1"]]\n'
-    )
-
-
 def test_cells_of_one_file_in_rows_that_follow_each_other_are_kept_as_one(tmp_path: Path) -> None:
     where = Where("zip", 0, ())
     with Sharing() as sharing, Sharing() as later:
@@ -322,12 +283,6 @@ def _alone(sharing: Sharing, at: Iterable[int]) -> None:
         list(sharing.firsts(found, ""))
 
 
-def _together(sharing: Sharing, at: Iterable[int]) -> None:
-    where = Where("zip", 0, ())
-    for found, _ in made([(where, "c4", (True, None, ""), [each]) for each in at]):
-        list(sharing.firsts(found, ""))
-
-
 def _recalled(sharing: Sharing, folder: Path) -> None:
     file = folder / "shared"
     file.write_text(
@@ -336,22 +291,13 @@ def _recalled(sharing: Sharing, folder: Path) -> None:
     sharing.recall(file, {"count": 5_000, "copies": 0, "shared": ["", ""], "copied": ["", ""]})
 
 
-def test_what_was_saved_is_closed_again(tmp_path: Path) -> None:
-    with Sharing() as sharing:
-        before = len(os.listdir("/dev/fd"))
-        _recalled(sharing, tmp_path)
-        assert len(os.listdir("/dev/fd")) == before
-
-
 @pytest.mark.parametrize(
     "fill",
     [
         lambda sharing, _: _alone(sharing, range(5_000)),
-        lambda sharing, _: _alone(sharing, range(5_000, 0, -1)),
-        lambda sharing, _: _together(sharing, range(5_000)),
         _recalled,
     ],
-    ids=["ascending", "descending", "together", "recalled"],
+    ids=["ascending", "recalled"],
 )
 def test_a_disk_that_is_full_is_said(fill: Callable[[Sharing, Path], None], tmp_path: Path) -> None:
     with Sharing() as sharing:

@@ -1,4 +1,4 @@
-"""LOBs that are hard to divide or oddly named: each case with its exact segments, and all given back."""
+"""LOBs that are named like parts of others, and all given back."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from metspack.building.build import BuildOptions
 from metspack.layouts import LAYOUTS
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
-from metspack.packages.package import Package
-from metspack.planning.division import Split
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import restore_files
 from metspack.restoring.siard import restore_archive
@@ -30,28 +28,6 @@ OPTIONS = BuildOptions(
     software=Software(name="metspack", version="metspack 0"),
     limits=Limits(bytes=50),
 )
-# sizes of the LOBs, the limit, and the sizes of the files in each segment: filled up, and the parts alone
-CASES = {
-    "a limit of 1 byte": ((3, 0, 1), 1, [[1], [1], [1, 0], [1]], [[1], [1], [1], [0, 1]]),
-    "0 bytes": ((0,), 50, [[0]], [[0]]),
-    "0 bytes between": ((50, 0, 0, 50), 50, [[50, 0, 0], [50]], [[50, 0, 0], [50]]),
-    "exactly the limit": ((50,), 50, [[50]], [[50]]),
-    "the limit and 1": ((51,), 50, [[50], [1]], [[50], [1]]),
-    "the limit less 1, then more": ((49, 51), 50, [[49, 1], [50]], [[49], [50], [1]]),
-    "twice the limit": ((100, 1), 50, [[50], [50], [1]], [[50], [50], [1]]),
-    "two oversize in a row": (
-        (120, 130),
-        50,
-        [[50], [50], [20, 30], [50], [50]],
-        [[50], [50], [20], [50], [50], [30]],
-    ),
-    "oversize first": ((120, 10, 20), 50, [[50], [50], [20, 10, 20]], [[50], [50], [20], [10, 20]]),
-    "oversize last": ((10, 20, 120), 50, [[10, 20, 20], [50], [50]], [[10, 20], [50], [50], [20]]),
-}
-
-
-def data_of(sizes: tuple[int, ...]) -> list[bytes]:
-    return [bytes((number * 7 + at) % 256 for at in range(size)) for number, size in enumerate(sizes)]
 
 
 def contents(siard: Path) -> list[bytes]:
@@ -73,27 +49,6 @@ def check_it_comes_back(package: Path, expected: list[bytes], options: BuildOpti
     assert contents(beside / "Back.siard") == expected
     build.build(beside / "Back.siard", beside / "again", replace(options, name="Small"))
     assert tree(beside / "again") == tree(package)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("case", "split", "layout"), spread(product(CASES, [Split.FILL, Split.ALONE], sorted(LAYOUTS)), 5)
-)
-def test_what_is_hard_to_divide_is_divided_so_and_comes_back(
-    case: str, split: Split, layout: str, tmp_path: Path
-) -> None:
-    sizes, limit, filled, alone = CASES[case]
-    source = siards.siard(tmp_path / "Small.siard", *data_of(sizes))
-    options = replace(OPTIONS, layout=layout, split=split, limits=Limits(bytes=limit))
-    package = tmp_path / "package"
-    build.build(source, package, options)
-    with Package(package) as opened:
-        held = [(part.mets, part.size) for lob in opened.lobs() for part in lob.parts]
-        found = [
-            [size for mets, size in held if mets == "/".join(segment.mets)] for segment in opened.segments
-        ]
-    assert found == (filled if split is Split.FILL else alone)
-    check_it_comes_back(package, data_of(sizes), options)
 
 
 @pytest.mark.parametrize(
