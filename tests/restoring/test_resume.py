@@ -1,26 +1,30 @@
-"""A restore that was stopped goes on with the same command: the bytes are those of one that was not."""
+"""A restore or merge that was stopped goes on with the same command: the bytes are those of one that was not."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 import metspack
 from metspack.building import build
 from metspack.building.build import BuildOptions
+from metspack.building.options import PackageOptions
 from metspack.errors import Interrupted, TargetExistsError, TargetUnfinishedError
 from metspack.files import journal
 from metspack.files.journal import StagingTerms
+from metspack.merging import merge
+from metspack.merging.datafiles import DataTables, DoubtfulError
+from metspack.merging.merge import Merged, merge_ips
 from metspack.model import Limits
 from metspack.restoring import files as restoring_files
-from metspack.restoring.files import RestoreOptions, restore_files
+from metspack.restoring.files import Restored, RestoreOptions, restore_files
 from tests.conftest import CHECKOUT
 from tests.killing import calls_of, events, killed, partial_of, stop_after
 from tests.laws import spread
@@ -30,26 +34,76 @@ pytestmark = pytest.mark.slow
 
 OPTIONS = BuildOptions(created="2026-05-01T12:00:00Z", limits=Limits(files=12, bytes=20_000))
 SOURCE = CHECKOUT / "samples" / "northwind" / "Northwind-full.siard"
-FORMS = {
-    "folders": OPTIONS,
-    "tar": replace(OPTIONS, dialect="csip", pack="tar"),
-    "parts": replace(OPTIONS, limits=Limits(files=100, bytes=3_000)),
-}
+WHOLE = PackageOptions(created="2027-01-01T00:00:00Z", checksum="SHA-256", dialect="csip")
+NOW = StagingTerms()
+
+
+def restored(
+    package: Path, target: Path, *, jobs: int = 1, terms: StagingTerms = NOW, **changed: Any
+) -> Restored:
+    return restore_files(package, target, RestoreOptions(jobs=jobs, **changed), terms=terms)
+
+
+def merged(
+    package: Path, target: Path, *, jobs: int = 1, terms: StagingTerms = NOW, **changed: Any
+) -> Merged:
+    return merge_ips([package], target, replace(WHOLE, **changed), jobs=jobs, terms=terms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """A command: from what, where its files lie until its end, and which file lists those of a stretch."""
+
+    name: str
+    run: Callable[..., Restored | Merged]
+    forms: Mapping[str, BuildOptions]
+    files: str
+    listed: str
+    other: Mapping[str, object]
+    told: tuple[str, str]
+
+
+CSIP = replace(OPTIONS, dialect="csip")
+RESTORE = Work(
+    name="restore",
+    run=restored,
+    forms={"folders": OPTIONS, "packed": replace(CSIP, pack="tar")},
+    files="package",
+    listed="manifest-1.MD5",
+    other={"only": ("s0.t2",)},
+    told=("only: none then, s0.t2 now", "package"),
+)
+MERGE = Work(
+    name="merge",
+    run=merged,
+    forms={"folders": CSIP, "packed": replace(CSIP, pack="zip")},
+    files="work/data",
+    listed="placed-1.jsonl",
+    other={"objid": "other"},
+    told=("objid: none then, other now", "source"),
+)
 
 
 @pytest.fixture(autouse=True)
-def _short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 6)
+    monkeypatch.setattr(merge, "LONGEST", 6)
+
+
+@pytest.fixture(scope="module", params=[RESTORE, MERGE], ids=lambda each: each.name)
+def work(request: pytest.FixtureRequest) -> Work:
+    found: Work = request.param
+    return found
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def made(tmp_path_factory: pytest.TempPathFactory, work: Work) -> Callable[[str], Path]:
     """Packages in each of the forms, made once; treat them as read-only."""
     place = tmp_path_factory.mktemp("made")
 
     def package(form: str) -> Path:
         if not (place / form).exists():
-            build.build(SOURCE, place / form, FORMS[form])
+            build.build(SOURCE, place / form, work.forms[form])
         return place / form
 
     return package
@@ -61,122 +115,130 @@ def out(made: Callable[[str], Path]) -> Path:
 
 
 @pytest.fixture
-def stopped(out: Path, tmp_path: Path) -> Path:
-    """A folder with a restore that was stopped when it had written two slices."""
-    stop_after(2, lambda: restore_files(out, tmp_path / "out"))
+def stopped(out: Path, work: Work, tmp_path: Path) -> Path:
+    """A folder with a command that was stopped when two stretches were recorded."""
+    stop_after(2, lambda: work.run(out, tmp_path / "out"))
     return tmp_path
 
 
-@pytest.mark.parametrize(("form", "jobs"), [("folders", 2), ("tar", 1)])
-def test_a_restore_killed_at_any_call_goes_on(
-    form: str, jobs: int, made: Callable[[str], Path], tmp_path: Path
+@pytest.mark.parametrize(("form", "jobs"), [("folders", 2), ("packed", 1)])
+def test_what_is_killed_at_any_call_goes_on(
+    form: str, jobs: int, work: Work, made: Callable[[str], Path], tmp_path: Path
 ) -> None:
     package, gold = made(form), tmp_path / "gold"
-    count = calls_of(lambda: restore_files(package, gold, RestoreOptions(jobs=1)))
+    count = calls_of(lambda: work.run(package, gold))
     expected = tree(gold)
-    for at in spread(list(range(1, count)), max(1, count // (3 if jobs > 1 else 5))):
+    for at in spread(list(range(1, count)), max(1, count // 3)):
         (folder := tmp_path / str(at)).mkdir()
         target = folder / "out"
-        assert killed(partial(restore_files, package, target, RestoreOptions(jobs=1)), at)
+        assert killed(partial(work.run, package, target), at)
         if not target.exists():
-            restore_files(package, target, RestoreOptions(jobs=jobs))
+            work.run(package, target, jobs=jobs)
         else:
             with pytest.raises(TargetExistsError):
-                restore_files(package, target)
+                work.run(package, target)
         assert tree(target) == expected, at
         assert os.listdir(folder) == ["out"], at
         shutil.rmtree(folder)
 
 
-def test_nothing_is_written_twice(stopped: Path, out: Path) -> None:
+def test_nothing_is_written_twice(work: Work, stopped: Path, out: Path) -> None:
     before = [each for each in events(stopped) if each["event"] == journal.SEGMENT]
     assert [each["number"] for each in before] == [0, 1]
-    package = partial_of(stopped) / "package"
-    files = {path.relative_to(package): path.stat().st_ino for path in package.rglob("*") if path.is_file()}
+    data = partial_of(stopped) / work.files
+    files = {path.relative_to(data): path.stat().st_ino for path in data.rglob("*") if path.is_file()}
     assert len(files) == sum(each["files"] for each in before)
-    restored = restore_files(out, stopped / "out")
-    assert restored.lobs > len(files)
-    assert {path: (stopped / "out" / path).stat().st_ino for path in files} == files
+    work.run(out, stopped / "out")
+    place = stopped / "out"
+    if work is MERGE:
+        (ip,) = (each for each in place.iterdir() if each.is_dir())
+        place = ip / "representations" / "rep1" / "data"
+    assert {path: (place / path).stat().st_ino for path in files} == files
 
 
-@pytest.mark.parametrize("how", ["gone", "shorter", "without lines"])
-def test_a_slice_that_is_not_as_recorded_is_written_again(how: str, stopped: Path, out: Path) -> None:
-    restore_files(out, stopped / "gold")
-    path = min(each for each in (partial_of(stopped) / "package").rglob("*") if each.is_file())
+@pytest.mark.parametrize("how", ["gone", "shorter", "without a list"])
+def test_a_stretch_that_is_not_as_recorded_is_written_again(
+    how: str, work: Work, stopped: Path, out: Path
+) -> None:
+    work.run(out, stopped / "gold")
+    path = min(each for each in (partial_of(stopped) / work.files).rglob("*") if each.is_file())
     if how == "gone":
         path.unlink()
     elif how == "shorter":
         path.write_bytes(path.read_bytes()[1:])
     else:
-        (partial_of(stopped) / "work" / "manifest-1.MD5").unlink()
-    restore_files(out, stopped / "out")
+        (partial_of(stopped) / "work" / work.listed).unlink()
+    work.run(out, stopped / "out")
     assert tree(stopped / "out") == tree(stopped / "gold")
 
 
-def test_a_file_that_nobody_wrote_is_found(stopped: Path, out: Path) -> None:
-    (partial_of(stopped) / "package" / "content" / "schema0" / "mine.bin").write_bytes(b"mine")
-    with pytest.raises(TargetUnfinishedError, match=r"content has \d+ files, expected \d+") as caught:
-        restore_files(out, stopped / "out")
+def test_a_file_that_nobody_wrote_is_found(work: Work, stopped: Path, out: Path) -> None:
+    folder = min(each for each in (partial_of(stopped) / work.files).rglob("*") if each.is_file()).parent
+    (folder / "mine.bin").write_bytes(b"mine")
+    with pytest.raises(TargetUnfinishedError, match=r"has \d+ files, expected \d+") as caught:
+        work.run(out, stopped / "out")
     assert "--restart" in caught.value.hint
-    restore_files(out, stopped / "out", terms=StagingTerms(restart=True))
+    work.run(out, stopped / "out", terms=StagingTerms(restart=True))
     assert os.listdir(stopped) == ["out"]
 
 
 def test_other_options_and_packages_are_refused_with_what_differs(
-    stopped: Path, out: Path, made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    work: Work, stopped: Path, out: Path, made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = tree(stopped)
 
-    def refused(package: Path, options: RestoreOptions) -> str:
+    def refused(package: Path, **changed: object) -> str:
         with pytest.raises(TargetUnfinishedError) as caught:
-            restore_files(package, stopped / "out", options)
+            work.run(package, stopped / "out", **changed)
         assert "--restart" in caught.value.hint
         assert tree(stopped) == before
         return caught.value.message
 
-    assert "only: none then, s0.t2 now" in refused(out, RestoreOptions(only=("s0.t2",)))
-    assert "accepted: none then, part-digest now" in refused(
-        out, RestoreOptions(accepted=frozenset({"part-digest"}))
-    )
-    assert "the same: package: " in refused(made("parts"), RestoreOptions())
-    with pytest.raises(TargetUnfinishedError, match="form: files then, archive, inside now"):
-        metspack.restore_siard(out, stopped / "out")
-    assert tree(stopped) == before
+    option, source = work.told
+    assert option in refused(out, **work.other)
+    assert f"the same: {source}: " in refused(made("packed"))
+    if work is RESTORE:
+        with pytest.raises(TargetUnfinishedError, match="form: files then, archive, inside now"):
+            metspack.restore_siard(out, stopped / "out")
     monkeypatch.setattr(journal, "__version__", "99")
-    assert "version of metspack" in refused(out, RestoreOptions())
-    metspack.restore(out, stopped / "out", RestoreOptions(only=("s0.t2",)), restart=True)
-    assert os.listdir(stopped) == ["out"]
+    assert "version of metspack" in refused(out)
 
 
-def test_an_interruption_says_what_is_kept(out: Path, tmp_path: Path) -> None:
-    terms = StagingTerms(command="metspack restore A -o out")
+def test_files_that_are_looked_at_one_by_one_are_not_copied_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, target = tmp_path / "package", tmp_path / "out"
+    build.build(SOURCE, package, CSIP)
+    merged(package, tmp_path / "gold")
+
+    def doubting(tables: DataTables) -> None:
+        if tables.are_together:
+            raise DoubtfulError
+
+    monkeypatch.setattr(DataTables, "check_once", doubting)
+    stop_after(2, lambda: merged(package, target))
+    assert len([each for each in events(tmp_path) if each["event"] == "one by one"]) == 1
+    monkeypatch.setattr(DataTables, "check_once", lambda _: pytest.fail("looked at together again"))
+    merged(package, target)
+    assert tree(target) == tree(tmp_path / "gold")
+
+
+def test_an_interruption_says_what_is_kept(work: Work, out: Path, tmp_path: Path) -> None:
+    terms = StagingTerms(command="metspack again")
 
     def interrupt() -> NoReturn:
         raise Interrupted(2)
 
-    caught = stop_after(
-        2, lambda: restore_files(out, tmp_path / "out", RestoreOptions(jobs=1), terms=terms), interrupt
-    )
+    caught = stop_after(2, lambda: work.run(out, tmp_path / "out", terms=terms), interrupt)
     assert isinstance(caught, Interrupted)
-    assert "out.partial keeps what is done: 2 of " in caught.kept
+    assert "out.partial keeps what is done: 2 " in caught.kept
     assert caught.kept.endswith(" stretches")
-    assert "run the same command again: metspack restore A -o out" in caught.hint
+    assert "run the same command again: metspack again" in caught.hint
     found = metspack.status(tmp_path / "out.partial")
-    assert (found.state, found.command, found.segments_done) == ("stopped", "restore", 2)
-    assert "stretches: 2 of " in "\n".join(found.words())
+    assert (found.state, found.command, found.segments_done) == ("stopped", work.name, 2)
+    assert "stretches: 2" in "\n".join(found.words())
 
 
-def test_nothing_is_kept_when_nobody_wants_it_or_nothing_is_done(
-    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    terms = StagingTerms(discards=True)
-    stop_after(2, lambda: restore_files(out, tmp_path / "out", terms=terms))
-    assert os.listdir(tmp_path) == []
-
-    def interrupt(*_: object, **__: object) -> NoReturn:
-        raise Interrupted(15)
-
-    monkeypatch.setattr(restoring_files, "_write_lobs", interrupt)
-    with pytest.raises(Interrupted):
-        restore_files(out, tmp_path / "out")
+def test_nothing_is_kept_when_nobody_wants_it(work: Work, out: Path, tmp_path: Path) -> None:
+    stop_after(2, lambda: work.run(out, tmp_path / "out", terms=StagingTerms(discards=True)))
     assert os.listdir(tmp_path) == []

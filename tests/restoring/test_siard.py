@@ -1,4 +1,4 @@
-"""An archive is restored by runs of LOBs: the same whoever writes them; of damage in a run nothing is left."""
+"""An archive is restored by runs of LOBs: the same whoever writes them; of damage nothing is left."""
 
 from __future__ import annotations
 
