@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -13,15 +12,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from metspack import checking, processes
 from metspack.building import build
 from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.errors import PlanError, SourceError
-from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, LinkMode, Severity
 from metspack.planning import slices
 from metspack.planning.assignment import Course
@@ -30,16 +26,11 @@ from metspack.processes import Moved, Underway, Workers
 from metspack.progress import Silent
 from metspack.sources.lobstream import PART_DIGEST
 from tests import segmented_folders, siards
-from tests.laws import law
 from tests.trees import names, tree
-
-SOFTWARE = Software(name="metspack", version="metspack 0")
 
 
 def options(files: int | None, size: int | None, jobs: int = 1) -> BuildOptions:
-    return BuildOptions(
-        created="2016-02-23T00:00:00Z", software=SOFTWARE, limits=Limits(files=files, bytes=size), jobs=jobs
-    )
+    return BuildOptions(created="2016-02-23T00:00:00Z", limits=Limits(files=files, bytes=size), jobs=jobs)
 
 
 def in_stretches(patch: pytest.MonkeyPatch) -> None:
@@ -129,41 +120,6 @@ def test_a_fault_in_a_stretch_is_told_as_in_a_segment(
         in_stretches(monkeypatch)
     assert told[0] == told[1]
     assert "s0.t0.c2.r6" in told[0][0]
-
-
-CONTENTS = st.lists(st.binary(max_size=40), max_size=12)
-LIMITS = st.tuples(st.none() | st.integers(1, 5), st.none() | st.integers(40, 120))
-
-
-@given(contents=CONTENTS, limits=LIMITS, method=st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
-@law(12)
-def test_every_lob_is_where_its_cell_says_and_nothing_is_lost(
-    tmp_path_factory: pytest.TempPathFactory,
-    contents: list[bytes],
-    limits: tuple[int | None, int | None],
-    method: int,
-) -> None:
-    folder = tmp_path_factory.mktemp("law")
-    source = siards.packed(folder / "A.siard", siards.parts(siards.lobs(*contents)), method=method)
-    built = build.build(source, folder / "out", options(*limits))
-    assert (built.files, built.bytes) == (len(contents), sum(map(len, contents)))
-    assert all("fewer than two in each on average" in each for each in built.warnings)
-    with zipfile.ZipFile(folder / "out" / "A.siard") as container:
-        table = container.read(siards.TABLE).decode()
-        left = [name for name in container.namelist() if name.startswith("content/")]
-    assert left == [siards.TABLE]
-    files = [part.partition('"')[0] for part in table.split(' file="')[1:]]
-    assert [(folder / "out" / file).read_bytes() for file in files] == contents
-    folders = [file.partition("/")[0] for file in files]
-    assert sorted(set(folders), key=folders.index) == [f"A_lobseg_{n}" for n in range(built.segments)]
-    most_files, most_bytes = limits
-    for segment in set(folders):
-        sizes = [len(data) for data, where in zip(contents, folders, strict=True) if where == segment]
-        assert most_files is None or len(sizes) <= most_files
-        assert most_bytes is None or sum(sizes) <= most_bytes
-    assert not list(checking.check(folder / "out", checking.Level.FULL))
-    assert names(folder) == {"A.siard", "out"}
-    shutil.rmtree(folder)
 
 
 def test_what_was_built_is_said(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,11 +18,10 @@ from metspack.building.build import BuildOptions
 from metspack.building.convert import convert_package
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.layouts import FolderStyle
-from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.planning.division import Split
 from metspack.sources.archive import Archive, Grants
-from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
+from metspack.sources.lobstream import OpenHoldings
 from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
 from tests.laws import law, spread
@@ -33,11 +31,7 @@ from tests.shared_data import shared
 from tests.trees import names, tree
 
 SAMPLES = CHECKOUT / "samples" / "northwind"
-OPTIONS = BuildOptions(
-    created="2020-01-01T00:00:00Z",
-    software=Software(name="metspack", version="metspack 0"),
-    limits=Limits(files=3),
-)
+OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=3))
 OTHER = replace(OPTIONS, layout="siard22", limits=Limits(files=2, bytes=5_000), split=Split.ALONE)
 
 
@@ -209,19 +203,6 @@ def test_what_dbptk_writes_is_made_a_package(kind: str, northwind: Path, tmp_pat
     assert tree(folder) == before
 
 
-def test_the_digest_of_a_last_part_is_put_right_when_that_is_accepted(
-    northwind: Path, tmp_path: Path
-) -> None:
-    folder = segmented_folders.dbptk_22(
-        tmp_path / "folder", segmented_folders.pictures(northwind), whole_digests=False
-    )
-    with pytest.raises(SourceError, match="is that of the last part alone"):
-        convert_package(folder, tmp_path / "package", OPTIONS)
-    accepting = replace(OPTIONS, accepted=frozenset({PART_DIGEST}))
-    convert_package(folder, tmp_path / "package", accepting)
-    assert not errors(tmp_path / "package")
-
-
 # What is wrong with a package
 
 
@@ -231,19 +212,6 @@ def refused(tmp_path: Path, root: Path, options: BuildOptions = OTHER) -> str:
     assert refusal.value.hint
     assert names(tmp_path) == {root.name}
     return " ".join((refusal.value.message, *refusal.value.details))
-
-
-def test_an_archive_that_is_not_what_mets_says(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
-    cells = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in splitting.LOBS]
-    (root / "Northwind.siard").write_bytes(forge.siard(forge.table(cells, "Northwind") + b"\n"))
-    assert "Northwind.siard has the MD5 " in refused(tmp_path, root)
-
-
-def test_a_child_that_is_missing(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
-    shutil.rmtree(root / "Northwind_lobseg_1")
-    assert "Northwind_lobseg_1/mets.xml cannot be read" in refused(tmp_path, root)
 
 
 def test_lobs_that_no_cell_names_are_left_out_and_told(tmp_path: Path) -> None:

@@ -97,28 +97,6 @@ def test_a_build_whose_check_fails_is_mended_by_the_same_command(
     assert sum((target / each).stat().st_mtime_ns == at for each, at in before.items()) >= 4
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "case",
-    [
-        ({}, "*/representations/*/METS.xml", 1),
-        ({"pack": "tar"}, "*_seg_*.tar", 1),
-    ],
-)
-def test_a_build_of_csip_whose_check_fails(
-    northwind: Path, tmp_path: Path, damaging: Any, case: tuple[dict[str, str], str, int]
-) -> None:
-    given, pattern, concerned = case
-    options, target = _options(dialect="csip", **given), tmp_path / "package"
-    segments = metspack.build(northwind, tmp_path / "expected", options).segments
-    damaging(_flipping(pattern))
-    with pytest.raises(TargetError):
-        metspack.build(northwind, target, options)
-    assert metspack.status(target).segments_done == segments - concerned
-    metspack.build(northwind, target, options)
-    assert tree(target) == tree(tmp_path / "expected")
-
-
 def test_the_disk_is_accused_where_bytes_differ_alone(northwind: Path, tmp_path: Path, damaging: Any) -> None:
     for damage, is_disk in (("a LOB", True), ("a LOB, gone", False)):
         damaging(_DAMAGES[damage][0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import zipfile
 from collections.abc import Iterable
 from dataclasses import replace
@@ -101,19 +100,6 @@ def test_a_folder_described_where_it_stands(northwind: Path, tmp_path: Path, *, 
         with zipfile.ZipFile(tmp_path / "packed") as packed:
             packed.extractall(archive)
     exact(describe_in_place(folder, OPTIONS), folder)
-
-
-def test_lobs_without_an_archive_and_one_that_is_unpacked(northwind_full: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(northwind_full) as packed:
-        packed.extractall(tmp_path / "N.siard")
-    shutil.copytree(
-        tmp_path / "N.siard/content/schema0/table2/lob4", tmp_path / "L/content/schema0/table2/lob4"
-    )
-    options = replace(OPTIONS, limits=Limits(files=12))
-    for name in ("N.siard", "L"):
-        planned = drafted(tmp_path / name, options).handed_over
-        made = exact(build(tmp_path / name, tmp_path / f"out-{name}", options), tmp_path / f"out-{name}")
-        assert planned.bytes == pytest.approx(made.bytes, rel=DEVIATION)
 
 
 @pytest.mark.parametrize(

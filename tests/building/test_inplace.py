@@ -23,18 +23,16 @@ from metspack.building.segmentedfolder import SegmentedFolder, segment_folder
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.files import journal, writing
 from metspack.files.transaction import Transaction, _Steps
-from metspack.mets.dialects.interface import ParentContent, Software
+from metspack.mets.dialects.interface import ParentContent
 from metspack.mets.dialects.recommendation.dialect import Recommendation
 from metspack.model import Limits, Severity
 from metspack.sources.archive import Grants
-from metspack.sources.lobstream import PART_DIGEST
 from tests import official, segmented_folders, siards
 from tests.siard import forging
 from tests.trees import names, tree
 
-SOFTWARE = Software(name="metspack", version="metspack 0")
 CREATED = "2016-02-23T00:00:00Z"
-OPTIONS = PackageOptions(created=CREATED, software=SOFTWARE)
+OPTIONS = PackageOptions(created=CREATED)
 MANIFESTS = ("manifest-md5.txt", "manifest-sha256.txt")
 
 
@@ -138,28 +136,13 @@ def test_what_dbptk_writes_for_siard_2_2_with_parts(divided: Path, pictures: lis
     assert whole.groups() == (str(len(pictures[1])), siards.md5(pictures[1]))
 
 
-def test_a_digest_of_the_last_part_is_refused_unless_accepted(tmp_path: Path, pictures: list[bytes]) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    segmented_folders.dbptk_22(folder, pictures, whole_digests=False)
-    before = stats(folder)
-    with pytest.raises(SourceError, match="is that of the last part alone"):
-        described(folder)
-    assert added(before, folder) == set()
-    result = described(folder, accepted=frozenset({PART_DIGEST}))
-    assert "LOBs whose cell has the digest of their last part alone: 3" in result.warnings
-    assert codes(folder, Severity.ERROR) == set()
-
-
 @pytest.mark.parametrize(("layout", "most"), [("lobseg", 45_000), ("siard22", 9_000)])
 def test_our_own_layouts_get_the_bytes_that_build_gave_them(
     tmp_path: Path, northwind_full: Path, layout: str, most: int
 ) -> None:
     out = tmp_path / "out"
     limits = Limits(files=4, bytes=most)
-    build.build(
-        northwind_full, out, BuildOptions(created=CREATED, software=SOFTWARE, limits=limits, layout=layout)
-    )
+    build.build(northwind_full, out, BuildOptions(created=CREATED, limits=limits, layout=layout))
     built = tree(out)
     for path in [*out.rglob("mets.xml"), *out.glob("manifest-*.txt")]:
         path.unlink()

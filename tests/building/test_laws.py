@@ -22,14 +22,12 @@ from metspack.building.build import BuildOptions, Built
 from metspack.checking import Code, Level, check
 from metspack.errors import SourceError
 from metspack.layouts import LAYOUTS
-from metspack.mets.dialects.interface import Software
 from metspack.model import Finding, Limits, Severity
 from metspack.planning.division import Split
 from tests.siard.forging import Table, column, field, siard
 
 DIALECTS = ("recommendation", "csip")
 EXAMPLES = int(os.environ.get("METSPACK_EXAMPLES", "20"))
-SOFTWARE = Software(name="metspack", version="metspack 0")
 ANNOUNCED = {
     Code.CELLS_WITHOUT_DIGEST.id: "without a digest in the cell",
     Code.PSEUDO_ABSOLUTE.id: "",  # what was asked for with the style of references
@@ -115,7 +113,6 @@ def source(folder: Path, rows: Sequence[dict[str, Clob]]) -> Path:
 def options(layout: str, dialect: str, limits: Limits, split: Split = Split.FILL) -> BuildOptions:
     return BuildOptions(
         created="2016-02-23T00:00:00Z",
-        software=SOFTWARE,
         layout=layout,
         dialect=dialect,
         limits=limits,

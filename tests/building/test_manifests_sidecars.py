@@ -12,7 +12,6 @@ from metspack import checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError
-from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.sources.archive import Archive
 from tests import siards
@@ -21,7 +20,6 @@ from tests.official import mets_faults
 CONTENTS = (b"one", b"two and a half", b"", b"three")
 OPTIONS = BuildOptions(
     created="2020-01-01T00:00:00Z",
-    software=Software(name="metspack", version="metspack 0"),
     limits=Limits(files=3, bytes=10),
     layout="siard22",
     mapping_uri="file:///srv/store",

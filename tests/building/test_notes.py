@@ -70,6 +70,7 @@ def test_what_was_accepted_is_no_error_of_the_package(
     assert f"--accept {what}" in (error.value.hint or "")
     build(archive, tmp_path / "out", replace(options, accepted=frozenset({what})))
     assert codes(tmp_path / "out", Severity.ERROR) == {}
+    assert list(metspack.restore_dry_run(tmp_path / "out")) == []
 
 
 @pytest.mark.parametrize("dialect", dialects.DIALECTS)

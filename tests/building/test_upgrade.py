@@ -22,7 +22,6 @@ from metspack.building.convert import convert_package
 from metspack.building.draft import drafted
 from metspack.checking import CheckSummary, check
 from metspack.errors import ConfigError, SourceError
-from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.restoring.siard import restore_archive
 from tests import siards
@@ -32,7 +31,6 @@ from tests.siard.old_archives import METADATA_XML, TABLE_XML, entries
 
 OPTIONS = BuildOptions(
     created="2020-01-01T00:00:00Z",
-    software=Software(name="metspack", version="metspack 0"),
     limits=Limits(files=2),
     siard_version="2.2",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,19 +11,12 @@ import pytest
 from metspack import api, checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
-from metspack.errors import SourceError
-from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.restoring.siard import restore_archive
-from metspack.sources.archive import Archive
 from tests import siards
 from tests.siard.zips import Entry, forged
 
-OPTIONS = BuildOptions(
-    created="2020-01-01T00:00:00Z",
-    software=Software(name="metspack", version="metspack 0"),
-    limits=Limits(files=2),
-)
+OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=2))
 CONTENTS = (b"first", b"", b"third", b"")
 
 
@@ -34,31 +26,6 @@ def hollow(path: Path, entries: dict[str, bytes], *more: str) -> Path:
     made = (Entry(name=name, data=data, method=8, payload=None if data else b"") for name, data in all_of)
     path.write_bytes(forged(*made))
     return path
-
-
-def test_a_table_that_the_archive_lacks_is_accepted_if_one_says_so(
-    tmp_path: Path, northwind_full: Path
-) -> None:
-    table = "content/schema0/table4/"
-    source = tmp_path / "source" / "Lacking.siard"
-    source.parent.mkdir()
-    with zipfile.ZipFile(northwind_full) as whole, zipfile.ZipFile(source, "w") as lacking:
-        for name in whole.namelist():
-            if not name.startswith(table):
-                lacking.writestr(name, whole.read(name))
-    make = partial(build.build, source, tmp_path / "out")
-    with pytest.raises(SourceError, match=r"table dbo\.Employees has no document content/schema0/table4/"):
-        make(OPTIONS)
-    built = make(replace(OPTIONS, accepted=frozenset({"missing-table"})))
-    assert any("has no document content/schema0/table4/table4.xml" in each for each in built.warnings)
-    target = tmp_path / "out"
-    found = [each.code for each in checking.check(target) if each.severity is Severity.ERROR]
-    assert found == []
-    assert list(api.restore_dry_run(target)) == []
-    restore_archive(target, tmp_path / "back.siard")
-    with Archive(tmp_path / "back.siard") as archive:
-        assert list(archive.lacking) == [f"{table}table4.xml"]
-        assert sum(1 for _ in archive.lobs()) == 37
 
 
 @pytest.mark.parametrize(("dialect", "layout"), [("recommendation", "siard22"), ("csip", "lobseg")])

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
-from collections import Counter
 from functools import cache
 
 import pytest
 
-from tests.codemutants.__main__ import FIGURES, PAGE, as_listed, drawn, table
+from tests.codemutants.__main__ import FIGURES, PAGE, as_listed, table
 from tests.codemutants.groups import GROUPS
-from tests.codemutants.listed import EQUIVALENT, KINDS, Mutant, Reason, kind_of, reasons
-from tests.codemutants.trial import function_of, in_order
+from tests.codemutants.listed import EQUIVALENT, KINDS, Mutant, Reason, reasons
 from tests.conftest import CHECKOUT
 
 MODULES = tuple(module for group in GROUPS for module in group.modules)
@@ -58,50 +56,6 @@ def test_a_mutant_is_listed_as_it_is_printed() -> None:
     assert not read.covers(Mutant(function="uris.other", was=mutant.was, now=mutant.now))
     anything = Reason(why="x", kind=EQUIVALENT, mutants=((mutant.function, mutant.was, None),))
     assert anything.covers(mutant)
-
-
-@pytest.mark.parametrize(
-    ("was", "now", "expected"),
-    [
-        ('sql = "SELECT id FROM mets WHERE id = ?"', 'sql = "select id from mets where id = ?"', EQUIVALENT),
-        ('"CREATE TABLE again (cell TEXT)",', '"create table again (cell text)",', EQUIVALENT),
-        ('"BEGIN",', '"begin",', EQUIVALENT),
-        ('stage = "BEGIN"', 'stage = "begin"', None),
-        ('sql = "SELECT id FROM mets"', 'sql = "XXSELECT id FROM metsXX"', None),
-        ("sql = \"SELECT 'file ID'\"", "sql = \"select 'file id'\"", None),
-        ('name = "METS"', 'name = "mets"', None),
-    ],
-)
-def test_the_letter_case_of_sql_means_nothing(was: str, now: str, expected: str | None) -> None:
-    assert kind_of(Mutant(function="uris.shown", was=was, now=now)) == expected
-
-
-def test_the_same_mutants_are_drawn_each_time_and_of_each_module() -> None:
-    names = [str(number) for number in range(101)]
-    assert drawn(names, 1) == names
-    assert len(drawn(names, 10)) == 11
-    assert drawn(names, 10) == drawn(names, 10)
-    assert drawn(["only"], 10) == ["only"]
-    assert set(drawn(names, 20)) < set(drawn(names, 10))
-
-
-def test_what_was_tried_before_stays_in_the_sample() -> None:
-    names = [str(number) for number in range(100)]
-    before = drawn(names, 20)
-    more = [*names, "100", "101"]
-    assert set(before) < set(drawn(more, 15, before))
-    assert drawn(more, 20, ["101", "7", *before]) == sorted(["7", "101", *before[:4]], key=int)
-    assert drawn(names, 20, ["gone"]) == before
-
-
-def test_the_tests_that_killed_most_come_first_then_the_quickest() -> None:
-    seconds = {"slow": 2.0, "quick": 0.1, "same": 0.1, "killer": 9.0, "other": 8.0}
-    order = in_order(set(seconds), Counter(killer=2), Counter(killer=2, other=7), seconds)
-    assert order == ["killer", "other", "quick", "same", "slow"]
-
-
-def test_a_mutant_tells_its_function() -> None:
-    assert function_of("metspack.uris.x__as_meant__mutmut_12") == "metspack.uris.x__as_meant"
 
 
 def test_the_page_has_the_table_of_the_last_figures() -> None:

@@ -159,18 +159,6 @@ def test_the_state_of_a_transaction_is_that_of_its_last_event(tmp_path: Path) ->
         assert state(tmp_path, odd + plain(TRANSACTION)) is None  # no journal of ours begins like that
 
 
-@pytest.mark.parametrize("missing", ["puts", "made"])
-def test_changes_that_lack_a_word_are_of_no_transaction(tmp_path: Path, missing: str) -> None:
-    lacking = {name: value for name, value in CHANGES.items() if name != missing}
-    assert state(tmp_path, plain(TRANSACTION, lacking)) is None
-
-
-@pytest.mark.parametrize("missing", ["command", "event"])
-def test_a_beginning_that_lacks_a_word_is_of_no_transaction(tmp_path: Path, missing: str) -> None:
-    lacking = {name: value for name, value in TRANSACTION.items() if name != missing}
-    assert state(tmp_path, plain(lacking, CHANGES)) is None
-
-
 def test_a_lock_of_another_is_seen_and_none_is_left(tmp_path: Path) -> None:
     path = tmp_path / "j"
     with opened(path, b"") as descriptor:
@@ -192,29 +180,6 @@ def test_a_file_system_that_knows_no_locks_has_none(tmp_path: Path, monkeypatch:
 def test_where_a_partial_folder_and_its_journal_lie() -> None:
     assert journal.partial_of(Path("/a/b.c")) == Path("/a/b.c.partial")
     assert journal.journal_of(Path("/a/b.partial")) == Path("/a/b.partial/journal.jsonl")
-
-
-@pytest.mark.parametrize("event", [journal.PUTTING, journal.TAKING_BACK])
-def test_who_changes_a_folder_is_told_to_it(tmp_path: Path, event: str) -> None:
-    package = tmp_path / "out"
-    (package / "third").mkdir(parents=True)
-    left(tmp_path / "out.partial", plain(TRANSACTION, CHANGES, {**CHANGES, "event": event}))
-    for folder in (package, package / "x" / ".."):
-        assert journal.interrupted(folder) == "out.partial"
-    for folder in (package / "third", tmp_path, tmp_path / "other"):
-        assert journal.interrupted(folder) is None
-
-
-def test_beside_a_folder_without_a_partial_nothing_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[Path] = []
-    monkeypatch.setattr(journal, "_read", read.append)
-    assert journal.interrupted(tmp_path / "package") is None
-    assert read == []
-    (tmp_path / "package.partial").mkdir()
-    assert journal.interrupted(tmp_path / "package") is None
-    assert read == [tmp_path / "package.partial"]
 
 
 FACTS = RunFacts(

@@ -17,7 +17,6 @@ from metspack.files import writing
 from metspack.files.journal import RunFacts, StagingTerms
 from metspack.files.staging import Partial, Staging, stage
 from metspack.merging.merge import merge_ips
-from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.restoring.files import restore_files
 from metspack.restoring.siard import Into, restore_archive
@@ -29,11 +28,7 @@ RUN = RunFacts(command="build")
 
 
 CONTENTS = tuple(bytes([number]) * (number * 40 % 260) for number in range(24))
-OPTIONS = build.BuildOptions(
-    created="2024-05-06T07:08:09Z",
-    software=Software(name="metspack", version="metspack 0"),
-    limits=Limits(files=3, bytes=100),
-)
+OPTIONS = build.BuildOptions(created="2024-05-06T07:08:09Z", limits=Limits(files=3, bytes=100))
 DIVIDED = {"csip": "SHA-256", "recommendation": "MD5"}
 
 

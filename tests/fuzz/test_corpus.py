@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import random
-import subprocess
 import tracemalloc
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.hostile import put_section
 from tests.conftest import CHECKOUT
 from tests.fuzz import __main__ as command
 from tests.fuzz.targets import CORPUS, TARGETS, corpus, remaining, run
@@ -92,40 +90,6 @@ def test_what_is_refused_leaves_no_file_open_and_little_in_memory(name: str) -> 
     gc.collect()
     assert remaining() == before
     assert peak < 100 << 20
-
-
-def test_the_executions_are_read_from_what_libfuzzer_prints() -> None:
-    assert command.executions("#2 INITED\n#1024 pulse\nDone 2048 runs in 3 second(s)\n") == 2048
-    assert command.executions("#2 INITED\n#1024 pulse corp: 3\n== crash\n") == 1024
-    assert command.executions("") == 0
-
-
-def test_what_was_slow_by_chance_is_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    told: list[str] = []
-    calls: list[list[str]] = []
-
-    def run_again(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        calls.append(command)
-        return subprocess.CompletedProcess(command, 0, "", told[len(calls) - 1])
-
-    monkeypatch.setattr(subprocess, "run", run_again)
-    assert not command.is_slow_by_chance("mets", tmp_path / "mets-crash-1")
-    assert not calls
-    told += ["Executed x in 7000 ms\n", "ALARM: working on the last Unit\n", "#1\nExecuted x in 12 ms\n"]
-    assert command.is_slow_by_chance("mets", tmp_path / "mets-timeout-1")
-    assert [each[-1] for each in calls] == [str(tmp_path / "mets-timeout-1")] * 3
-    told += ["Executed x in 5000 ms\n"] * 3
-    assert not command.is_slow_by_chance("mets", tmp_path / "mets-timeout-2")
-    assert len(calls) == 6
-
-
-def test_figures_are_read_from_the_page_as_they_are_written(tmp_path: Path) -> None:
-    figures = {"mets": command.Figures(150, 1_234_567, 0), "zip": command.Figures(1_280, 2, 1)}
-    page = tmp_path / "page.md"
-    page.write_text("| xml | 1 | 1 | 1 |\n<!-- fuzzing -->\n<!-- end of fuzzing -->\n| tar | 1 | 1 | 1 |\n")
-    assert command.standing(page) == {}
-    put_section(page, "fuzzing", command.table(figures))
-    assert command.standing(page) == {**figures, "all": command.Figures(1_430, 1_234_569, 1)}
 
 
 def test_the_page_tells_of_all_targets_and_an_hour() -> None:

@@ -28,7 +28,6 @@ from metspack.merging.datafiles import data_path
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
-from metspack.mets.dialects.interface import Software
 from metspack.mets.packages import parent
 from metspack.model import Limits, Severity
 from tests import siards
@@ -39,7 +38,6 @@ from tests.trees import names, tree
 
 WHOLE = PackageOptions(
     created="2021-01-01T00:00:00Z",
-    software=Software(name="metspack", version="metspack 0"),
     checksum="SHA-256",
     dialect="csip",
 )

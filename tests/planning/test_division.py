@@ -74,26 +74,8 @@ def test_more_segments_than_a_parent_names_are_refused(monkeypatch: pytest.Monke
     assert len(segments((1, 1), Limits(files=1))) == 2
 
 
-def test_equal_to_the_byte_limit_fits_and_one_more_does_not() -> None:
-    assert segments((40, 60), Limits(bytes=100)) == [(2, 100, ClosedBy.END)]
-    assert segments((40, 61), Limits(bytes=100)) == [(1, 40, ClosedBy.BYTES), (1, 61, ClosedBy.END)]
-
-
-def test_equal_to_the_file_limit_fits_and_one_more_does_not() -> None:
-    assert segments((1, 1), Limits(files=2)) == [(2, 2, ClosedBy.END)]
-    assert segments((1, 1, 1), Limits(files=2)) == [(2, 2, ClosedBy.FILES), (1, 1, ClosedBy.END)]
-
-
 def test_where_both_limits_are_reached_the_file_limit_is_named() -> None:
     assert segments((5, 5, 5), Limits(files=2, bytes=10))[0] == (2, 10, ClosedBy.FILES)
-
-
-def test_a_lob_of_exactly_the_limit_has_a_segment_to_itself_but_for_empty_ones() -> None:
-    assert segments((1, 100, 0, 1), Limits(bytes=100)) == [
-        (1, 1, ClosedBy.BYTES),
-        (2, 100, ClosedBy.BYTES),
-        (1, 1, ClosedBy.END),
-    ]
 
 
 def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit() -> None:
@@ -109,10 +91,6 @@ def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit() -> None:
 
 def test_empty_lobs_count_as_files() -> None:
     assert segments((0, 0, 0), Limits(files=2, bytes=1)) == [(2, 0, ClosedBy.FILES), (1, 0, ClosedBy.END)]
-
-
-def test_without_limits_all_lobs_share_a_segment() -> None:
-    assert segments(CATEGORIES, Limits()) == [(8, sum(CATEGORIES), ClosedBy.END)]
 
 
 def test_without_lobs_there_is_no_segment() -> None:

@@ -161,71 +161,8 @@ def sizes_by_segment(sizes: tuple[int, ...], limits: Limits, split: Split) -> li
     return [found[segment] for segment in sorted(found)]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "fill", "alone"),
-    [
-        ((10,), [[10]], [[10]]),
-        ((11,), [[10], [1]], [[10], [1]]),
-        ((20,), [[10], [10]], [[10], [10]]),
-        ((3, 11), [[3, 7], [4]], [[3], [10], [1]]),
-        ((10, 11), [[10], [10], [1]], [[10], [10], [1]]),
-        ((11, 9, 1), [[10], [1, 9], [1]], [[10], [1], [9, 1]]),
-        ((11, 10), [[10], [1], [10]], [[10], [1], [10]]),
-        ((11, 12, 13), [[10], [1, 9], [3, 7], [6]], [[10], [1], [10], [2], [10], [3]]),
-        ((0, 11, 0), [[0, 10], [1, 0]], [[0], [10], [1], [0]]),
-        ((10, 0, 11), [[10, 0], [10], [1]], [[10, 0], [10], [1]]),
-        ((20, 0, 1), [[10], [10, 0], [1]], [[10], [10], [0, 1]]),
-    ],
-    ids=str,
-)
-def test_parts_fill_segments_or_stand_alone(
-    sizes: tuple[int, ...], fill: list[list[int]], alone: list[list[int]]
-) -> None:
-    assert sizes_by_segment(sizes, Limits(bytes=10), Split.FILL) == fill
-    assert sizes_by_segment(sizes, Limits(bytes=10), Split.ALONE) == alone
-
-
-def test_where_no_file_is_left_the_first_part_begins_a_segment() -> None:
-    assert sizes_by_segment((1, 1, 11), Limits(files=2, bytes=10), Split.FILL) == [[1, 1], [10], [1]]
-    assert sizes_by_segment((1, 11), Limits(files=1, bytes=10), Split.FILL) == [[1], [10], [1]]
-
-
-def test_a_file_limit_of_one_gives_every_part_a_segment() -> None:
-    for split in (Split.FILL, Split.ALONE):
-        assert sizes_by_segment((25, 5, 5), Limits(files=1, bytes=10), split) == [[10], [10], [5], [5], [5]]
-
-
-def test_a_byte_limit_of_one_gives_every_byte_a_part() -> None:
-    assert laid(lobs(0, 3, 1), Limits(bytes=1), Split.FILL) == [
-        (f"N_lobseg_0/{RECORDS}0.bin", 0),
-        (f"N_lobseg_0/{RECORDS}1.bin.0", 1),
-        (f"N_lobseg_1/{RECORDS}1.bin.1", 1),
-        (f"N_lobseg_2/{RECORDS}1.bin.z", 1),
-        (f"N_lobseg_3/{RECORDS}2.bin", 1),
-    ]
-
-
 def test_without_a_byte_limit_nothing_is_split() -> None:
     assert sizes_by_segment((1 << 50, 1), Limits(files=2), Split.FILL) == [[1 << 50, 1]]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "files", "reasons"),
-    [
-        ((4, 11, 1), None, ["split LOB", "byte limit", "split LOB", "end"]),
-        ((10, 11, 10), None, ["byte limit", "byte limit", "byte limit", "end"]),
-        ((11, 11), None, ["byte limit", "split LOB", "byte limit", "end"]),
-        ((1, 11, 1), 1, ["file limit", "file limit", "file limit", "end"]),
-        ((20, 0), None, ["byte limit", "split LOB", "end"]),
-        ((0, 11), None, ["split LOB", "byte limit", "end"]),
-    ],
-    ids=str,
-)
-def test_a_split_lob_closes_a_segment_only_where_a_limit_would_not(
-    sizes: tuple[int, ...], files: int | None, reasons: list[str]
-) -> None:
-    rows = closed(lobs(*sizes), Limits(files=files, bytes=10), Split.ALONE)
-    assert [row[-1] for row in rows] == reasons
 
 
 def test_a_lob_of_five_terabytes_in_single_bytes_is_a_loop() -> None:

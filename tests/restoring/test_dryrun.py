@@ -259,30 +259,6 @@ def test_a_part_in_another_child_than_the_map_says_is_told(root: Path) -> None:
     assert related(root)[0].endswith("in ID_Northwind_lobseg_2_mets; found it in ID_Northwind_lobseg_1_mets")
 
 
-@pytest.mark.parametrize(
-    ("siard", "said"),
-    [
-        (
-            forge.siard(b"<table/>", with_metadata=False),
-            "without header/metadata.xml, so it is not a SIARD archive",
-        ),
-        (
-            forge.siard(b"<table/>", metadata_xml=b"<siardArchive"),
-            r"metadata.xml line 1, column \d+: not well-formed",
-        ),
-        (forge.siard(None), "table dbo.Categories has no document content/schema0/table2/table2.xml"),
-        (
-            forge.siard(b"<table><row>"),
-            r"Northwind\.siard: content/.*table2.xml line 1, column \d+: not well",
-        ),
-    ],
-)
-def test_an_archive_that_is_none_is_told(root: Path, siard: bytes, said: str) -> None:
-    (root / "Northwind.siard").write_bytes(siard)
-    with Package(root) as package, pytest.raises(SourceError, match=said):
-        cell_of(package, SPLIT)
-
-
 def test_metadata_over_budget_and_linked_archives_are_refused(root: Path) -> None:
     with Package(root) as package, pytest.raises(SourceError, match=r"bytes, expected at most 9"):
         opened_archive(package, ("Northwind.siard",), Budgets(metadata=9))

@@ -25,7 +25,6 @@ from metspack.errors import SourceError, TargetError
 from metspack.files.journal import status
 from metspack.files.staging import Partial
 from metspack.layouts import LAYOUTS
-from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.packages import source as packages_source
 from metspack.planning.division import Split
@@ -63,8 +62,7 @@ CASES = [
     *((SMALL[1], layout, split) for layout in LAYOUTS for split in (None, Split.ALONE)),
     *(LARGE if THOROUGH else ()),
 ]
-SOFTWARE = Software(name="metspack", version="metspack 0")
-OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", software=SOFTWARE, limits=Limits(files=3))
+OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=3))
 
 
 def lobs(siard: Path) -> Iterator[tuple[str, str, int]]:
@@ -694,7 +692,7 @@ def test_the_digest_of_a_last_part_is_taken_where_mets_proves_all(northwind: Pat
     pictures = segmented_folders.pictures(northwind)
     folder = segmented_folders.dbptk_22(tmp_path / "folder", pictures, whole_digests=False)
     accepted = frozenset({PART_DIGEST})
-    describe_in_place(folder, PackageOptions(created=OPTIONS.created, software=SOFTWARE, accepted=accepted))
+    describe_in_place(folder, PackageOptions(created=OPTIONS.created, accepted=accepted))
     restore_files(folder, tmp_path / "files")
     found = [
         (tmp_path / "files/content/schema1/table1/lob3" / f"record{n}.bin").read_bytes()
@@ -715,7 +713,7 @@ def test_what_a_restored_archive_no_longer_has_is_told(northwind: Path, tmp_path
         name, name + b"<folder>lob3</folder>"
     )
     siards.packed(archive, given | {"beside.txt": b""})
-    describe_in_place(folder, PackageOptions(created=OPTIONS.created, software=SOFTWARE))
+    describe_in_place(folder, PackageOptions(created=OPTIONS.created))
     told = restore_archive(folder, tmp_path / "out", into).warnings
     assert told[0] == (
         "the folder around/ around the archive's entries is left out, and so is what lies beside it: 1 entry"

@@ -12,7 +12,6 @@ from metspack import checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.layouts import LAYOUTS
-from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import restore_files
@@ -23,11 +22,7 @@ from tests import siards
 from tests.laws import spread
 from tests.trees import tree
 
-OPTIONS = BuildOptions(
-    created="2020-01-01T00:00:00Z",
-    software=Software(name="metspack", version="metspack 0"),
-    limits=Limits(bytes=50),
-)
+OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(bytes=50))
 
 
 def contents(siard: Path) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""A restore or merge that was stopped goes on with the same command: the bytes are those of one that was not."""
+"""A restore or merge that was stopped goes on with the same command, to the same bytes."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import SourceError
-from metspack.mets.dialects.interface import Software
 from metspack.model import LobRun
 from metspack.planning import slices
 from metspack.planning.slices import Entry
@@ -28,9 +27,7 @@ from tests.laws import law
 from tests.packages.forge import md5
 from tests.trees import names, tree
 
-OPTIONS = BuildOptions(
-    created="2020-01-01T00:00:00Z", software=Software(name="metspack", version="metspack 0")
-)
+OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z")
 FOLDER = "content/schema0/table0/lob2"
 
 

@@ -15,7 +15,6 @@ from metspack import checking, restore_dry_run
 from metspack.building import build
 from metspack.building.build import BuildOptions, Built
 from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.mets.dialects.interface import Software
 from metspack.model import Limits, Severity
 from metspack.packages.package import Package
 from metspack.sources.archive import Archive, Grants
@@ -24,11 +23,7 @@ from tests import siards
 from tests.siard.forging import Table, column, siard
 from tests.trees import tree
 
-OPTIONS = BuildOptions(
-    created="2020-01-01T00:00:00Z",
-    software=Software(name="metspack", version="metspack 0"),
-    limits=Limits(files=2),
-)
+OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=2))
 FOLDER = "content/schema0/table0"
 
 

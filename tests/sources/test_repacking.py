@@ -1,9 +1,7 @@
 """Archives that do not lie at the root of a zip file become ones that do."""
 
 import hashlib
-import io
 import zipfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,12 +9,10 @@ import pytest
 
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
-from metspack.files.byteranges import Medium
 from metspack.sources.archive import Archive
-from metspack.sources.repacking import Departures, entries, raw_bytes
-from metspack.sources.rewriting import Moved, comparable, compared_digests, copy, rewrite, sealed_size
+from metspack.sources.repacking import Departures, entries
+from metspack.sources.rewriting import comparable, compared_digests, copy, sealed_size
 from tests.containers.test_zipwriter import unzip_agrees
-from tests.shared_data import shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, siard
 from tests.sources.test_rewriting import LOBS, TABLE, digest_of, moved_out, names, read
 
@@ -152,29 +148,6 @@ def test_a_wrapped_archives_entries_keep_their_compressed_bytes(source: Path) ->
                 )
 
 
-def test_streamed_entries_of_a_wrapped_archive(tmp_path: Path) -> None:
-    inner = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5)
-
-    class Pipe(io.RawIOBase):
-        def __init__(self) -> None:
-            self.data = bytearray()
-
-        def writable(self) -> bool:
-            return True
-
-        def write(self, data: bytes) -> int:  # type: ignore[override]
-            self.data += data
-            return len(data)
-
-    pipe = Pipe()
-    with zipfile.ZipFile(inner) as old, zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            new.writestr(f"root/{name}", old.read(name))
-    (tmp_path / "wrapped.siard").write_bytes(pipe.data)
-    target = moved_out(tmp_path / "wrapped.siard")
-    assert files(target) == files(moved_out(inner, target=tmp_path / "plain.siard"))
-
-
 def test_an_unpacked_archive_is_packed_in_the_same_way_every_time(source: Path) -> None:
     first = in_form("folder", source)
     (source.parent / "again").mkdir()
@@ -215,14 +188,6 @@ def test_a_folder_that_a_move_leaves_empty_is_not_packed(source: Path) -> None:
     assert "content/schema0/table0/lob2/" not in names(moved_out(folder, target=source.with_name("t.siard")))
 
 
-def test_a_real_archive_unpacked_moves_out_as_its_zip_does(tmp_path: Path) -> None:
-    source = tmp_path / "source.siard"
-    source.write_bytes(shared("data", "siard", "dbptk-example.siard").read_bytes())
-    expected = moved_out(source)
-    folder = unpacked(source, tmp_path / "unpacked")
-    assert files(moved_out(folder, target=tmp_path / "from-folder.siard")) == files(expected)
-
-
 def test_a_folder_has_no_bytes(source: Path) -> None:
     with Archive(in_form("folder", source)) as archive, closing(Departures()) as none:
         found = {each.name: b"".join(each.contents()) for each in entries(archive, none, header=False)}
@@ -240,20 +205,3 @@ def test_a_zip_file_that_was_cut_is_noticed_while_it_is_copied(tmp_path: Path) -
         with pytest.raises(SourceError, match=r"s\.siard: ends at byte 300; expected [0-9,]+ bytes or more"):
             copy(archive, tmp_path / "copy", (), work=tmp_path)
     assert not (tmp_path / "copy").exists()
-
-
-def test_a_zip_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
-
-    def failing(_medium: Medium, _start: int, _stop: int) -> Iterator[bytes]:
-        yield b"1234"
-        raise OSError(5, "Input/output error")
-
-    with Archive(source) as archive, closing(Departures()) as none:
-        monkeypatch.setattr(Medium, "chunks", failing)
-        assert archive.container is not None
-        with pytest.raises(SourceError, match="cannot be read at byte 14: Input/output error"):
-            list(raw_bytes(archive.container.medium, "x", 10, 20))
-        moved = Moved(entries=none, columns={})
-        with pytest.raises(SourceError, match="cannot be read at byte"):
-            rewrite(archive, moved, tmp_path / "t", work=tmp_path, values=lambda _table: None, algorithms=())
