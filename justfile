@@ -120,10 +120,6 @@ mutate seed="0" count="500":
 record:
     {{uv}} python -m tests.record
 
-# Build, restore and check by four workers of a cluster, two of them killed with -9 at random moments, so many times; the bytes are compared.
-cluster rounds="20" seed="0":
-    {{uv}} python -m tests.cluster --rounds {{rounds}} --seed {{seed}}
-
 # Let calls of every command fail, kill it, cut the power: no law is broken. Writes the table of docs/reliability.md.
 crash every="70" states="30":
     {{uv}} python -m tests.crash --every {{every}} --states {{states}} --write

@@ -11,24 +11,9 @@ from metspack.building.draft import drafted
 from metspack.errors import ConfigError
 from metspack.model import Limits
 from tests import siards
+from tests.told import Told
 
 OPTIONS = BuildOptions(limits=Limits(files=4))
-
-
-class Told:
-    """What was told of each stage: its total, and the amounts."""
-
-    def __init__(self) -> None:
-        self.stages: dict[str, tuple[int | None, int]] = {}
-        self._name = ""
-
-    def stage(self, name: str, total: int | None) -> None:
-        self._name = name
-        self.stages[name] = (total, 0)
-
-    def advance(self, amount: int) -> None:
-        total, done = self.stages[self._name]
-        self.stages[self._name] = (total, done + amount)
 
 
 def test_every_stage_comes_to_its_total(northwind_full: Path) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.cluster.preload import TASK
 from tests.conftest import CHECKOUT
 from tests.watching import suite_watch
 
@@ -65,13 +64,6 @@ class Hosts:
 
         Each is there once for each attempt.
         """
-        return [each for each in self._noted(worker) if not each.startswith(TASK)]
-
-    def tasks(self) -> list[str]:
-        """Return the tasks that were begun, once for each attempt."""
-        return [each for each in self._noted() if each.startswith(TASK)]
-
-    def _noted(self, worker: str = "") -> list[str]:
         noted = map(str.split, self.notes.read_text().splitlines())
         return [label for name, label in noted if worker in {"", name}]
 

@@ -21,9 +21,6 @@ from metspack.building import segments
 from metspack.files import reading
 from metspack.restoring import files
 
-TASK = "task:"
-"""What is noted of a whole task begins with; what is noted besides is of a part of one."""
-
 
 class _Said:
     """What a worker is to be: what the variable says, and by now a file beside the notes."""
@@ -42,7 +39,6 @@ def dask_setup(worker: Any) -> None:
     _change_terms(said)
     if said.first.get("dying") == worker.name:
         cluster._unfitness = lambda *_: os._exit(1)
-    _note_tasks(worker, said)
     _note_placing(worker, said)
     _spoil_reading(worker, said)
 
@@ -66,16 +62,6 @@ def _note(worker: Any, said: _Said, label: str) -> None:
     descriptor = os.open(said.first["notes"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     os.write(descriptor, f"{worker.name} {label}\n".encode())
     os.close(descriptor)
-
-
-def _note_tasks(worker: Any, said: _Said) -> None:
-    run = cluster._run
-
-    def noted(terms: Any, work: Any, task: Any, key: str) -> Any:
-        _note(worker, said, f"{TASK}{key}")
-        return run(terms, work, task, key)
-
-    cluster._run = noted
 
 
 def _note_placing(worker: Any, said: _Said) -> None:

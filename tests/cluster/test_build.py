@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -22,15 +23,17 @@ from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal
 from metspack.files.mirrors import StorePath
 from metspack.model import LinkMode
-from tests.cluster import rounds
 from tests.cluster.hosts import Hosts, ended, metspack, wait_for
 from tests.conftest import CHECKOUT
+from tests.laws import seed
 from tests.siards import siard
+from tests.told import Told
 from tests.trees import names, tree
 
 pytestmark = pytest.mark.slow
 
 OPTIONS = BuildOptions(created="2026-05-01T12:00:00Z", limits=Limits(files=4))
+LIMIT = ("--max-files", "2")
 
 
 def recorded(out: Path) -> list[dict[str, Any]]:
@@ -89,20 +92,9 @@ def test_a_source_is_found_by_a_relative_path(
 
 
 def test_progress_tells_all_bytes_once(hosts: Hosts, northwind_full: Path, tmp_path: Path) -> None:
-    class Seen:
-        def __init__(self) -> None:
-            self.stages: list[list[Any]] = []
-
-        def stage(self, name: str, total: int | None) -> None:
-            self.stages.append([name, total, 0])
-
-        def advance(self, amount: int) -> None:
-            self.stages[-1][2] += amount
-
-    seen = Seen()
-    build.build(northwind_full, tmp_path / "out", replace(OPTIONS, cluster=hosts.address), seen)
-    (placing,) = (each for each in seen.stages if each[0] == "Placing")
-    assert placing[1] == placing[2] == 222_707
+    told = Told()
+    build.build(northwind_full, tmp_path / "out", replace(OPTIONS, cluster=hosts.address), told)
+    assert told.stages["Placing"] == (222_707, 222_707)
 
 
 def test_an_error_names_the_worker(hosts: Hosts, tmp_path: Path) -> None:
@@ -127,9 +119,23 @@ def test_one_worker_on_this_machine_and_words_of_no_dask(northwind: Path, tmp_pa
 
 
 def test_two_of_four_workers_killed_at_random(northwind_full: Path, tmp_path: Path) -> None:
-    assert ended(metspack("build", northwind_full, "-o", tmp_path / "one", *rounds.LIMIT))[0] == 0
-    (folder := tmp_path / "round").mkdir()
-    assert rounds.make_round(folder, northwind_full, tree(tmp_path / "one"), os.getpid())
+    assert ended(metspack("build", northwind_full, "-o", tmp_path / "one", *LIMIT))[0] == 0
+    out = tmp_path / "out"
+    chance = random.Random(seed())  # noqa: S311 -- moments, not secrets
+    with Hosts(tmp_path / "hosts", 4, slow=0.25) as hosts:
+        command = metspack("build", northwind_full, "-o", out, *LIMIT, "--cluster", hosts.address)
+        with ending(command):
+            wait_for(lambda: bool(hosts.attempts()) or command.poll() is not None)
+            for worker in chance.sample(hosts.workers, 2):
+                time.sleep(chance.uniform(0, 0.6))
+                worker.send_signal(signal.SIGKILL)
+            code, _, errors = ended(command)
+        assert code == 0, errors
+        attempts = hosts.attempts()
+        # What a killed worker had at hand: the task that it was at, and one whose result was not fetched yet.
+        assert len(attempts) - len(set(attempts)) <= 4
+    assert tree(out) == tree(tmp_path / "one")
+    assert names(tmp_path) == {"hosts", "one", "out"}
 
 
 def test_a_worker_that_was_taken_for_dead_goes_on_and_changes_nothing(
@@ -159,9 +165,9 @@ def test_what_was_accepted_is_not_done_again_when_its_worker_dies(
 ) -> None:
     """Results are accepted as they come, and wait here for the first, which another worker is at."""
     gold, out = tmp_path / "gold", tmp_path / "out"
-    assert ended(metspack("build", northwind_full, "-o", gold, *rounds.LIMIT))[0] == 0
+    assert ended(metspack("build", northwind_full, "-o", gold, *LIMIT))[0] == 0
     with Hosts(tmp_path / "hosts", 2, slow_at={"0": 4}) as hosts:
-        command = metspack("build", northwind_full, "-o", out, *rounds.LIMIT, "--cluster", hosts.address)
+        command = metspack("build", northwind_full, "-o", out, *LIMIT, "--cluster", hosts.address)
         with ending(command):
             wait_for(lambda: len(recorded(out)) >= 3 or command.poll() is not None)
             done = {(each["number"], each["worker"]) for each in recorded(out)}
@@ -181,11 +187,11 @@ def test_a_build_that_is_stopped_goes_on_and_does_nothing_twice(
     how: signal.Signals, northwind_full: Path, tmp_path: Path
 ) -> None:
     gold = tmp_path / "gold"
-    assert ended(metspack("build", northwind_full, "-o", gold, *rounds.LIMIT))[0] == 0
+    assert ended(metspack("build", northwind_full, "-o", gold, *LIMIT))[0] == 0
     out = tmp_path / "out" / "gold"
     out.parent.mkdir()
     with Hosts(tmp_path / "hosts", 2, slow=0.3) as hosts:
-        words = ("build", northwind_full, "-o", out, *rounds.LIMIT, "--cluster", hosts.address)
+        words = ("build", northwind_full, "-o", out, *LIMIT, "--cluster", hosts.address)
         command = metspack(*words)
         with ending(command):
             wait_for(lambda: len(recorded(out)) >= 4 or command.poll() is not None)
@@ -225,11 +231,11 @@ def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(
     northwind_full: Path, tmp_path: Path
 ) -> None:
     gold = tmp_path / "gold"
-    assert ended(metspack("build", northwind_full, "-o", gold, *rounds.LIMIT))[0] == 0
+    assert ended(metspack("build", northwind_full, "-o", gold, *LIMIT))[0] == 0
     out = tmp_path / "out" / "gold"
     out.parent.mkdir()
     with Hosts(tmp_path / "hosts", 2, slow=0.3) as hosts:
-        words = ("build", northwind_full, "-o", out, *rounds.LIMIT, "--cluster")
+        words = ("build", northwind_full, "-o", out, *LIMIT, "--cluster")
         command = metspack(*words, hosts.address)
         with ending(command):
             wait_for(lambda: len(recorded(out)) >= 3 or command.poll() is not None)

@@ -27,22 +27,7 @@ from metspack.sources.repacking import Departures
 from tests import siards
 from tests.laws import law
 from tests.siards import Lob
-
-
-class Told:
-    """What a progress is told: its stages, and amounts of the last."""
-
-    def __init__(self) -> None:
-        self.stages: list[tuple[str, int | None]] = []
-        self.amounts: list[int] = []
-
-    def stage(self, name: str, total: int | None) -> None:
-        self.stages.append((name, total))
-        self.amounts.clear()
-
-    def advance(self, amount: int) -> None:
-        self.amounts.append(amount)
-
+from tests.told import Told
 
 CONTENTS = (b"", b"a", b"bcd", b"efghi")
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6)
@@ -62,11 +47,10 @@ def test_a_column_stays_where_each_of_its_lobs_is_smaller(rows: list[tuple[int, 
             assert small_columns(archive, least) == stays
             told, seen = Told(), list[int]()
             assert columns_inside(archive, least, told) == stays
-            assert told.stages == [("Looking at sizes", archive.weight())]
-            assert sum(told.amounts) == archive.weight()
+            weight = archive.weight()
+            assert told.stages == {"Looking at sizes": (weight, weight)}
             lobs = list(one_by_one(moving_lobs(archive, stays, told, seen.append)))
-            assert told.stages[1:] == [("Planning", archive.weight())]
-            assert sum(told.amounts) == archive.weight()
+            assert told.stages["Planning"] == (weight, weight)
             # All that is known of is told, whatever becomes of it.
             assert sum(seen) == 2 * len(rows)
             assert lobs == [each for each in archive.lobs() if column_of(each.place) not in stays]
@@ -148,7 +132,7 @@ def test_without_a_least_size_nothing_is_looked_at(tmp_path: Path) -> None:
     told = Told()
     with Archive(siards.siard(tmp_path / "A.siard", b"one")) as archive:
         assert columns_inside(archive, None, told) == {}
-    assert told.stages == []
+    assert told.stages == {}
 
 
 def loose(folder: Path, names: Iterable[str]) -> LooseLobs:
@@ -173,7 +157,7 @@ def test_lobs_of_a_folder_all_move(tmp_path: Path) -> None:
         told, seen = Told(), list[int]()
         lobs = list(one_by_one(moving_lobs(source, (), told, seen.append)))
         assert lobs == list(source.lobs())
-        assert told.stages == [("Planning", None)]
+        assert told.stages == {"Planning": (None, 0)}
         assert sum(seen) == len(lobs) == 6
         assert list(one_by_one(moving_lobs(source, [(0, 0, 1)], told))) == [
             each for each in lobs if each.place.cell == "c2"

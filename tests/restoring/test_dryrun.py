@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from tests.conftest import CHECKOUT
 from tests.packages import forge
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
+from tests.told import Told
 
 CELLS = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in LOBS]
 TABLE = forge.table(CELLS, splitting.NAME).decode()
@@ -45,20 +45,6 @@ def related(root: Path) -> list[str]:
         return [each.message for each in unrelated(package)]
 
 
-class Watched:
-    """Keeps what it was told."""
-
-    def __init__(self) -> None:
-        self.stages: list[tuple[str, int | None]] = []
-        self.bytes: Counter[str] = Counter()
-
-    def stage(self, name: str, total: int | None) -> None:
-        self.stages.append((name, total))
-
-    def advance(self, amount: int) -> None:
-        self.bytes[self.stages[-1][0]] += amount
-
-
 @pytest.mark.parametrize(
     ("name", "into", "jobs"),
     [
@@ -73,8 +59,8 @@ def test_the_result_is_that_of_the_restore(
 ) -> None:
     package = CHECKOUT / "samples" / "northwind" / "golden" / name
     monkeypatch.setattr("metspack.inspecting.verification._LOBS_AT_ONCE", 3)
-    watched = Watched()
-    run = DryRun(package, RestoreOptions(jobs=jobs), into, watched)
+    told = Told()
+    run = DryRun(package, RestoreOptions(jobs=jobs), into, told)
     assert list(run) == []
     if into is None:
         restored = restore_files(package, tmp_path / "there")
@@ -82,7 +68,7 @@ def test_the_result_is_that_of_the_restore(
         restored = restore_archive(package, tmp_path / "there", into)
     assert run.restored == replace(restored, target=None, size=None, sha256=None)
     size = sum(each.size or 0 for each in list_lobs(package))
-    assert dict(watched.stages)["Verifying"] == watched.bytes["Verifying"] == size
+    assert told.stages["Verifying"] == (size, size)
     assert [each.name for each in tmp_path.iterdir()] == ["there"]
 
 
