@@ -83,43 +83,6 @@ def task(spots: SegmentSpots, *numbers: int, is_split: bool = False, has_digests
     )
 
 
-@pytest.mark.parametrize("checksum_type", ["MD5", "SHA-256", SHA512])
-def test_children_are_as_they_were_placed_in_the_order_of_the_parent(checksum_type: str) -> None:
-    spots = spots_of([("b", 0), ("a", 0), ("b", 1)], checksum_type)
-    placed = PlacedSegments(spots, None)
-    placed.take(task(spots, 1))
-    placed.take(task(spots, 0, 2, is_split=True, has_digests=True))
-    expected = [child(spots, each) for each in (0, 2, 1)]
-    children = placed.children()
-    assert [each.number for each in placed.spots()] == [0, 2, 1]
-    assert (len(children), list(children), children[-1]) == (3, expected, expected[-1])
-    assert children == expected
-    assert children[1:] == expected[1:]
-    assert repr(children) == repr(expected)
-    with pytest.raises(IndexError):
-        children[3]
-    assert placed.notes == {"odd": 3}
-    assert placed.corrected() == {0: 0, 2: 0}
-    assert placed.split == [0]
-
-
-def test_a_packed_child_is_named_by_its_file() -> None:
-    spots = spots_of([("", 0)])
-    packing = Packing(form="zip", created="2016-02-23T00:00:00Z")
-    placed = PlacedSegments(spots, packing)
-    placed.take(
-        TaskPlaced(
-            numbers=(0,),
-            children=(child(spots, 0, packing),),
-            is_split=False,
-            has_digests=False,
-            notes={},
-        )
-    )
-    assert placed.children() == [child(spots, 0, packing)]
-    assert placed.children()[0].path == "N_lobseg_0.zip"
-
-
 def taken(most: bool, work: Callable[[], object]) -> tuple[object, int]:
     """Return what some work gives, and the bytes that it holds then, or held at most."""
     tracemalloc.start()

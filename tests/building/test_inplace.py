@@ -21,7 +21,7 @@ from metspack.building.inplace import Described
 from metspack.building.options import PackageOptions
 from metspack.building.segmentedfolder import SegmentedFolder, segment_folder
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
-from metspack.files import journal, writing
+from metspack.files import journal
 from metspack.files.transaction import Transaction, _Steps
 from metspack.mets.dialects.interface import ParentContent
 from metspack.mets.dialects.recommendation.dialect import Recommendation
@@ -606,44 +606,6 @@ def test_after_a_kill_the_next_run_begins_anew(
     assert not journal.interrupted(folder)
 
 
-def test_killed_during_the_check_it_is_a_package_and_the_next_run_says_so(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = Path(shutil.copytree(folder, tmp_path / "other" / folder.name))
-    whole = described(other)
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(inplace._InPlaceWork, "_check", killed)
-        patched.setattr(_Steps, "take_back", lambda *_: None)
-        patched.setattr(Transaction, "__exit__", lambda staging, *_: staging.journal.close())
-        with pytest.raises(KeyboardInterrupt):
-            described(folder)
-    assert journal.partial_of(folder).exists()
-    found = described(folder)
-    assert replace(found, folder=other) == replace(whole, children=())
-    assert tree(folder) == tree(other)
-    assert not journal.partial_of(folder).exists()
-    assert codes(folder, Severity.ERROR) == set()
-
-
-def test_after_a_kill_what_others_put_there_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kill_at(folder, monkeypatch, 2)
-    # One was replaced, one that was not put yet came from elsewhere; both are somebody's.
-    theirs = [folder / f"x.siard_lobseg_{n}/mets.xml" for n in (1, 3)]
-    staged = journal.partial_of(folder) / "package"
-    same = (staged / "x.siard_lobseg_3/mets.xml").read_bytes()
-    theirs[0].unlink()
-    theirs[0].write_bytes(b"mine")
-    theirs[1].write_bytes(same)
-    with pytest.raises(TargetError, match="has METS files or manifests already") as caught:
-        described(folder)
-    assert caught.value.details == ("x.siard_lobseg_1/mets.xml", "x.siard_lobseg_3/mets.xml")
-    assert names(folder.parent) == {"in"}
-
-
 def test_two_runs_at_once_are_refused(folder: Path) -> None:
     staging = Transaction(folder)
     with pytest.raises(TargetError, match="another run is working"):
@@ -668,28 +630,6 @@ def test_a_partial_folder_that_is_not_ours_is_left(folder: Path, words: bytes | 
         described(folder)
     assert tree(partial) == before
     assert not journal.interrupted(folder)
-
-
-@pytest.mark.parametrize("words", [None, b""])
-def test_a_run_killed_before_its_first_word_leaves_no_trace(folder: Path, words: bytes | None) -> None:
-    partial = journal.partial_of(folder)
-    (partial / "package").mkdir(parents=True)
-    if words is not None:
-        (partial / "journal.jsonl").write_bytes(words)
-    described(folder)
-    assert names(folder.parent) == {"in"}
-
-
-def test_a_run_killed_at_its_very_end_leaves_a_package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(writing, "remove", lambda _: None)
-        described(folder)
-    before = tree(folder)
-    assert not journal.interrupted(folder)
-    with pytest.raises(TargetError, match="already"):
-        described(folder)
-    assert tree(folder) == before
-    assert names(folder.parent) == {"in"}
 
 
 # --- names --------------------------------------------------------------------------------------------

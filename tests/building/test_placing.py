@@ -188,26 +188,6 @@ def test_lobs_are_copied_and_hashed_in_one_pass(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("attributes", "words"),
-    [
-        ('length="3"', "has 5 bytes, 4 characters, 4 UTF-16 units, but its cell says length 3"),
-        (
-            f'digestType="SHA-1" digest="{"0" * 40}"',
-            f"has the SHA-1 a62ccbb38b5c94789e97dd52353bde4ab1a14aa6, but its cell says {'0' * 40}",
-        ),
-    ],
-)
-def test_a_lob_that_is_not_what_its_cell_says_is_refused(tmp_path: Path, attributes: str, words: str) -> None:
-    lob = siards.Lob(data="häh?".encode(), attributes=attributes)
-    source = siards.packed(tmp_path / "a.siard", siards.parts([lob], kind="CLOB"))
-    with pytest.raises(SourceError) as refused:
-        place_all(source, tmp_path / "segment")
-    assert refused.value.message.startswith("LOB s0.t0.c2.r1 (content/schema0/table0/lob2/record0.bin) ")
-    assert words in refused.value.message
-    assert refused.value.hint
-
-
 @pytest.mark.parametrize(("cores", "size"), [(1, 17), (3, 15), (3, 16), (3, 3_000_000)])
 def test_a_large_lob_is_placed_and_a_wrong_one_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int, size: int
@@ -224,14 +204,6 @@ def test_a_large_lob_is_placed_and_a_wrong_one_leaves_no_file(
     with pytest.raises(SourceError, match="but its cell says 0000"):
         place_all(other, tmp_path / "wrong", together=False)
     assert not [each for each in (tmp_path / "wrong").rglob("*") if each.is_file()]
-
-
-@pytest.mark.parametrize("length", ["5", "4", ""])
-def test_a_length_counts_bytes_or_characters_or_is_not_given(tmp_path: Path, length: str) -> None:
-    lob = siards.Lob(data="häh?".encode(), attributes=f'length="{length}"')
-    source = siards.packed(tmp_path / "a.siard", siards.parts([lob], kind="CLOB"))
-    (found,), _ = place_all(source, tmp_path / "segment")
-    assert found.size == 5
 
 
 def placed_file(path: str) -> PlacedFile:

@@ -240,22 +240,3 @@ def test_digests_are_those_of_the_whole_file(tmp_path: Path) -> None:
 )
 def test_the_time_that_a_zip_file_can_hold(year: int, expected: tuple[int, int]) -> None:
     assert zipwriter.moment(datetime(year, 11, 14, 23, 13, 20, tzinfo=UTC)) == expected
-
-
-def test_there_must_be_room_for_the_archive_and_the_packed_parent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(build, "check_space", lambda _, **what: asked.append(what["bytes_"]))
-    source = siards.siard(tmp_path / "N.siard", b"a")
-    for number, (dialect, pack) in enumerate(product(("csip", "recommendation"), ("zip", None))):
-        options = BuildOptions(
-            created="2020-01-01T00:00:00Z",
-            software=Software(name="metspack", version="metspack 0"),
-            limits=Limits(),
-            dialect=dialect,
-            pack=pack,
-        )
-        build.build(source, tmp_path / str(number), options)
-    assert asked[0] - asked[1] == source.stat().st_size - 1  # without the LOB, which leaves the archive
-    assert asked[2] == asked[3]

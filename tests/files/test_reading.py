@@ -1,6 +1,7 @@
 import errno
 import hashlib
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,14 @@ def test_a_pipe_is_refused_without_waiting_for_a_writer(root: Path) -> None:
 def test_a_device_is_refused() -> None:
     with pytest.raises(SourceError, match=r"^/dev/null is not a regular file but a character device$"):
         reading.opened(Path("/dev/null"))
+
+
+def test_a_socket_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a socket's path is short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("s")
+        with pytest.raises(OSError, match="No such device or address"):
+            reading.opened(Path("s"))
 
 
 @pytest.mark.parametrize(

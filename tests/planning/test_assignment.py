@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack import processes
 from metspack.model import LobPlace
 from metspack.planning.assignment import (
     Course,
@@ -269,25 +268,6 @@ def test_each_cell_of_a_column_gets_the_segment_that_was_noted_for_it(numbers: l
     assert found == numbers
     with pytest.raises(StopIteration):
         segments.take(most)
-
-
-@pytest.mark.parametrize(
-    ("segments", "cuts", "expected"),
-    [(0, {}, 1), (1, {}, 1), (2, {}, 2), (1, {0: [1, 2]}, 3), (3, {0: [1], 2: [1, 2, 3]}, 7), (9, {}, 8)],
-)
-def test_no_more_processes_than_segments_and_stretches(
-    monkeypatch: pytest.MonkeyPatch, segments: int, cuts: dict[int, list[int]], expected: int
-) -> None:
-    asked = []
-
-    def useful(wanted: int | None, *, files: int, size: int) -> int:
-        asked.append((wanted, files, size))
-        return 8
-
-    monkeypatch.setattr(processes, "useful", useful)
-    course = Course(segments=segments, cuts=cuts, files=3, bytes=4)
-    assert course.jobs(12) == expected
-    assert asked == [(12, 3, 4)]
 
 
 def test_the_first_place_of_a_column_is_in_it() -> None:

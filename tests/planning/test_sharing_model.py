@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.errors import TargetError
 from metspack.model import (
     Digest,
     Extent,
@@ -275,32 +274,3 @@ def test_cells_of_one_file_in_rows_apart_are_kept_apart() -> None:
         found_again = sharing.firsts_of(cells_of("c4", range(1, 9)))
         assert found_again == [None, None, *["s0.t2.c4.r1", None] * 3]
         assert sharing.count == 3
-
-
-def _alone(sharing: Sharing, at: Iterable[int]) -> None:
-    where = Where("zip", 0, ())
-    for found, _ in made([(where, "c4", (True, None, ""), each) for each in at]):
-        list(sharing.firsts(found, ""))
-
-
-def _recalled(sharing: Sharing, folder: Path) -> None:
-    file = folder / "shared"
-    file.write_text(
-        json.dumps([["c1.r", row, row, "c1.r0"] for row in range(1, 5_001)]) + "\n", encoding="utf-8"
-    )
-    sharing.recall(file, {"count": 5_000, "copies": 0, "shared": ["", ""], "copied": ["", ""]})
-
-
-@pytest.mark.parametrize(
-    "fill",
-    [
-        lambda sharing, _: _alone(sharing, range(5_000)),
-        _recalled,
-    ],
-    ids=["ascending", "recalled"],
-)
-def test_a_disk_that_is_full_is_said(fill: Callable[[Sharing, Path], None], tmp_path: Path) -> None:
-    with Sharing() as sharing:
-        sharing._database.execute("PRAGMA max_page_count = 1")  # as many as there are
-        with pytest.raises(TargetError, match=r"^cannot keep what cells name twice on disk: "):
-            fill(sharing, tmp_path)

@@ -161,6 +161,16 @@ def sizes_by_segment(sizes: tuple[int, ...], limits: Limits, split: Split) -> li
     return [found[segment] for segment in sorted(found)]
 
 
+def test_a_byte_limit_of_one_gives_every_byte_a_part() -> None:
+    assert laid(lobs(0, 3, 1), Limits(bytes=1), Split.FILL) == [
+        (f"N_lobseg_0/{RECORDS}0.bin", 0),
+        (f"N_lobseg_0/{RECORDS}1.bin.0", 1),
+        (f"N_lobseg_1/{RECORDS}1.bin.1", 1),
+        (f"N_lobseg_2/{RECORDS}1.bin.z", 1),
+        (f"N_lobseg_3/{RECORDS}2.bin", 1),
+    ]
+
+
 def test_without_a_byte_limit_nothing_is_split() -> None:
     assert sizes_by_segment((1 << 50, 1), Limits(files=2), Split.FILL) == [[1 << 50, 1]]
 

@@ -7,7 +7,6 @@ import os
 import re
 import resource
 import shutil
-import sqlite3
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,8 +21,6 @@ from metspack.building.convert import convert_package
 from metspack.building.inplace import describe_in_place
 from metspack.building.options import PackageOptions
 from metspack.errors import SourceError, TargetError
-from metspack.files.journal import status
-from metspack.files.staging import Partial
 from metspack.layouts import LAYOUTS
 from metspack.model import Limits
 from metspack.packages import source as packages_source
@@ -421,29 +418,6 @@ def test_the_first_lob_that_is_damaged_is_told_whoever_read_it(
     assert not (tmp_path / "files").exists()
 
 
-@pytest.mark.parametrize(("jobs", "missing"), [(1, "file"), (2, "space"), (1, "inodes")])
-def test_what_is_found_while_others_are_written_is_told_first(
-    jobs: int, missing: str, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(restoring_files, "_FILES_AT_ONCE", 5)
-    packed(northwind_full, tmp_path / "package")
-    first, *_, last = sorted((tmp_path / "package").rglob("record*"))
-    data = first.read_bytes()
-    first.write_bytes(bytes([data[0] ^ 1]) + data[1:])
-    if missing == "file":
-        last.unlink()
-    else:
-        monkeypatch.setattr(Partial, "free" if missing == "space" else "free_files", lambda _: 60)
-    with pytest.raises((SourceError, TargetError)) as refusal:
-        restore_files(tmp_path / "package", tmp_path / "files", RestoreOptions(jobs=jobs))
-    assert (last.name if missing == "file" else f"not enough free {missing}") in refusal.value.message
-    if (kept := tmp_path / "files.partial").exists():  # what was written is of use once there is space
-        assert missing != "file"
-        assert status(kept).segments_done
-        shutil.rmtree(kept)
-    assert names(tmp_path) == {"package"}
-
-
 def test_a_selection_reads_no_more_than_it_needs(northwind_full: Path, tmp_path: Path) -> None:
     package = tmp_path / "package"
     packed(northwind_full, package)
@@ -538,22 +512,6 @@ def test_a_file_that_no_mets_lists(tmp_path: Path) -> None:
     document.write_text(text[:start] + text[stop:], encoding="utf-8")
     splitting.agreed(root)
     assert "is listed by no METS of the package" in refused(tmp_path, root)
-
-
-def test_of_two_faults_the_first_is_told(tmp_path: Path) -> None:
-    """A LOB in parts that no METS lists, and behind it one that is not there."""
-    root = splitting.forged(tmp_path / "package")
-    for number in range(3):
-        document = root / splitting.mets(number)
-        text = document.read_text(encoding="utf-8")
-        start = text.index('<mets:file ID="s0.t2.c4.r2.')
-        stop = text.index("</mets:file>", start) + len("</mets:file>")
-        document.write_text(text[:start] + text[stop:], encoding="utf-8")
-    splitting.agreed(root)
-    (last,) = [path for path in root.rglob("*2.bin") if path.is_file()]
-    last.unlink()
-    with packages_source.opened(root) as source, pytest.raises(SourceError, match=r"r2 .* listed by no METS"):
-        list(source.lob_runs())
 
 
 def test_cells_that_changed_places(tmp_path: Path) -> None:
@@ -747,21 +705,6 @@ def test_a_target_that_is_there_or_inside(into: Into | None, tmp_path: Path) -> 
         restore_archive(root, tmp_path / "x.siard")
     (tmp_path / "x.siard").unlink()
     assert tree(tmp_path) == before
-
-
-def test_a_temporary_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = splitting.forged(tmp_path / "package")
-
-    def full(*_arguments: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(restoring_files, "_write_merged", full)
-        with pytest.raises(TargetError, match="a temporary database failed"):
-            restore_files(root, tmp_path / "files")
-    assert names(tmp_path) == {"package", "files.partial"}
-    restore_files(root, tmp_path / "files")
-    assert names(tmp_path) == {"package", "files"}
 
 
 def test_a_package_of_two_archives_is_refused(tmp_path: Path) -> None:

@@ -385,37 +385,6 @@ def test_of_two_digests_the_stronger_one_is_taken(attributes: str, expected: tup
     assert (cell.digest.algorithm, cell.digest.value) == expected
 
 
-ATTRIBUTES = st.fixed_dictionaries(
-    {"file": st.sampled_from(["a.bin", "b/c.bin"])},
-    optional={
-        "length": st.sampled_from(["1", "20", " 3 ", "", "x"]),
-        "digest": st.sampled_from([MD5, MD5.upper(), SHA1, f" {MD5} ", "", "zz"]),
-        "messageDigest": st.sampled_from([f"MD5{MD5}", MD5, f"SHA1{SHA1}", ""]),
-        "digestType": st.sampled_from(["MD5", "SHA-1", "md5", "none"]),
-    },
-)
-
-
-@given(st.lists(st.tuples(st.sampled_from(["c2", "c3"]), ATTRIBUTES), max_size=12), st.integers(1, 400))
-def test_cells_read_together_are_those_read_one_by_one(
-    rows: list[tuple[str, dict[str, str]]], size: int
-) -> None:
-    def table(only: int | None) -> str:
-        texts = []
-        for number, (cell, attributes) in enumerate(rows):
-            words = "".join(f' {name}="{value}"' for name, value in attributes.items())
-            texts.append(f"<row><{cell}{words}/></row>" if only in {None, number} else "<row/>")
-        return f"<table>{''.join(texts)}</table>"
-
-    try:
-        expected = [cell for number in range(len(rows)) for cell in read(table(number), size=size)]
-    except SourceError:
-        with pytest.raises(SourceError):
-            read(table(None), size=size)
-        return
-    assert read(table(None), size=size) == expected
-
-
 def test_of_two_cells_that_cannot_be_understood_the_first_is_told() -> None:
     text = "<table><row><c2 file='a' length='x'/></row>\n<row><c2 file='a'/><c2 file='b'/></row></table>"
     with pytest.raises(SourceError, match=r"line 1: table s\.t row 1, cell c2"):

@@ -79,33 +79,6 @@ def test_lobs_come_in_the_order_of_tables_rows_and_cells(tmp_path: Path) -> None
     }
 
 
-@pytest.mark.parametrize(
-    ("cell", "settings", "archive_folder", "entry"),
-    [
-        (LOB, {}, None, LOB),
-        (LOB, {"folder": "lob1"}, ".", LOB),
-        ("record0.bin", {"folder": "lob1"}, None, LOB),
-        ("lob1/record0.bin", {}, None, LOB),
-        ("record0.bin", {"lob_folder": f"{FOLDER}/lob1/"}, None, LOB),
-        ("record0.bin", {"lob_folder": "schema0/table0/lob1"}, "content/", LOB),
-        ("record%200.bin", {"folder": "lob1"}, None, f"{FOLDER}/lob1/record 0.bin"),
-        (f"{FOLDER}/a%20b", {}, None, f"{FOLDER}/a b"),
-        (f"{FOLDER}/é", {}, None, f"{FOLDER}/é"),
-        ("./lob1/./record0.bin", {}, None, LOB),
-    ],
-)
-def test_an_entry_is_found_by_every_convention_in_use(
-    tmp_path: Path, cell: str, settings: dict[str, str], archive_folder: str | None, entry: str
-) -> None:
-    table = Table(columns=(column("D", **settings),), rows=(f"<c1 file='{cell}'/>",))
-    path = siard(
-        tmp_path / "s.siard", version="2.0", tables=[table], lobs={entry: b"x"}, lob_folder=archive_folder
-    )
-    (found,) = lobs(path)
-    assert found.entries == (entry,)
-    assert found.cell.file == cell
-
-
 def test_a_lob_has_the_type_of_its_column_or_of_its_extension(tmp_path: Path) -> None:
     typed = column("A").replace("</type>", "</type><mimeType>image/png</mimeType>")
     nested = column(

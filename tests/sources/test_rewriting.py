@@ -5,23 +5,18 @@ import struct
 import zipfile
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
-from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.errors import SourceError, TargetError
 from metspack.model import Budgets, LobCell
 from metspack.siard.edits import NewCell, NewCells
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings
 from metspack.sources.repacking import Departures
 from metspack.sources.rewriting import (
     Added,
-    AddedRun,
     Moved,
     Values,
     compared_digests,
@@ -30,7 +25,6 @@ from metspack.sources.rewriting import (
     sealed_size,
 )
 from tests.containers.test_zipwriter import unzip_agrees
-from tests.planning.lobruns import run_of
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, siard
 
@@ -513,70 +507,6 @@ def test_a_name_that_leaves_may_come_in_again(tmp_path: Path) -> None:
     source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS)
     come_in(source, [LOB_1], leaving=[LOB_1])
     assert read(tmp_path / "t.siard", LOB_1) == b"new"
-
-
-MORE = "content/schema0/table0/lob2/more"
-
-
-@pytest.mark.parametrize(
-    "names_",
-    [
-        [f"{MORE}/a.bin", f"{MORE}/b"],
-        ["content/schema0/table0/lob2/a", "content/schema0/table0/lob2/b"],
-        [f"{MORE}/a", "content/schema0/table0/lob2/b", "content/c", "d"],
-        ["d", "e"],
-        [f"{MORE}/a", f"{MORE}/b", f"{MORE}/a"],
-        [f"{MORE}/a", LOB_1],
-        [LOB_2, f"{MORE}/a"],
-        [f"{MORE}/first"],
-        [f"{MORE}/a", "header/x"],
-        ["header/x", "header/y"],
-        [f"{MORE}/a", f"{MORE}/../b"],
-    ],
-)
-@pytest.mark.parametrize("folders", [(), ("content/", "content/schema0/table0/")])
-def test_what_comes_in_together_comes_in_as_each_by_itself(
-    tmp_path: Path, names_: list[str], folders: tuple[str, ...]
-) -> None:
-    source = siard(tmp_path / "s.siard", tables=[TABLE], lobs=LOBS, folders=folders)
-    for number, name in enumerate(names_):
-        (tmp_path / f"{number}.bin").write_bytes(name.encode())
-    files = [(tmp_path / f"{number}.bin").stat() for number in range(len(names_))]
-    lobs = run_of(
-        range(len(names_)),
-        [each.st_size for each in files],
-        is_measured=False,
-        names=[f"{number}.bin" for number in range(len(names_))],
-        extents=[
-            [f"{number}.bin" for number in range(len(names_))],
-            [each.st_mtime_ns for each in files],
-            [each.st_ino for each in files],
-            [each.st_dev for each in files],
-        ],
-    )
-    lobs = replace(lobs, shared=replace(lobs.shared, folders=()))
-    holdings = Holdings(archives=(), roots=(tmp_path,))
-    first = Added(name=f"{MORE}/first", blocks=[b"first"])
-    found = []
-    for number, (run, method) in enumerate(product((True, False), (STORED, DEFLATED))):
-        together = AddedRun(names=names_, run=lobs, holdings=holdings, method=method)
-        with Archive(source) as archive, closing(Departures()) as departures:
-            departures.add(LOB_2)
-            target = tmp_path / f"{number}.siard"
-            try:
-                rewrite(
-                    archive,
-                    Moved(entries=departures, columns={}),
-                    target,
-                    work=tmp_path,
-                    values=lambda _table: None,
-                    algorithms=(),
-                    added=[first, *([together] if run else together.one_by_one())],
-                )
-                found.append(target.read_bytes())
-            except (SourceError, ValueError) as error:
-                found.append(str(error).encode())
-    assert found[:2] == found[2:]
 
 
 def come_in(source: Path, added: Iterable[str], leaving: Iterable[str] = ()) -> None:
