@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,11 +16,9 @@ import pytest
 from lxml import etree
 
 from metspack import checking
-from metspack.planning import division
 from tests import siards
 from tests.cli.conftest import FOUND_BY, HEAD, Commands, Program, made_of
 from tests.kept import copied
-from tests.laws import spread
 from tests.official import mets_faults
 from tests.shared_data import shared
 from tests.trees import names, tree
@@ -58,32 +55,19 @@ def cells(siard: Path) -> list[str]:
         ]
 
 
-@pytest.fixture(
-    params=spread(
-        ["Northwind", "Northwind-full", "shared Northwind", "shared Sakila 2.2", "dbptk example"], 2
+@pytest.fixture(params=["Northwind-full", "dbptk example"])
+def archive(request: pytest.FixtureRequest, northwind_full: Path) -> Path:
+    """An archive of this project and one of others."""
+    return (
+        northwind_full
+        if request.param == "Northwind-full"
+        else shared("data", "siard", "dbptk-example.siard")
     )
-)
-def archive(request: pytest.FixtureRequest, northwind: Path, northwind_full: Path) -> Path:
-    """Archives of this project and of others."""
-    name: str = request.param
-    if name.startswith("Northwind"):
-        return northwind if name == "Northwind" else northwind_full
-    places = {
-        "shared Northwind": ("northwind", "Northwind.siard"),
-        "shared Sakila 2.2": ("siard", "sfdbsakila-2.2.siard"),
-        "dbptk example": ("siard", "dbptk-example.siard"),
-    }
-    return shared("data", *places[name])
-
-
-def limits(archive: Path) -> tuple[str, ...]:
-    """Return limits that give an archive more than one segment, and not thousands."""
-    return ("--max-files", "500") if archive.stat().st_size > 1_000_000 else SMALL
 
 
 def built(metspack: Commands, archive: Path, folder: Path) -> Path:
     """Build an archive, with an agent whose name must be escaped."""
-    options = (*limits(archive), "--agent", 'Archive "A" & B <x>')
+    options = (*SMALL, "--agent", 'Archive "A" & B <x>')
 
     def build(out: Path) -> None:
         outcome = metspack("build", archive, "-o", out, *options)
@@ -192,32 +176,22 @@ def test_every_mets_is_valid_and_every_link_leads_somewhere(
     assert not list(checking.check(out, checking.Level.FULL))
 
 
-def test_the_archives_cells_name_the_moved_files_and_no_lob_stays(
-    metspack: Commands, northwind_full: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    metspack.fine("build", northwind_full, "-o", out, *SMALL)
-    moved = [f"{segment}/{file}" for segment, files in lob_files(out).items() for file in files]
-    assert sorted(cells(out / "Northwind-full.siard")) == sorted(moved)
-    assert all((out / file).is_file() for file in moved)
-    with zipfile.ZipFile(out / "Northwind-full.siard") as container:
-        assert not [name for name in container.namelist() if "/lob" in name]
-    with zipfile.ZipFile(northwind_full) as before:
-        inside = {siards.md5(before.read(name)) for name in cells(northwind_full)}
-    assert inside == {siards.md5((out / file).read_bytes()) for file in moved}
-
-
 def test_the_same_input_gives_the_same_bytes_wherever_and_however_it_is_built(
-    program: Program, northwind_full: Path, tmp_path: Path
+    metspack: Commands,
+    program: Program,
+    northwind: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "a").mkdir()
     (tmp_path / "b" / "deep").mkdir(parents=True)
-    copy = tmp_path / "b" / northwind_full.name
-    copy.write_bytes(northwind_full.read_bytes())
+    copy = tmp_path / "b" / northwind.name
+    copy.write_bytes(northwind.read_bytes())
     clock = {"SOURCE_DATE_EPOCH": "1456185600"}
-    first = program("build", northwind_full, "-o", "one", *SMALL, "-j", "1", cwd=tmp_path / "a", **clock)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", clock["SOURCE_DATE_EPOCH"])
+    first = metspack("build", northwind, "-o", "one", *SMALL, "-j", "1")
     second = program(
-        *("build", "../Northwind-full.siard", "-o", tmp_path / "two", *SMALL, "-j", "4"),
+        *("build", "../Northwind.siard", "-o", tmp_path / "two", *SMALL, "-j", "2"),
         cwd=tmp_path / "b" / "deep",
         TZ="Pacific/Kiritimati",
         LC_ALL="C",
@@ -225,7 +199,7 @@ def test_the_same_input_gives_the_same_bytes_wherever_and_however_it_is_built(
         **clock,
     )
     assert (first.code, second.code) == (0, 0), (first, second)
-    one, two = tree(tmp_path / "a" / "one"), tree(tmp_path / "two")
+    one, two = tree(tmp_path / "one"), tree(tmp_path / "two")
     assert one.keys() == two.keys()
     assert [name for name in one if one[name] != two[name]] == []
 
@@ -251,22 +225,6 @@ def test_without_a_given_clock_only_the_dates_and_what_is_made_from_them_differ(
         assert without[0] == without[1]
 
 
-def test_the_source_is_only_read(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    source = tmp_path / "Northwind.siard"
-    source.write_bytes(northwind.read_bytes())
-    os.utime(source, ns=(1, 1_234_567_890_123_456_789))
-    source.chmod(0o444)
-    before = source.stat()
-    metspack.fine("build", source, "-o", tmp_path / "out", *SMALL)
-    after = source.stat()
-    assert source.read_bytes() == northwind.read_bytes()
-    assert (after.st_mtime_ns, after.st_ino, after.st_mode) == (
-        before.st_mtime_ns,
-        before.st_ino,
-        before.st_mode,
-    )
-
-
 def test_a_name_names_everything(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     outcome = metspack("build", northwind, "-o", out, *SMALL, "--name", "My archive.2")
@@ -276,17 +234,7 @@ def test_a_name_names_everything(metspack: Commands, northwind: Path, tmp_path: 
     assert all(file.startswith("My_archive_2_lobseg_") for file in cells(out / "My_archive_2.siard"))
 
 
-def test_an_objid_is_taken_letter_by_letter(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    said = metspack.fine("build", northwind, "-o", out, *SMALL, "--id", "ID.AVID.RA.18005")
-    assert "parent IP ID.AVID.RA.18005 with 3 child IPs" in said
-    child = parsed(out / "Northwind_lobseg_0" / "mets.xml")
-    pointer = next(child.iter(f"{METS}mptr"))
-    assert pointer.attrib[HREF] == "ID.AVID.RA.18005"
-    assert (pointer.attrib["LOCTYPE"], pointer.attrib["OTHERLOCTYPE"]) == ("OTHER", "OBJID")
-
-
-@pytest.mark.parametrize("kind", ["MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512"])
+@pytest.mark.parametrize("kind", ["SHA-1", "SHA-384"])
 def test_a_checksum_type_is_used_in_every_mets(
     metspack: Commands, northwind: Path, tmp_path: Path, kind: str
 ) -> None:
@@ -328,61 +276,7 @@ def test_file_uris_count_from_the_packages_root(metspack: Commands, northwind: P
     assert all(file.startswith("Northwind_lobseg_") for file in cells(out / "Northwind.siard"))
 
 
-@pytest.mark.parametrize(
-    ("options", "children"),
-    [
-        ((), 1),
-        (("--preset", "dbptk"), 1),
-        (("--preset", "recommendation-0.16"), 1),
-        (("--preset", "dbptk", "--max-files", "1"), 8),
-        (("--max-files", "none", "--max-bytes", "45kB"), 3),
-        (("--max-bytes", "none", "--max-files", "5"), 2),
-    ],
-)
-def test_limits_are_a_presets_or_ones_own(
-    metspack: Commands, northwind: Path, tmp_path: Path, options: tuple[str, ...], children: int
-) -> None:
-    outcome = metspack("build", northwind, "--output", tmp_path / "out", "--jobs", "1", "--json", *options)
-    said = json.loads(outcome.out)
-    slips = (
-        "8 LOBs in 8 segments, fewer than two in each on average: --max-files 1 gives every LOB a segment "
-    )
-    warned = f"warning: {slips}of its own; was 1000 meant?\n" if children == 8 else ""
-    assert (outcome.code, outcome.err) == (0, warned)
-    assert len(said["children"]) == children == len(lob_files(tmp_path / "out"))
-
-
-def test_a_plan_file_decides_limits_and_name(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.jsonl"
-    metspack.fine("plan", northwind, "-o", plan, *SMALL, "--name", "Planned")
-    metspack.fine("build", northwind, "-o", tmp_path / "planned", "--plan", plan)
-    metspack.fine("build", northwind, "-o", tmp_path / "same", "--plan", plan, "--name", "Planned")
-    assert {name: len(files) for name, files in lob_files(tmp_path / "planned").items()} == {
-        "Planned_lobseg_0": 4,
-        "Planned_lobseg_1": 3,
-        "Planned_lobseg_2": 1,
-    }
-    assert tree(tmp_path / "planned").keys() == tree(tmp_path / "same").keys()
-
-
-def test_verify_reads_every_byte_back(
-    metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    levels = []
-    real = checking.check
-
-    def watched(path: Path, level: checking.Level, **rest: Any) -> checking.Checking:
-        levels.append(level)
-        return real(path, level, **rest)
-
-    monkeypatch.setattr(checking, "check", watched)
-    said = metspack.fine("build", northwind, "-o", tmp_path / "out", "--verify")
-    assert "; every byte was read back. To check" in said
-    metspack.fine("build", northwind, "-o", tmp_path / "quick")
-    assert levels == [checking.Level.FULL, checking.Level.STRUCTURE]
-
-
-@pytest.mark.parametrize("budget", ["entries=3", "depth=2", "metadata=100", "attribute=1000", "ratio=2"])
+@pytest.mark.parametrize("budget", ["entries=3", "ratio=2"])
 def test_a_budget_bounds_what_a_source_may_ask_for(metspack: Commands, tmp_path: Path, budget: str) -> None:
     greedy = siards.Lob(data=b"a" * 1000, attributes=f'x="{"y" * 300_000}"')
     source = siards.packed(tmp_path / "Greedy.siard", siards.parts([greedy] * 3), method=zipfile.ZIP_DEFLATED)
@@ -437,11 +331,6 @@ def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: 
     }
 
 
-def test_quiet_prints_nothing(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    assert metspack.fine("build", northwind, "-o", tmp_path / "out", "-q") == ""
-    assert (tmp_path / "out" / "mets.xml").is_file()
-
-
 def test_an_archive_without_lobs_gives_a_parent_without_children(metspack: Commands, tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "Empty.siard")
     out = tmp_path / "out"
@@ -472,20 +361,16 @@ def test_a_lob_that_two_cells_name_is_placed_once_and_both_name_it(
     assert [each.code for each in checking.check(out, checking.Level.FULL)] == ["Z018"]
 
 
-@pytest.mark.parametrize("place", [(), ("--verify",)])
-def test_what_the_closing_check_warns_of_is_said(
-    metspack: Commands, tmp_path: Path, place: tuple[str, ...]
-) -> None:
+def test_what_the_closing_check_warns_of_is_said(metspack: Commands, tmp_path: Path) -> None:
     strays = {f"content/stray{number}.txt": b"whose?" for number in range(3)}
     strays |= {"content/STRAY0.txt": b"a", "content/STRAY1.txt": b"b"}
     source = siards.packed(tmp_path / "Stray.siard", siards.parts([siards.Lob(data=b"one")]) | strays)
-    outcome = metspack("build", source, "-o", tmp_path / "out", *place)
+    outcome = metspack("build", source, "-o", tmp_path / "out", "--verify")
     checked = "warning: the package was checked: Stray.siard: "
     strange = f"{checked}Z033 entries in content/ that are neither a table nor the LOB of a cell: 5,"
     assert (outcome.code, strange in outcome.err) == (0, True)
-    assert (f"{checked}N002 " in outcome.err, "(and 1 more of N002)\n" in outcome.err) == (
-        (True, True) if place else (False, False)
-    )
+    assert f"{checked}N002 " in outcome.err
+    assert "(and 1 more of N002)\n" in outcome.err
 
 
 def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_path: Path) -> None:
@@ -498,52 +383,6 @@ def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_
     )
     assert (outcome.code, outcome.err) == (0, f"warning: {warning}\n")
     assert json.loads(outcome.out)["warnings"] == [warning]
-
-
-def test_a_text_lob_may_count_characters(metspack: Commands, tmp_path: Path) -> None:
-    text = "Grüße, 🍏".encode()
-    lobs = [siards.Lob(data=text, attributes=f'length="{n}"') for n in (len(text), 8, 9)]
-    parts = siards.parts(lobs)
-    parts[siards.METADATA] = parts[siards.METADATA].replace(b"BLOB", b"CLOB")
-    source = siards.packed(tmp_path / "Text.siard", parts)
-    assert metspack("build", source, "-o", tmp_path / "out").code == 0
-
-
-def test_a_stale_digest_of_the_archive_is_a_warning_and_can_be_left_unread(
-    metspack: Commands, tmp_path: Path
-) -> None:
-    parts = siards.parts(siards.lobs(b"content"))
-    wrong = f"<messageDigest><digestType>MD5</digestType><digest>{'0' * 32}</digest></messageDigest>"
-    odd = "<messageDigest><digestType>MD5</digestType><digest>not a digest</digest></messageDigest>"
-    parts[siards.METADATA] = parts[siards.METADATA].replace(b"<schemas>", f"{wrong}{odd}<schemas>".encode())
-    source = siards.packed(tmp_path / "Stale.siard", parts)
-    data = source.read_bytes()
-    found = siards.md5(data[: data.index(b"header/metadata.xml") - 30])  # a local header has 30 bytes
-    kept = "the package will carry the recomputed digest and keep the old one in METS"
-    changed = f"the archive was changed after it was sealed ({kept})"
-    outcome = metspack("build", source, "-o", tmp_path / "out")
-    assert outcome.code == 0
-    assert outcome.err.splitlines() == [
-        f"warning: the archive's MD5 messageDigest is {'0' * 32}, but its content has {found}: {changed}",
-        "warning: the archive's messageDigest 'not a digest' could not be understood and was left as it is",
-    ]
-    unread = metspack("build", source, "-o", tmp_path / "unread", "--no-message-digest-check")
-    assert (unread.code, len(unread.err.splitlines())) == (0, 1)
-
-
-def test_siard_1_0_gets_its_lob_folders_with_a_warning(metspack: Commands, tmp_path: Path) -> None:
-    parts = siards.parts(siards.lobs(b"content"), version="1.0")
-    source = siards.packed(tmp_path / "Old.siard", parts)
-    outcome = metspack("build", source, "-o", tmp_path / "out")
-    assert outcome.code == 0
-    assert "warning: SIARD 1.0 has no lobFolder" in outcome.err
-
-
-def test_deflated_archives_are_packed_alike(metspack: Commands, tmp_path: Path) -> None:
-    parts = siards.parts(siards.lobs(b"a" * 100_000, os.urandom(1000), b""))
-    source = siards.packed(tmp_path / "Deflated.siard", parts, method=zipfile.ZIP_DEFLATED)
-    metspack.fine("build", source, "-o", tmp_path / "out", "--max-files", "1")
-    assert not list(checking.check(tmp_path / "out", checking.Level.FULL))
 
 
 @pytest.mark.parametrize(
@@ -570,29 +409,6 @@ def test_what_no_cluster_can_do_is_refused(
     assert names(tmp_path) == set()
 
 
-@pytest.mark.parametrize(
-    "words", [("plan",), ("build", "-o", "out"), ("build", "-o", "out", "--dialect", "csip")]
-)
-def test_more_children_than_one_mets_names_are_refused(
-    metspack: Commands,
-    northwind: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(division, "PARENT_LIMIT", 4)
-    metspack.fine(*words, northwind, "--max-files", "2")
-    shutil.rmtree(tmp_path / "out", ignore_errors=True)
-    outcome = metspack(*words, northwind, "--max-files", "1", "-q")
-    assert outcome.code == 3
-    assert outcome.err.splitlines() == [
-        "error: the LOBs need more than 4 segments, and one parent METS names at most so many children",
-        "hint: Make segments larger: --max-files, --max-bytes.",
-    ]
-    assert not (tmp_path / "out").exists()
-
-
 def test_what_help_promises_of_every_option_is_tested_here() -> None:
     """Keeps this module honest: an option of build that no test names is a failure."""
     from metspack.cli.app import app  # noqa: PLC0415
@@ -608,15 +424,9 @@ def test_an_archive_named_in_another_script_gets_a_name_and_a_warning(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:
     source = Path(shutil.copy(northwind, tmp_path / "архив.siard"))
-    for outcome in (
-        metspack("plan", source),
-        metspack("build", source, "-o", tmp_path / "out"),
-        metspack("restore", tmp_path / "out", "-o", tmp_path / "back", "--siard"),
-    ):
-        assert outcome.code == 0
-        assert ("the package is called SIARD-0d2913c1; --name" in outcome.err) == ("back" not in outcome.out)
+    outcome = metspack("build", source, "-o", tmp_path / "out")
+    assert (outcome.code, "the package is called SIARD-0d2913c1; --name" in outcome.err) == (0, True)
     assert (tmp_path / "out/SIARD-0d2913c1_lobseg_0/mets.xml").is_file()
-    assert (tmp_path / "back/SIARD-0d2913c1.siard").is_file()
     assert "Archive_lobseg_0" in metspack.fine("plan", source, "--name", "Archive")
 
 

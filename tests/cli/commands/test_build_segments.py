@@ -6,7 +6,6 @@ import json
 import re
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -75,43 +74,11 @@ def test_a_lob_that_is_too_large_fills_what_is_left_and_the_last_part_stays_open
     assert not errors(out)
 
 
-def test_parts_alone_share_their_segments_with_no_other_lob(
-    metspack: Commands, small: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    metspack.fine("build", small, "-o", out, "--max-bytes", "400", "--split", "alone")
-    assert [int(name[len("Small_lobseg_") :][0]) for name in files(out)] == [0, 1, 2, 3, 4]
-    assert list(files(out).values()) == [11, 400, 400, 200, 12]
-    assert not errors(out)
-
-
-def test_siard22_has_segments_for_each_column_and_parts_of_its_own_names(
-    metspack: Commands, small: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    said = json.loads(
-        metspack.fine("build", small, "-o", out, "--max-bytes", "400", "--layout", "siard22", "--json")
-    )
-    assert (said["layout"], len(said["children"]), said["lobs"], said["split_lobs"]) == ("siard22", 3, 3, 1)
-    assert files(out) == {
-        "Small_lobs/s0_t0_c2/seg_0/t0_c2_r1.bin": 11,
-        "Small_lobs/s0_t0_c2/seg_0/t0_c2_r2.bin_part001": 389,
-        "Small_lobs/s0_t0_c2/seg_1/t0_c2_r2.bin_part002": 400,
-        "Small_lobs/s0_t0_c2/seg_2/t0_c2_r2.bin_part003": 211,
-        "Small_lobs/s0_t0_c2/seg_2/t0_c2_r3.bin": 12,
-    }
-    assert cells(out / "Small.siard") == ["seg_0/t0_c2_r1.bin", "seg_0/t0_c2_r2.bin", "seg_2/t0_c2_r3.bin"]
-    assert folders(out / "Small.siard") == ["./Small_lobs/", "s0_t0_c2/"]
-    assert not errors(out)
-
-
 @pytest.mark.parametrize(
     "said",
     [
-        ("lobseg", "dilcis", ["./", "./"]),
         ("lobseg", "sfa", ["../"]),
         ("siard22", "dilcis", ["./Small_lobs/", "s0_t0_c2/"]),
-        ("siard22", "sfa", ["../Small_lobs/s0_t0_c2/"]),
     ],
 )
 def test_both_styles_of_lob_folders_lead_back_to_the_lobs(
@@ -186,15 +153,6 @@ def test_a_plan_decides_layout_split_and_names(metspack: Commands, small: Path, 
     assert all(name.startswith("Small_lobs/s0_t0_c2/seg_") for name in files(out))
 
 
-def test_a_plan_says_in_json_what_is_cut(metspack: Commands, small: Path) -> None:
-    said: Any = json.loads(metspack.fine("plan", small, "--json", "--max-bytes", "400", "--split", "alone"))
-    assert (said["split"], said["lobs"], said["split_lobs"], said["files"]) == ("alone", 3, 1, 5)
-    assert [(each["first"], each["last"]) for each in said["segments"]][1] == (
-        "s0.t0.c2.r2.p0",
-        "s0.t0.c2.r2.p0",
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -216,53 +174,6 @@ def test_dbptks_names_for_limits_are_understood(
     metspack: Commands, small: Path, options: tuple[str, ...], words: str
 ) -> None:
     assert words in metspack.fine("plan", small, *options).splitlines()[0]
-
-
-def test_dbptks_names_do_not_clutter_the_help(metspack: Commands) -> None:
-    assert "elpf" not in metspack.fine("build", "--help")
-
-
-def test_cells_without_a_digest_get_one_when_asked(metspack: Commands, tmp_path: Path) -> None:
-    lobs = [siards.Lob(data=SHORT, attributes=f'length="{len(SHORT)}"'), siards.Lob(data=LONG)]
-    source = siards.packed(tmp_path / "Bare.siard", siards.parts(lobs))
-    out = tmp_path / "out"
-    outcome = metspack("build", source, "-o", out, "--add-digests")
-    assert (outcome.code, outcome.err) == (0, "")
-    with zipfile.ZipFile(out / "Bare.siard") as archive:
-        table = archive.read(siards.TABLE).decode()
-    assert re.findall(' digest="([0-9a-f]+)"', table) == [siards.md5(SHORT), siards.md5(LONG)]
-    assert not errors(out)
-
-
-def _with_a_part_digest(folder: Path) -> Path:
-    """Write an archive whose split LOB has the digest of its last part, as DBPTK writes it."""
-    parts = siards.parts([siards.Lob(data=LONG, file="lob.bin", attributes="ATTRIBUTES", entry=None)])
-    said = f'length="1000" digestType="MD5" digest="{siards.md5(LONG[600:])}"'
-    parts[siards.TABLE] = parts[siards.TABLE].replace(b"ATTRIBUTES", said.encode())
-    parts[siards.METADATA] = parts[siards.METADATA].replace(
-        b"<name>content</name>", b"<name>content</name><lobFolder>./lobs/</lobFolder>"
-    )
-    (folder / "lobs").mkdir()
-    (folder / "lobs" / "lob.bin_part001").write_bytes(LONG[:600])
-    (folder / "lobs" / "lob.bin_part002").write_bytes(LONG[600:])
-    return siards.packed(folder / "Dbptk.siard", parts)
-
-
-def test_a_digest_of_the_last_part_alone_is_refused_unless_it_is_accepted(
-    metspack: Commands, tmp_path: Path
-) -> None:
-    source, out = _with_a_part_digest(tmp_path), tmp_path / "out"
-    outcome = metspack("build", source, "-o", out)
-    assert outcome.code == 3
-    assert "of its cell is that of the last part alone" in outcome.err
-    assert "--accept dbptk-part-digest" in outcome.err
-    assert not out.exists()
-    outcome = metspack("build", source, "-o", out, "--accept", "dbptk-part-digest")
-    assert outcome.code == 0
-    with zipfile.ZipFile(out / "Dbptk.siard") as archive:
-        assert f'digest="{siards.md5(LONG)}"' in archive.read(siards.TABLE).decode()
-    assert (out / f"Dbptk_lobseg_0/{COLUMN}/record0.bin").read_bytes() == LONG
-    assert not errors(out)
 
 
 def test_the_files_of_siard_2_2_are_written_on_request(
@@ -292,23 +203,15 @@ def test_the_files_of_siard_2_2_are_written_on_request(
     assert len((out / "manifest.txt").read_text(encoding="utf-8").splitlines()) == 8
 
 
-@pytest.mark.parametrize("command", ["plan", "build", "convert"])
 def test_a_limit_that_looks_like_a_slip_is_told_of_before_the_work(
-    metspack: Commands, tmp_path: Path, command: str
+    metspack: Commands, tmp_path: Path
 ) -> None:
-    out, limits = tmp_path / "out", ("--max-bytes", "40", "--max-files", "none")
-    source = siards.siard(tmp_path / "Small.siard", *(b"content %d" % number for number in range(20)))
-    if command == "convert":
-        larger = siards.siard(tmp_path / "Larger.siard", *(b"%060d" % number for number in range(9)))
-        metspack.fine("build", larger, "-o", out)
-    words: dict[str, tuple[str | Path, ...]] = {
-        "plan": (source,),
-        "build": (source, "-o", out),
-        "convert": (out, "-o", tmp_path / "new"),
-    }
-    said = metspack(command, *words[command], *limits).err.splitlines()
+    larger = siards.siard(tmp_path / "Larger.siard", *(b"%060d" % number for number in range(9)))
+    metspack.fine("build", larger, "-o", tmp_path / "out")
+    limits = ("--max-bytes", "40", "--max-files", "none")
+    said = metspack("convert", tmp_path / "out", "-o", tmp_path / "new", *limits).err.splitlines()
     assert said[0] == (
         "warning: --max-bytes 40 allows 40 bytes in a segment; if 40GB was meant, stop here and write it "
         "with its unit"
     )
-    assert any("fewer than two in each" in each for each in said) == (command == "convert")
+    assert any("fewer than two in each" in each for each in said)

@@ -6,7 +6,6 @@ import json
 import shlex
 import shutil
 import zipfile
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from metspack import checking
 from metspack.model import Severity
 from tests import siards
 from tests.cli.conftest import HEAD, Commands, made_of
-from tests.laws import THOROUGH
+from tests.laws import spread
 from tests.shared_data import shared
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND
 from tests.trees import tree
@@ -73,18 +72,9 @@ def test_every_form_of_an_archive_gives_the_same_segments(
         out = tmp_path / "out" / name
         out.parent.mkdir(exist_ok=True)
         assert metspack("build", source, "-o", out, *SMALL).code == 0, name
-        assert metspack("plan", source, *SMALL).out.splitlines()[2:-2] == PLANNED
         expected = expected or segments(out)
         assert segments(out) == expected, name
         assert not errors(out), name
-
-
-PLANNED = [
-    "Northwind_lobseg_0      4  44,021  file limit",
-    "Northwind_lobseg_1      3  35,749  byte limit",
-    "Northwind_lobseg_2      1  12,069  end",
-    "3 segments, 8 LOBs, 91,839 bytes. Nothing was written.",
-]
 
 
 def _below(folder: str, siard: Path) -> dict[str, bytes]:
@@ -92,24 +82,7 @@ def _below(folder: str, siard: Path) -> dict[str, bytes]:
         return {f"{folder}/{name}": archive.read(name) for name in archive.namelist()}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
-def test_lobs_outside_give_the_segments_that_they_gave_inside(
-    metspack: Commands, northwind_full: Path, tmp_path: Path, layout: str
-) -> None:
-    inside, outside = tmp_path / "inside", tmp_path / "outside"
-    options = ("--layout", layout, "--max-bytes", "5000", "--agent", "Archive")
-    assert metspack("build", northwind_full, "-o", inside, *options).code == 0
-    # Cut by other limits in between, so that whole LOBs become parts, and parts other parts.
-    between = tmp_path / "between"
-    other = ("--layout", "siard22" if layout == "lobseg" else "lobseg", "--max-bytes", "7000")
-    assert metspack("build", inside / "Northwind-full.siard", "-o", between, *other).code == 0
-    assert metspack("build", between / "Northwind-full.siard", "-o", outside, *options).code == 0
-    assert segments(outside) == segments(inside)
-    assert not errors(outside)
-
-
-@pytest.mark.parametrize("name", sorted(SAMPLES))
+@pytest.mark.parametrize("name", spread(sorted(SAMPLES), 5))
 def test_every_convention_is_found_named_and_packaged(metspack: Commands, tmp_path: Path, name: str) -> None:
     sample, folder, out = SAMPLES[name], tmp_path / "source", tmp_path / "out"
     folder.mkdir()
@@ -139,19 +112,6 @@ def _on_drive(folder: Path, lobs: Path) -> Path:
     (lobs / "scans").mkdir(parents=True)
     (lobs / "scans" / "one.bin").write_bytes(b"a scan")
     return siards.packed(folder / "Drive.siard", parts)
-
-
-def test_a_drive_is_a_folder_that_is_named(metspack: Commands, tmp_path: Path) -> None:
-    (tmp_path / "package").mkdir()
-    source, out = _on_drive(tmp_path / "package", tmp_path / "store"), tmp_path / "out"
-    outcome = metspack("build", source, "-o", out)
-    assert outcome.code == 3
-    assert "--map-drive S:=DIR" in outcome.err
-    mapped = ("--map-drive", f"s:={tmp_path / 'store'}")
-    assert metspack("plan", source, *mapped).code == 0
-    assert metspack("build", source, "-o", out, *mapped).code == 0
-    assert (out / "Drive_lobseg_0/content/schema0/table0/lob2/record0.bin").read_bytes() == b"a scan"
-    assert not errors(out)
 
 
 def test_the_option_in_the_hint_is_typed_as_it_stands(metspack: Commands, tmp_path: Path) -> None:
@@ -226,22 +186,12 @@ def test_a_folder_of_lobs_is_packaged(metspack: Commands, scans: Path, tmp_path:
     assert not list((tmp_path / "out").glob("*.siard"))
 
 
-def test_what_has_no_archive_has_nothing_to_stay_in(metspack: Commands, scans: Path, tmp_path: Path) -> None:
-    for command in (("plan", scans), ("build", scans, "-o", tmp_path / "out")):
-        outcome = metspack(*command, "--min-size", "1kB")
-        assert outcome.code == 2
-        assert "the source has no SIARD archive, so no LOB can stay inside it" in outcome.err
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("name", "layout"),
     [
-        *product(
-            ["dbptk-example.siard", "sample-datalink-2.2.siard", "sql2008/sql2008.siard"],
-            ["lobseg", "siard22"],
-        ),
-        *([("sfdbsakila-2.1.siard", "lobseg"), ("sfdbsakila-2.2.siard", "siard22")] if THOROUGH else ()),
+        ("dbptk-example.siard", "lobseg"),
+        ("sample-datalink-2.2.siard", "siard22"),
+        ("sql2008/sql2008.siard", "siard22"),
     ],
 )
 def test_archives_of_other_tools_are_packaged_and_packaged_again(
@@ -258,12 +208,11 @@ def test_archives_of_other_tools_are_packaged_and_packaged_again(
     assert segments(again) == segments(out)
 
 
-@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
 def test_a_folder_in_segments_becomes_a_package_where_it_stands(
-    metspack: Commands, northwind: Path, tmp_path: Path, layout: str
+    metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "folder"
-    assert metspack("build", northwind, "-o", folder, *SMALL, "--layout", layout).code == 0
+    assert metspack("build", northwind, "-o", folder, *SMALL, "--layout", "siard22").code == 0
     whole = tree(folder)
     for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
         path.unlink()
@@ -320,24 +269,6 @@ def test_a_folder_in_segments_is_described_in_json(
     assert not errors(folder)
 
 
-def test_what_lies_inside_and_what_no_cell_names_is_said_in_place(
-    metspack: Commands, northwind_full: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "folder"
-    assert metspack("build", northwind_full, "-o", folder, "--min-size", "3kB").code == 0
-    (folder / "Northwind-full_lobseg_0" / "notes.txt").write_bytes(b"found in the box")
-    described = [*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")]
-    for path in described:
-        path.unlink()
-    outcome = metspack("build", folder, "--keep-segments", "--in-place")
-    assert "with 1 child IP, 30 LOBs, 221,687 bytes, 16 LOBs inside the archive\n" in outcome.out
-    assert "notes.txt" in outcome.err
-    assert outcome.err.startswith("warning: ")
-    for path in described:
-        path.unlink()
-    assert metspack("build", folder, "--keep-segments", "--in-place", "-q").out == ""
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -350,6 +281,9 @@ def test_what_lies_inside_and_what_no_cell_names_is_said_in_place(
         ("--plan", "plan"),
         ("--lob-folder-style", "dilcis"),
         ("--add-digests",),
+        ("--link-mode", "hardlink"),
+        ("--siard-version", "2.2"),
+        ("--if-exists", "check"),
     ],
 )
 def test_what_would_change_segments_does_not_go_with_in_place(
@@ -362,9 +296,3 @@ def test_what_would_change_segments_does_not_go_with_in_place(
         f"error: --in-place cannot be combined with {name}",
         f"hint: It leaves segments and archive as they are: leave {name} out.",
     ]
-
-
-def test_build_is_told_where_to_put_the_package(metspack: Commands, northwind: Path) -> None:
-    outcome = metspack("build", northwind)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("error: build: missing option -o/--output\nhint: Name a folder")

@@ -12,7 +12,6 @@ from lxml import etree
 from tests.cli.conftest import Commands
 from tests.conftest import CHECKOUT
 from tests.packages import forge
-from tests.shared_data import shared
 
 
 @pytest.fixture
@@ -56,11 +55,6 @@ def test_every_form_of_report_states_the_sample(metspack: Commands, package: Pat
     assert said in str(etree.fromstring(junit.encode()).get("name"))
 
 
-def test_without_a_sample_no_report_speaks_of_one(metspack: Commands, package: Path) -> None:
-    assert " hashed" not in metspack.fine("check", package)
-    assert "sample" not in json.loads(metspack.fine("check", package, "--json"))
-
-
 def test_the_same_sample_twice_is_the_same_report(metspack: Commands, package: Path) -> None:
     for lob in forge.LOBS:
         (package / f"Northwind_lobseg_{lob.segment}" / lob.path).write_bytes(b"")
@@ -100,39 +94,6 @@ def test_schemas_of_ones_own_are_found_by_namespace(metspack: Commands, package:
     assert outcome.code == 1
     assert "error M020 Not valid METS" in outcome.out
     assert "fptr" in outcome.out
-
-
-def test_the_official_schemas_are_taken(metspack: Commands, package: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "official"
-    folder.mkdir()
-    for name in ("mets-1.12.1.xsd", "xlink.xsd"):
-        shutil.copyfile(shared("data", "xsd", name), folder / name)
-    metspack.fine("check", package, "--schema-dir", folder)
-    metspack.fine("check", package, "--schema-dir", folder, "--strict-schema")
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (lambda folder: (folder / "our-xlink.xsd").unlink(), "has no schema of http://www.w3.org/1999/xlink"),
-        (lambda folder: (folder / "our-mets.xsd").unlink(), "has no schema of http://www.loc.gov/METS/"),
-        (lambda folder: (folder / "x.xsd").write_text("<a/>"), "is not a W3C XML Schema: its root is a"),
-        (lambda folder: (folder / "x.xsd").write_text("text"), "cannot read the schema"),
-        (lambda folder: shutil.copyfile(folder / "our-mets.xsd", folder / "x.xsd"), "are both schemas of"),
-        (
-            lambda folder: forge.edit(folder / "our-mets.xsd", 'type="xs:ID"', 'type="xs:none"'),
-            "the schemas cannot be used",
-        ),
-    ],
-)
-def test_a_folder_without_usable_schemas_is_refused(
-    metspack: Commands, package: Path, schemas: Path, damage: object, said: str
-) -> None:
-    assert callable(damage)
-    damage(schemas)
-    outcome = metspack("check", package, "--schema-dir", schemas)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert said in " ".join(outcome.err.split())
 
 
 def test_a_second_engine_finds_what_the_first_leaves_open(metspack: Commands, package: Path) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from pathlib import Path
 
 import pytest
 
-from metspack.sources.lobstream import Passage
-from tests import segmented_folders
 from tests.cli.conftest import Commands
 from tests.kept import copied
-from tests.trees import names, tree
+from tests.trees import tree
 
 CUT = ("--max-files", "4", "--max-bytes", "9000")
 
@@ -80,64 +76,3 @@ def test_all_that_build_offers_is_offered(metspack: Commands, out: Path, tmp_pat
     with_dbptks_names = ("--external-lobs-per-folder", "4", "--external-lobs-folder-size", "0")
     metspack.fine("convert", out, "-o", tmp_path / "named", *with_dbptks_names, "-j", "1")
     assert sum(path.is_dir() for path in (tmp_path / "named").iterdir()) == 2
-
-
-def test_what_dbptk_writes_is_made_a_package(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    folder = segmented_folders.dbptk_21(tmp_path / "x", segmented_folders.pictures(northwind))
-    granted = ("--lob-root", tmp_path, "--map-drive", f"S:={tmp_path}")
-    outcome = metspack("convert", folder, "-o", tmp_path / "new", *granted, "-j", "1")
-    assert outcome.code == 0, outcome
-    assert metspack("check", tmp_path / "new").code == 0
-    mapping = tmp_path / "mapping.txt"
-    mapping.write_text("", encoding="utf-8")
-    outcome = metspack("convert", tmp_path / "new", "-o", tmp_path / "n", "--mapping", mapping)
-    assert (outcome.code, "no other folder can be granted" in outcome.err) == (2, True), outcome
-    assert metspack("convert", tmp_path / "new", "-o", tmp_path / "back", "--layout", "siard22").code == 0
-    assert (tmp_path / "back" / "x_lobs" / "s1_t1_c4" / "seg_0" / "t1_c4_r1.bin").is_file()
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "words"),
-    [
-        (("--layout", "x"), 2, "--layout 'x' is not known"),
-        (("--checksum", "CRC"), 2, "--checksum 'CRC' is not known"),
-        (("--href", "x"), 2, "--href 'x' is not known"),
-        (("--accept", "x"), 2, "--accept 'x' is not known"),
-        (("--split", "never", "--max-bytes", "1000"), 3, "s0.t2.c4.r1"),
-        (("--id", "a b"), 2, "which cannot stand in a link"),
-    ],
-)
-def test_options_that_cannot_be(
-    metspack: Commands, out: Path, tmp_path: Path, *, options: tuple[str, ...], code: int, words: str
-) -> None:
-    outcome = metspack("convert", out, "-o", tmp_path / "new", *options, "-j", "1")
-    assert (outcome.code, words in outcome.err) == (code, True), outcome
-    assert "\nhint: " in outcome.err
-    assert names(tmp_path) == {"out"}
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_damaged_part_is_named_and_nothing_left(
-    metspack: Commands, out: Path, tmp_path: Path, jobs: str
-) -> None:
-    part = next(out.rglob("record6.bin.z"))
-    whole = part.read_bytes()
-    part.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    outcome = metspack("convert", out, "-o", tmp_path / "new", "-j", jobs)
-    assert outcome.code == 3
-    assert outcome.err.startswith("error: LOB s0.t2.c4.r7 (")
-    assert str(part.relative_to(out)) in outcome.err
-    assert "but METS says" in outcome.err
-    outcome = metspack("convert", out, "-o", out / "new")
-    assert (outcome.code, "lies inside the package" in outcome.err) == (4, True), outcome
-    assert names(tmp_path) == {"out"}
-
-
-def test_an_interruption_leaves_what_is_planned(
-    metspack: Commands, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Passage, "end", lambda _: os.kill(os.getpid(), signal.SIGINT))
-    before = tree(out)
-    assert metspack("convert", out, "-o", tmp_path / "new", "-j", "1").code == 130
-    assert names(tmp_path) == {"out", "new.partial"}
-    assert tree(out) == before

@@ -6,8 +6,7 @@ from metspack.cli import console
 from tests.cli.conftest import Commands
 
 
-@pytest.mark.parametrize("columns", [30, 80])
-@pytest.mark.parametrize("code", ["L001", "P108", "CSIP60", "readers"])
+@pytest.mark.parametrize(("code", "columns"), [("P108", 30), ("CSIP60", 80), ("readers", 80)])
 def test_words_are_kept_whole_at_a_terminal(
     metspack: Commands, monkeypatch: pytest.MonkeyPatch, code: str, columns: int
 ) -> None:

@@ -9,22 +9,15 @@ import re
 import struct
 import subprocess
 import termios
-from collections.abc import Iterator
 from fcntl import ioctl
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from metspack.cli import console
-from metspack.sources.archive import Archive, Located
 from tests import siards
 from tests.cli.conftest import HEAD, Commands, Program, made_of
-from tests.inspecting.test_verification import split
-from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES
-from tests.siard.forging import Table, column, siard
-from tests.trees import tree
 
 LOBS = [
     siards.Lob(data=b"there"),
@@ -144,25 +137,6 @@ def test_lobs_that_cannot_be_had_are_errors(metspack: Commands, tmp_path: Path) 
     ]
 
 
-def test_json_lists_the_lobs_that_cannot_be_had(metspack: Commands, tmp_path: Path) -> None:
-    outcome = metspack("inspect", missing(tmp_path), "--json")
-    assert (outcome.code, outcome.err) == (1, "")
-    said = json.loads(outcome.out)
-    assert [(each["lob"], each["column"], each["kind"]) for each in said["errors"]] == [
-        ("s0.t0.c2.r2", "s0.t0.c2", "missing"),
-        ("s0.t0.c2.r3", "s0.t0.c2", "missing"),
-        ("s0.t0.c2.r4", "s0.t0.c2", "refused"),
-    ]
-    assert said["columns"][0]["first_missing"] == "s0.t0.c2.r2"
-    assert (said["columns"][0]["missing"], said["columns"][0]["refused"]) == (2, 1)
-
-
-def test_one_lob_that_cannot_be_had_is_said_in_one_sentence(metspack: Commands, tmp_path: Path) -> None:
-    outcome = metspack("inspect", siards.packed(tmp_path / "M.siard", siards.parts(LOBS[:2])))
-    assert outcome.code == 1
-    assert outcome.err.startswith("error: table S.T row 2, cell c2 (s0.t0.c2.r2), file 'content/")
-
-
 def test_what_differs_in_letter_case_is_hinted_at_where_it_is(metspack: Commands, tmp_path: Path) -> None:
     lobs = [siards.Lob(data=b"%d" % n, entry=None) for n in range(3)]
     entries = siards.parts(lobs) | {"content/schema0/table0/lob2/record1.BIN": b"1"}
@@ -189,36 +163,6 @@ def test_conventions_are_warnings_and_found_by(metspack: Commands, tmp_path: Pat
     assert "  relative s0_t2_c1/  " in outcome.out
     assert "located by  A  zip root and .. (metspack explain P101)" in outcome.out
     assert outcome.err.startswith("warning: column dbo.Categories.Picture (s0.t2.c1): 2 LOBs located by")
-
-
-def test_several_conventions_levels_and_digests_of_a_column_are_counted(
-    metspack: Commands, tmp_path: Path
-) -> None:
-    md5 = f"digestType='MD5' digest='{siards.md5(b'x')}'"
-    rows = (
-        "<c1 file='../l/1'/>",
-        f"<c1 file='content/1' {md5}/>",
-        "<c1 file='file:///l/2'/>",
-        "<c1 dlurlpathonly='http://localhost/x'/>",
-    )
-    for name in ("1", "2"):
-        (tmp_path / "l").mkdir(exist_ok=True)
-        (tmp_path / "l" / name).write_bytes(b"x")
-    table = Table(columns=(column(sql="DATALINK", folder="lob1"),), rows=rows)
-    source = siard(tmp_path / "s.siard", version="2.0", tables=[table], lobs={"content/1": b"x"})
-    said = metspack("inspect", source).out
-    assert "LOBs      1 inside, 2 outside, 0 inline, 1 link alone (never followed)" in said
-    assert "  relative 2, absolute 1  " in said
-    assert "  none, folder lob1  " in said
-    assert "  MD5 1, none 2  " in said
-    assert re.search(r"  (?=.*A 1)(?=.*C 1)(?=.*K 1)[ACK] 1, [ACK] 1, [ACK] 1  ", said)
-
-
-def test_lobs_outside_are_counted(metspack: Commands) -> None:
-    outcome = metspack("inspect", shared("data", "siard", "sql2008", "sql2008.siard"))
-    assert outcome.code == 0
-    assert "LOBs      5 inside, 3 outside, 0 inline" in outcome.out
-    assert "1 unreferenced file in the LOB folders outside, 2,016 bytes" in outcome.out
 
 
 def test_more_unreferenced_files_are_counted_than_named(metspack: Commands, tmp_path: Path) -> None:
@@ -279,40 +223,13 @@ def test_a_folder_of_lobs_is_shown(metspack: Commands, tmp_path: Path) -> None:
     }
 
 
-def test_folders_are_granted_by_options(metspack: Commands, tmp_path: Path) -> None:
-    columns = (column("A", lob_folder="S:/a/"), column("B", lob_folder="/b/"))
-    table = Table(columns=columns, rows=("<c1 file='1'/><c2 file='2'/>",))
-    (tmp_path / "in").mkdir()
-    source = siard(tmp_path / "in" / "s.siard", tables=[table])
-    for name in ("drive/a/1", "root/b/2"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_bytes(b"x")
-    assert metspack("inspect", source).code == 1
-    options = ("--map-drive", f"s:={tmp_path / 'drive'}", "--lob-root", tmp_path / "root")
-    outcome = metspack("inspect", source, *options)
-    assert (outcome.code, "LOBs      0 inside, 2 outside" in outcome.out) == (0, True), outcome
-
-
-def test_segment_folders_are_mapped_by_a_file(metspack: Commands, tmp_path: Path) -> None:
-    source = SAMPLES["C-outside"].build(tmp_path)
-    (tmp_path / "Northwind_lobs").rename(tmp_path / "moved")
-    assert metspack("inspect", source).code == 1
-    mapping = tmp_path / "where.txt"
-    lines = [f"Northwind_lobs/s0_t2_c1/seg_{n} moved/s0_t2_c1/seg_{n}/" for n in (0, 1)]
-    mapping.write_text("\n".join(lines), "utf-8")
-    assert "LOBs      0 inside, 2 outside" in metspack.fine("inspect", source, "--mapping", mapping)
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--map-drive", "S=/mnt"), "--map-drive 'S=/mnt' does not map a drive"),
-        (("--map-drive", "S:"), "--map-drive 'S:' does not map a drive"),
-        (("--map-drive", "S:="), "--map-drive 'S:=' does not map a drive"),
         (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
         (("--lobs", "--json"), "--lobs and --json cannot be combined"),
         (("--accept", "dbptk-part-digest"), "--accept requires --verify"),
-        (("--verify", "--accept", "all"), "--accept 'all' is not known"),
         (("-j", "2"), "--jobs requires --verify"),
         (("--verify", "--lobs", "-j", "2"), "--jobs cannot be combined with --lobs"),
     ],
@@ -380,40 +297,6 @@ def test_lines_name_files_outside_and_entries_of_packed_segments(metspack: Comma
     assert [each["where"] for each in (first, second)] == ["outside", "outside"]
 
 
-def test_parts_are_the_extents_of_a_line(metspack: Commands, tmp_path: Path) -> None:
-    (only,) = records(metspack.fine("inspect", split(tmp_path, ""), "--lobs"))
-    assert (only["extents"], only["size"], len(only["paths"])) == (2, 9, 2)
-
-
-def test_conventions_are_warnings_beside_lines(metspack: Commands, tmp_path: Path) -> None:
-    outcome = metspack("inspect", SAMPLES["H-outside"].build(tmp_path), "--lobs")
-    assert outcome.code == 0
-    assert [each["convention"] for each in records(outcome.out)] == ["H", "H"]
-    assert outcome.err.startswith("warning: column dbo.Categories.Picture")
-
-
-def test_lines_come_before_the_last_table_is_read(
-    metspack: Commands,
-    northwind_full: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    seen: dict[str, str] = {}
-    flushed: list[str] = []
-    real = Archive.located
-
-    def located(self: Archive, table: Any, tally: Any = None, read: Any = None) -> Iterator[Located]:
-        seen[table.name] = capsys.readouterr().out
-        flushed.append(table.name)
-        yield from real(self, table, tally, read)
-
-    monkeypatch.setattr(Archive, "located", located)
-    monkeypatch.setattr("metspack.cli.console.finish", lambda: flushed.append("flushed"))
-    metspack("inspect", northwind_full, "--lobs")
-    assert any('"id": "s0.t2.c4.r1"' in text for text in list(seen.values())[:-1])
-    assert flushed[:4] == [next(iter(seen)), "flushed", list(seen)[1], "flushed"]
-
-
 # --- --verify ---------------------------------------------------------------------------------------------
 
 
@@ -462,22 +345,6 @@ def test_lobs_with_a_fault_are_said_and_counted(metspack: Commands, tmp_path: Pa
     assert (verified[0]["digest"], verified[0]["length_unit"]) == ("MD5", "bytes")
 
 
-@pytest.mark.parametrize("jobs", ["1", "2", "7"])
-def test_any_number_of_processes_says_the_same(
-    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
-) -> None:
-    wrong = f'digestType="MD5" digest="{"0" * 32}"'
-    lobs = [siards.Lob(data=b"%d" % n, attributes=wrong if n % 3 == 0 else None) for n in range(20)]
-    source = siards.packed(tmp_path / "Bad.siard", siards.parts(lobs))
-    alone = metspack("inspect", source, "--verify")
-    document = metspack("inspect", source, "--verify", "--json")
-    assert alone.out.splitlines()[-1] == "failed    7 LOBs (7 digest)"
-    monkeypatch.setattr("metspack.inspecting.verification._LOBS_AT_ONCE", 2)
-    monkeypatch.setattr("metspack.siard.tables.LONGEST", 2)
-    assert metspack("inspect", source, "--verify", "-j", jobs) == alone
-    assert metspack("inspect", source, "--verify", "--json", "-j", jobs) == document
-
-
 def test_json_keeps_so_many_faults_and_no_more(
     metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -486,16 +353,6 @@ def test_json_keeps_so_many_faults_and_no_more(
     source = siards.packed(tmp_path / "Bad.siard", siards.parts(lobs))
     said = json.loads(metspack("inspect", source, "--verify", "--json").out)["verification"]
     assert (said["failed"], len(said["faults"])) == (3, 2)
-
-
-def test_a_last_parts_digest_is_accepted_when_that_is_said(metspack: Commands, tmp_path: Path) -> None:
-    source = split(tmp_path, siards.md5(b"last"))
-    outcome = metspack("inspect", source, "--verify")
-    assert outcome.code == 1
-    assert "is that of the last part alone" in outcome.err
-    assert outcome.out.splitlines()[-1] == "failed    1 LOB (1 part digest)"
-    said = metspack.fine("inspect", source, "--verify", "--accept", "dbptk-part-digest")
-    assert "digests   1 with the digest of the last part alone (accepted), 0 without" in said
 
 
 # --- What a person sees -----------------------------------------------------------------------------------
@@ -537,23 +394,6 @@ def test_a_narrow_terminal_gets_lines_that_fit(program: Program, northwind_full:
     assert re.search("^column +name +type", wide, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("columns", "first"), [(80, "s0.t2.c4"), (400, "column"), (None, "column")])
-def test_the_width_decides_the_form(
-    metspack: Commands,
-    northwind_full: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    columns: int | None,
-    first: str,
-) -> None:
-    monkeypatch.setattr(console, "width", lambda: columns)
-    assert metspack.fine("inspect", northwind_full).splitlines()[9].split()[0] == first
-
-
-def test_lines_of_lobs_on_a_terminal(program: Program, northwind: Path) -> None:
-    said = on_a_terminal([*program.command, "inspect", str(northwind), "--lobs"], 80, program.environment)
-    assert len(records(said)) == 8
-
-
 def test_names_from_an_archive_cannot_steer_the_terminal(metspack: Commands, tmp_path: Path) -> None:
     parts = siards.parts(siards.lobs(b"x"), dbname="a\u009b31m\u202eb\u00a0c[bold]:bomb:")
     source = siards.packed(tmp_path / "Odd.siard", parts)
@@ -562,13 +402,6 @@ def test_names_from_an_archive_cannot_steer_the_terminal(metspack: Commands, tmp
     document = metspack.fine("inspect", source, "--json")
     assert document.isascii()
     assert json.loads(document)["dbname"] == "a\u009b31m\u202eb\u00a0c[bold]:bomb:"
-
-
-def test_inspecting_writes_nothing(metspack: Commands, tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "Small.siard", b"one")
-    before = tree(tmp_path)
-    metspack.fine("inspect", source, "--verify")
-    assert tree(tmp_path) == before
 
 
 def test_quiet_prints_errors_and_warnings_alone(metspack: Commands, tmp_path: Path) -> None:

@@ -25,12 +25,9 @@ from tests.cli.test_schemas import schema
 from tests.kept import copied
 
 FORMS = (
-    (),
-    ("--pack", "zip"),
-    ("--dialect", "csip"),
-    ("--dialect", "csip", "--pack", "zip"),
-    ("--dialect", "csip", "--pack", "tar"),
-    ("--split", "fill", "--max-bytes", "7"),
+    ((), "full"),
+    (("--dialect", "csip", "--pack", "tar"), "full"),
+    (("--split", "fill", "--max-bytes", "7"), "fixity"),
 )
 LOBS = tuple(f"content {number}".encode() for number in range(8))
 
@@ -110,8 +107,7 @@ def damage(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("level", ["fixity", "full"])
+@pytest.mark.parametrize(("form", "level"), FORMS)
 def test_what_is_not_due_is_not_read(
     metspack: Commands, source: Path, tmp_path: Path, form: tuple[str, ...], level: str
 ) -> None:
@@ -277,7 +273,7 @@ def test_what_is_no_longer_there_goes(metspack: Commands, out: Path, ledger: Pat
 def test_a_damaged_ledger_is_refused(metspack: Commands, out: Path, ledger: Path) -> None:
     figures(metspack, out, ledger)
     whole = ledger.read_bytes()
-    for at in range(20, len(whole) - 60, 97):
+    for at in range(20, len(whole) - 60, 397):
         bad = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
         ledger.write_bytes(bad)
         done = metspack("check", out, "--ledger", ledger)
@@ -287,7 +283,7 @@ def test_a_damaged_ledger_is_refused(metspack: Commands, out: Path, ledger: Path
         assert ledger.read_bytes() == bad
 
 
-@pytest.mark.parametrize("size", [10**40, math.inf, "many", None, []])
+@pytest.mark.parametrize("size", [10**40, math.inf, None])
 def test_a_ledger_with_a_size_that_none_has_is_refused(
     metspack: Commands, out: Path, ledger: Path, size: object
 ) -> None:

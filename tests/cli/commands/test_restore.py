@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import signal
 import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from metspack.sources.lobstream import Passage
 from tests import segmented_folders
-from tests.cli.conftest import HEAD, Commands, Program
+from tests.cli.conftest import HEAD, Commands
 from tests.kept import copied
 from tests.restoring.damages import without_map
-from tests.restoring.test_files import manifest_holds
-from tests.siards import siard as small_siard
 from tests.trees import names, tree
 
 CUT = ("--max-files", "4", "--max-bytes", "9000", "-j", "1")
@@ -68,21 +63,14 @@ def test_a_split_lob_that_no_map_names_is_given_back_and_said(
     metspack: Commands, out: Path, tmp_path: Path
 ) -> None:
     without_map(out)
-    first = "LOB s0.t2.c4.r1: the parent METS has no SPLITLOB structMap of it; the order of its 2 parts is "
-    more = "7 more split LOBs that no SPLITLOB structMap names"
-    for command in (
-        ("restore", out, "-o", tmp_path / "lobs"),
-        ("restore", out, "-o", tmp_path / "back.siard", "--siard"),
-        ("convert", out, "-o", tmp_path / "new", *CUT),
-    ):
-        outcome = metspack(*command, "--json")
-        assert outcome.code == 0
-        warnings = json.loads(outcome.out)["warnings"]
-        assert outcome.err.splitlines() == [f"warning: {each}" for each in warnings]
-        slips = warnings[:1] if command[0] == "convert" else []
-        assert all("fewer than two in each on average" in each for each in slips)
-        assert warnings[len(slips)].startswith(first)
-        assert warnings[len(slips) + 1 :] == [more]
+    outcome = metspack("restore", out, "-o", tmp_path / "lobs", "--json")
+    assert outcome.code == 0
+    warnings = json.loads(outcome.out)["warnings"]
+    assert outcome.err.splitlines() == [f"warning: {each}" for each in warnings]
+    assert warnings[0].startswith(
+        "LOB s0.t2.c4.r1: the parent METS has no SPLITLOB structMap of it; the order of its 2 parts is "
+    )
+    assert warnings[1:] == ["7 more split LOBs that no SPLITLOB structMap names"]
 
 
 def test_only_some_are_restored(metspack: Commands, out: Path, tmp_path: Path) -> None:
@@ -136,24 +124,6 @@ def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_pat
     assert names(folder / "Northwind_lobs" / "s0_t2_c4") == {"seg_0"}
 
 
-def test_lobs_inside_are_told(metspack: Commands, northwind_full: Path, tmp_path: Path) -> None:
-    metspack("build", northwind_full, "-o", tmp_path / "out", "--min-size", "1000", "-j", "1")
-    said = metspack.fine("restore", tmp_path / "out", "-o", tmp_path / "files")
-    assert "46 LOBs, " in said
-    assert "LOBs from inside the archive" in said
-    said = metspack.fine("restore", tmp_path / "out", "-o", tmp_path / "x.siard", "--siard")
-    assert "LOBs stayed inside" in said
-
-
-def test_a_folder_that_holds_the_archive(metspack: Commands, northwind_full: Path, tmp_path: Path) -> None:
-    metspack("build", northwind_full, "-o", tmp_path / "out", "--max-files", "4")
-    metspack("restore", tmp_path / "out", "-o", tmp_path / "x.siard", "--siard")
-    metspack("restore", tmp_path / "out", "-o", tmp_path / "folder", "--siard")
-    assert names(tmp_path / "folder") == {"Northwind-full.siard", "manifest-md5.txt", "manifest-sha256.txt"}
-    assert (tmp_path / "folder" / "Northwind-full.siard").read_bytes() == (tmp_path / "x.siard").read_bytes()
-    assert manifest_holds(tmp_path / "folder")
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -184,23 +154,6 @@ def test_options_that_contradict_each_other(
     assert names(out.parent) == {"out"}
 
 
-@pytest.mark.parametrize(
-    ("target", "code", "words"),
-    [("out/x", 4, "lies inside the package"), ("none/x", 4, "is not a folder"), ("out", 4, "lies inside")],
-)
-def test_targets_that_cannot_be(
-    metspack: Commands, out: Path, tmp_path: Path, *, target: str, code: int, words: str
-) -> None:
-    before = tree(tmp_path)
-    outcome = metspack("restore", out, "-o", tmp_path / target)
-    assert (outcome.code, words in outcome.err) == (code, True), outcome
-    (tmp_path / "there").mkdir()
-    outcome = metspack("restore", out, "-o", tmp_path / "there")
-    assert (outcome.code, "exists already" in outcome.err) == (5, True), outcome
-    (tmp_path / "there").rmdir()
-    assert tree(tmp_path) == before
-
-
 def test_what_is_no_package(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     for package, words in (
         (tmp_path / "none", "was not found"),
@@ -212,24 +165,6 @@ def test_what_is_no_package(metspack: Commands, northwind: Path, tmp_path: Path)
     assert not (tmp_path.parent / "x").exists()
 
 
-@pytest.mark.parametrize("options", [(), ("--siard",), ("--siard", "--into", "folder")])
-def test_a_damaged_part_is_named_and_nothing_left(
-    metspack: Commands, out: Path, tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    target = tmp_path / ("x.siard" if options == ("--siard",) else "x")
-    part = next(out.rglob("record6.bin.z"))
-    whole = part.read_bytes()
-    part.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    outcome = metspack("restore", out, "-o", target, *options)
-    assert outcome.code == 3
-    assert outcome.err.startswith("error: LOB s0.t2.c4.r7 (")
-    assert f"{part.relative_to(out)}" in outcome.err
-    part.unlink()
-    outcome = metspack("restore", out, "-o", target, *options)
-    assert (outcome.code, "s0.t2.c4.r7" in outcome.err) == (3, True), outcome
-    assert names(tmp_path) == {"out"}
-
-
 def test_the_digest_of_a_last_part(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     pictures = segmented_folders.pictures(northwind)
     folder = segmented_folders.dbptk_22(tmp_path / "x", pictures, whole_digests=False)
@@ -238,51 +173,3 @@ def test_the_digest_of_a_last_part(metspack: Commands, northwind: Path, tmp_path
     assert metspack("check", folder).code == 0
     assert metspack("restore", "--dry-run", folder).code == 0, "METS proves each part"
     assert metspack("restore", folder, "-o", tmp_path / "files").code == 0
-
-
-@pytest.mark.parametrize("options", [(), ("--siard",), ("--siard", "--into", "folder")])
-@pytest.mark.parametrize("looks", [True, False], ids=["seen before", "on the way"])
-def test_a_disk_that_is_full(
-    metspack: Commands,
-    small_disk: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    options: tuple[str, ...],
-    looks: bool,
-) -> None:
-    source = small_siard(tmp_path / "Big.siard", *(os.urandom(300_000) for _ in range(5)))
-    metspack.fine("build", source, "-o", tmp_path / "out", "-j", "1")
-    if not looks:
-        monkeypatch.setattr("metspack.files.staging.Staging.free", lambda _: 1 << 40)
-    target = small_disk / ("x.siard" if options == ("--siard",) else "x")
-    outcome = metspack("restore", tmp_path / "out", "-o", target, *options)
-    assert outcome.code == 4
-    words = "not enough free space" if looks else "No space left on device"
-    assert words in outcome.err
-    assert "\nhint: " in outcome.err
-    assert names(small_disk) == set()
-
-
-@pytest.mark.parametrize("options", [(), ("--siard",), ("--siard", "--into", "folder")])
-def test_an_interruption_leaves_nothing(
-    metspack: Commands,
-    out: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    options: tuple[str, ...],
-) -> None:
-    monkeypatch.setattr(Passage, "end", lambda _: os.kill(os.getpid(), signal.SIGINT))
-    before = tree(out)
-    target = tmp_path / ("x.siard" if options == ("--siard",) else "x")
-    outcome = metspack("restore", out, "-o", target, *options)
-    assert outcome.code == 130
-    assert outcome.err.startswith("error: interrupted; nothing unfinished was left behind")
-    assert names(tmp_path) == {"out"}
-    assert tree(out) == before
-
-
-def test_it_is_a_command_of_the_program(program: Program, out: Path, tmp_path: Path) -> None:
-    outcome = program("restore", out, "-o", "lobs", cwd=tmp_path)
-    assert (outcome.code, outcome.err) == (0, ""), outcome
-    assert outcome.out.startswith("lobs: 8 LOBs")

@@ -21,22 +21,9 @@ def test_the_samples_are_written_where_asked(
         assert (folder / source.name).read_bytes() == source.read_bytes()
 
 
-def test_writing_them_twice_changes_nothing(metspack: Commands, tmp_path: Path) -> None:
-    first = metspack.fine("sample", "northwind", tmp_path)
-    assert metspack.fine("sample", "northwind", tmp_path) == first
-    assert metspack.fine("sample", "northwind", tmp_path, "-q") == ""
-
-
 def test_another_file_of_that_name_is_kept(metspack: Commands, tmp_path: Path) -> None:
     (tmp_path / "Northwind-full.siard").write_bytes(b"mine")
     outcome = metspack("sample", "northwind", tmp_path)
     assert (outcome.code, outcome.out) == (4, "")
     assert f"error: {tmp_path / 'Northwind-full.siard'} already exists" in outcome.err
     assert names(tmp_path) == {"Northwind-full.siard"}
-
-
-def test_an_unknown_sample_names_those_there_are(metspack: Commands, tmp_path: Path) -> None:
-    outcome = metspack("sample", "southwind", tmp_path / "new")
-    assert outcome.code == 2
-    assert outcome.err == "error: there is no sample 'southwind'\nhint: The samples are: northwind.\n"
-    assert names(tmp_path) == set()

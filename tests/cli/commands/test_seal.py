@@ -24,8 +24,6 @@ from tests.packages import forge
 LINES = "manifest-md5.txt manifest-sha256.txt"
 FORMS = (
     ("mets.xml", ()),
-    ("mets.xml", ("--pack", "zip")),
-    ("*/METS.xml", ("--dialect", "csip")),
     ("urn+uuid+*/METS.xml", ("--dialect", "csip")),
     ("*.tar", ("--dialect", "csip", "--pack", "tar")),
 )

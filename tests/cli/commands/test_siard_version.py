@@ -32,15 +32,6 @@ def test_the_first_line_says_that_readers_of_1_0_will_not_open_it(tmp_path: Path
     assert CALLED in (tmp_path / "report.txt").read_text().splitlines()[0]
 
 
-def test_packages_are_named_where_there_are_several(tmp_path: Path, metspack: Commands) -> None:
-    given = old(tmp_path / "old.siard")
-    for name in ("one", "two"):
-        made = json.loads(metspack("build", given, "-o", tmp_path / name, "--json").out)
-        assert made["unopened_archives"] == ["old.siard"]
-    said = json.loads(metspack("check", tmp_path / "one", tmp_path / "two", "--json").out)
-    assert [each.rpartition("/")[2] for each in said["unopened_archives"]] == ["old.siard"] * 2
-
-
 def test_with_an_upgrade_nothing_is_said(tmp_path: Path, metspack: Commands) -> None:
     given = old(tmp_path / "old.siard")
     made = metspack("build", given, "-o", tmp_path / "out", "--siard-version", "2.2")
@@ -53,19 +44,3 @@ def test_an_archive_whose_lobs_are_inside_is_opened(tmp_path: Path, metspack: Co
     given = old(tmp_path / "old.siard")
     assert "SIARD 1.0 will" not in metspack("build", given, "-o", tmp_path / "out", "--min-size", "1MB").out
     assert "SIARD 1.0" not in metspack("check", tmp_path / "out").out
-
-
-def test_in_place_an_archive_stays_as_it_is(tmp_path: Path, metspack: Commands) -> None:
-    said = metspack("build", tmp_path, "--keep-segments", "--in-place", "--siard-version", "2.2")
-    assert said.code == 2
-    assert "--in-place cannot be combined with --siard-version" in said.err
-
-
-def test_a_package_made_in_place_says_it_too(tmp_path: Path, metspack: Commands) -> None:
-    out = tmp_path / "out"
-    metspack("build", old(tmp_path / "old.siard"), "-o", out)
-    for each in (*out.glob("**/mets.xml"), *out.glob("manifest-*")):
-        each.unlink()
-    said = metspack("build", out, "--keep-segments", "--in-place")
-    assert said.code == 0
-    assert CALLED in said.out.splitlines()[0]
