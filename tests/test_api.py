@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import pydoc
-import shutil
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,13 +24,11 @@ from metspack import (
     Grants,
     Level,
     Limits,
-    PackageOptions,
     RestoreOptions,
     Severity,
     Split,
     clock,
 )
-from tests import siards
 from tests.cli.conftest import Commands
 from tests.restoring.damages import without_map
 from tests.trees import tree
@@ -81,11 +78,11 @@ def test_plan_and_convert_know_the_dialects(northwind: Path, tmp_path: Path) -> 
     assert [each.container for each in by_layout] == [""] * 3
     for dialect in ("recommendation", "csip"):
         metspack.build(northwind, tmp_path / dialect, replace(small, dialect=dialect))
-    for dialect, other in (("recommendation", "csip"), ("csip", "recommendation")):
-        converted = metspack.convert(tmp_path / other, tmp_path / "new", replace(small, dialect=dialect))
-        assert converted.layout == ("siard22" if dialect == "csip" else "lobseg")
-        assert tree(tmp_path / "new") == tree(tmp_path / dialect)
-        shutil.rmtree(tmp_path / "new")
+    converted = metspack.convert(
+        tmp_path / "recommendation", tmp_path / "new", replace(small, dialect="csip")
+    )
+    assert converted.layout == "siard22"
+    assert tree(tmp_path / "new") == tree(tmp_path / "csip")
     assert b"National Archives" in b"".join(tree(tmp_path / "csip").values())
 
 
@@ -110,35 +107,6 @@ def test_build_takes_what_the_command_takes(northwind: Path, tmp_path: Path) -> 
     assert not [each for each in found if each.severity is Severity.ERROR]
 
 
-def test_a_plan_file_is_followed(northwind: Path, tmp_path: Path) -> None:
-    head = {
-        "metspack_plan": 1,
-        "name": "N",
-        "source": {"size": 1, "metadata_sha256": ""},
-        "options": {"layout": "lobseg", "split": "fill", "max_files": 4, "max_bytes": None, "min_size": None},
-    }
-    plan = tmp_path / "plan"
-    plan.write_text(f"{json.dumps(head)}\n", encoding="utf-8")
-    with pytest.raises(metspack.PlanError, match="no longer fits its source: planned for size 1 byte"):
-        metspack.build(northwind, tmp_path / "out", BuildOptions(plan=plan))
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        BuildOptions(layout="dbptk"),
-        BuildOptions(accepted=frozenset({"anything"})),
-        BuildOptions(dialect="dbptk"),
-        BuildOptions(pack="rar"),
-        BuildOptions(created="2016-02-23"),
-    ],
-)
-def test_values_that_there_are_not_are_refused(northwind: Path, tmp_path: Path, wrong: BuildOptions) -> None:
-    with pytest.raises(ConfigError):
-        metspack.build(northwind, tmp_path / "out", wrong)
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> None:
     out, lob = tmp_path / "out", "s0.t2.c4.r2"
     metspack.build(northwind, out, PARTS)
@@ -161,13 +129,6 @@ def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> Non
     assert (restored.lobs, restored.split, restored.bytes) == (1, 1, len(picture))
     assert (tmp_path / "lobs/content/schema0/table2/lob4/record1.bin").read_bytes() == picture
     assert metspack.restore_siard(out, tmp_path / "Northwind.siard").lobs == 8
-    assert metspack.restore_siard(out, tmp_path / "folder", metspack.Into.FOLDER).lobs == 8
-
-    alone = BuildOptions(layout="siard22", split=Split.ALONE, limits=Limits(files=2), created=CREATED)
-    other = metspack.convert(out, tmp_path / "other", alone)
-    assert (other.layout, other.files) == ("siard22", 8)
-    metspack.convert(tmp_path / "other", tmp_path / "back", PARTS)
-    assert tree(tmp_path / "back") == tree(out)
 
 
 def test_a_shard_is_given_of_what_agrees_alone(northwind: Path, tmp_path: Path) -> None:
@@ -182,17 +143,6 @@ def test_a_shard_is_given_of_what_agrees_alone(northwind: Path, tmp_path: Path) 
     without_map(out)
     with pytest.raises(metspack.SourceError, match="lists it as a part: expected an mptr"):
         list(metspack.shards(out, "s0.t2.c4.r2"))
-
-
-def test_a_folder_in_segments_is_described(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    source = siards.siard(tmp_path / "Small.siard", b"one", b"two")
-    metspack.build(source, folder, BuildOptions(limits=Limits(files=1)))
-    for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
-        path.unlink()
-    made = metspack.describe(folder, PackageOptions(objid="ID.S", created=CREATED))
-    assert (made.objid, made.segments, made.files, made.bytes) == ("ID.S", 2, 2, 6)
-    assert not [each for each in metspack.check(folder) if each.severity is Severity.ERROR]
 
 
 def test_a_path_may_be_a_text_everywhere(northwind: Path, tmp_path: Path) -> None:
@@ -210,11 +160,9 @@ def test_a_path_may_be_a_text_everywhere(northwind: Path, tmp_path: Path) -> Non
     assert list(metspack.restore_dry_run(out)) == []
     assert metspack.restore(out, f"{there}/lobs").lobs == 8
     assert metspack.restore_siard(out, f"{there}/back.siard").lobs == 8
-    metspack.convert(out, f"{there}/converted", SMALL)
     csip = metspack.CsipOptions(package_type="AIP")
     metspack.build(source, f"{there}/csip", replace(SMALL, dialect="csip", dialect_options=csip))
     assert metspack.merge(f"{there}/csip", f"{there}/merged").target == tmp_path / "merged"
-    metspack.merge([f"{there}/csip"], f"{there}/merged2")
     plan = tmp_path / "plan"
     plan.write_text("no plan", encoding="utf-8")
     with pytest.raises(metspack.PlanError, match="not a line of a plan"):
@@ -223,7 +171,7 @@ def test_a_path_may_be_a_text_everywhere(northwind: Path, tmp_path: Path) -> Non
         metspack.build(source, f"{there}/x", BuildOptions(grants=Grants(drives={"S": f"{there}/no"})))
 
 
-@pytest.mark.parametrize("path", ["out\0", "", "\ud800", b"out"])
+@pytest.mark.parametrize("path", ["out\0", b"out"])
 def test_what_no_path_can_be_is_a_wrong_call(northwind: Path, tmp_path: Path, path: str) -> None:
     calls = (
         lambda: metspack.check(path),
@@ -252,7 +200,7 @@ def test_nothing_to_check_is_not_all_well() -> None:
         metspack.check([])
 
 
-@pytest.mark.parametrize("lob", ["s0.t2.c4.r99", "s0.t2.c4.r1\udce6", "s0\0", "", "\ud800"])
+@pytest.mark.parametrize("lob", ["s0.t2.c4.r99", "s0\0"])
 def test_a_lob_that_is_not_there_has_an_error_of_its_own(northwind: Path, tmp_path: Path, lob: str) -> None:
     metspack.build(northwind, tmp_path / "out", SMALL)
     calls = (
@@ -304,15 +252,6 @@ def test_all_that_stands_in_a_public_signature_is_public() -> None:
     assert named - set(public) == set()
 
 
-def test_severities_are_ordered() -> None:
-    info, warning, error = Severity.INFO, Severity.WARNING, Severity.ERROR
-    assert sorted([error, info, warning]) == [info, warning, error]
-    assert info < warning < error
-    assert error >= warning > info <= info  # noqa: PLR0124 -- equal ones are that, too
-    with pytest.raises(TypeError):
-        _ = error > 1
-
-
 def test_a_finding_says_what_explain_prints(northwind: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     metspack.build(northwind, out, SMALL)
@@ -347,8 +286,7 @@ def test_a_report_can_be_asked_before_and_after(northwind: Path, tmp_path: Path)
     assert walked == everything
 
 
-@pytest.mark.parametrize("ending", ["json", "jsonl", "xml"])
-@pytest.mark.parametrize("is_begun", [False, True])
+@pytest.mark.parametrize(("ending", "is_begun"), [("json", False), ("xml", True)])
 def test_a_report_is_the_one_of_the_command(
     northwind: Path, tmp_path: Path, metspack_command: Commands, ending: str, is_begun: bool
 ) -> None:
@@ -365,10 +303,10 @@ def test_a_report_is_the_one_of_the_command(
     metspack.report(found, [str(here)])
 
 
-@pytest.mark.parametrize("ending", ["txt", "html"])
 def test_a_page_has_its_figures_whenever_it_is_asked_for(
-    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    ending = "html"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
     monkeypatch.setattr(clock, "host", lambda: "reading-room-4")
     out = tmp_path / "out"
@@ -380,7 +318,7 @@ def test_a_page_has_its_figures_whenever_it_is_asked_for(
     assert not found.ok
     metspack.report(found, late)
     assert "F001" in early.read_text() == late.read_text()
-    assert ending == "txt" or "44,021" in early.read_text()
+    assert "44,021" in early.read_text()
     assert all(each in early.read_text() for each in ("2016-02-23 00:00:00 UTC", "reading-room-4", str(out)))
     without = tmp_path / f"without.{ending}"
     metspack.report(found, without, with_provenance=False)
@@ -422,12 +360,8 @@ def test_other_results_are_reported_as_json(northwind: Path, tmp_path: Path) -> 
 
 FORMS = {
     "folder": SMALL,
-    "zip": replace(SMALL, pack="zip"),
-    "tar": replace(SMALL, pack="tar"),
     "parts": PARTS,
-    "csip": replace(SMALL, dialect="csip"),
     "csip in zip": replace(SMALL, dialect="csip", pack="zip"),
-    "siard22": replace(SMALL, layout="siard22"),
 }
 
 

@@ -83,8 +83,7 @@ def test_algorithms_are_known_however_they_are_spelled(spelling: str, name: str 
 
 
 @pytest.mark.parametrize("algorithm", NAMES)
-@pytest.mark.parametrize("case", [str.lower, str.upper])
-@pytest.mark.parametrize("joint", ["", ":"])
+@pytest.mark.parametrize(("case", "joint"), [(str.lower, ""), (str.upper, ":")])
 def test_a_prefixed_digest_is_read_in_every_spelling(
     algorithm: str, case: Callable[[str], str], joint: str
 ) -> None:
@@ -109,8 +108,7 @@ def test_a_digest_in_base64_is_read_as_siard_2_0_allows(algorithm: str) -> None:
     assert parsed(f"{algorithm}{text}") == digest
 
 
-@pytest.mark.parametrize("algorithm", ["Adler-32", "CRC32"])
-@pytest.mark.parametrize("case", [str.lower, str.upper])
+@pytest.mark.parametrize(("algorithm", "case"), [("Adler-32", str.lower), ("CRC32", str.upper)])
 def test_a_checksum_may_lack_its_leading_zeros(algorithm: str, case: Callable[[str], str]) -> None:
     digest = Digest(algorithm=algorithm, value="000a60ff")
     assert parsed(case("000a60ff"), algorithm) == parsed(case("a60ff"), algorithm) == digest

@@ -148,26 +148,6 @@ def reached(module: str) -> dict[str, str]:
     return found
 
 
-def test_every_import_names_a_module_that_exists() -> None:
-    wrong = [
-        said(module, line, name, "there is no such module")
-        for module in MODULES
-        for line, name in own(module)
-        if f"metspack.{name}".removesuffix(".") not in MODULES
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.parametrize("module", ["model", "errors"])
-def test_the_foundation_imports_only_the_dataclass_of_metspack(module: str) -> None:
-    wrong = [
-        said(module, line, name, "it imports nothing of metspack but values")
-        for line, name in own(f"metspack.{module}")
-        if name != "values"
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
 @pytest.mark.parametrize("module", sorted(PURE))
 def test_pure_modules_import_only_model_errors_and_each_other(module: str) -> None:
     allowed = PURE | {"model", "errors", "values", "siard.offsets"}
@@ -198,37 +178,3 @@ def test_the_checker_shares_nothing_with_the_builder(module: str) -> None:
         if below(name.removeprefix("metspack."), BUILDERS)
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def test_nothing_imports_the_command_line() -> None:
-    wrong = [
-        said(module, line, name, "the command line is the outermost room")
-        for module in MODULES
-        if not below(module, {"metspack.cli", "metspack.__main__"})
-        for line, name in own(module)
-        if below(name, {"cli"})
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
-def test_imports_have_no_circles() -> None:
-    circles = []
-    for module in MODULES:
-        ahead, seen = [module], set[str]()
-        while ahead:
-            for name in _at_load(ahead.pop()):
-                if name == module:
-                    circles.append(module)
-                elif name not in seen:
-                    seen.add(name)
-                    ahead.append(name)
-    assert not circles, f"these import each other in a circle: {', '.join(sorted(set(circles)))}"
-
-
-@cache
-def _at_load(module: str) -> frozenset[str]:
-    """Return what a module imports when it is loaded: not inside functions, not for annotations alone."""
-    tree = ast.parse(MODULES[module].read_bytes())
-    body = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    imported = _imported(ast.Module(body=list[ast.stmt](body), type_ignores=[]))
-    return frozenset(name for _line, name in imported if name in MODULES and name != "metspack")

@@ -9,7 +9,7 @@ import pytest
 
 from metspack import model
 from metspack.checking.codes import Code
-from metspack.model import Finding, Limits, LobCell, LobPlace, LobRef, Severity, ZipExtent
+from metspack.model import Limits, LobCell, LobPlace, LobRef, Severity, ZipExtent
 from tests.planning.lobruns import cells_of
 
 VALUES = [each for each in vars(model).values() if dataclasses.is_dataclass(each) and isinstance(each, type)]
@@ -49,11 +49,6 @@ def test_equal_to_a_limit_of_one_is_still_something() -> None:
 def test_a_limit_under_one_is_refused(limits: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=f"at least 1, not {next(iter(limits.values()))}"):
         Limits(**limits)
-
-
-def test_a_finding_needs_no_more_than_code_severity_path_and_message() -> None:
-    finding = Finding(code="L001", severity=Severity.ERROR, path="mets.xml", message="gone")
-    assert (finding.line, finding.place, finding.facts) == (0, "", ())
 
 
 def test_enumerations_have_one_name_for_one_value() -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from typing import Any, NoReturn
 
 import pytest
@@ -19,35 +18,11 @@ from metspack import processes
 from metspack.errors import TargetError
 
 
-@pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What a worker process knows, in this one."""
-
-    class Flag:
-        value = 0
-
-    known = {"counts": [0, 0, 0], "seat": 1, "stop": Flag()}
-    monkeypatch.setattr(processes, "_worker", known)
-    return known
-
-
 def moved_in_turn(sizes: tuple[int, ...], moved: processes.Moved) -> int:
     """Work that moves as many bytes as its task says."""
     for size in sizes:
         moved(size)
     return sum(sizes)
-
-
-def test_a_worker_counts_for_itself(worker: dict[str, Any]) -> None:
-    assert processes._run(moved_in_turn, (300_000, 7)) == 300_007
-    assert processes._run(moved_in_turn, (1,)) == 1
-    assert worker["counts"] == [0, 300_008, 0]
-
-
-def test_a_worker_that_is_no_longer_wanted_ends_its_work(worker: dict[str, Any]) -> None:
-    worker["stop"].value = 1
-    with pytest.raises(processes._Stopped):
-        processes._run(moved_in_turn, (300_000, 7))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -63,37 +38,6 @@ def test_only_as_many_processes_as_are_of_use() -> None:
     assert processes.useful(None, files=2_000, size=0) == (os.cpu_count() or 1)
     assert processes.useful(None, files=1, size=100_000_000) == (os.cpu_count() or 1)
     assert processes.useful(3, files=1, size=1) == 3
-
-
-def test_a_worker_takes_a_seat_and_leaves_ctrl_c_to_its_parent(
-    worker: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(processes, "_end_with_parent", lambda: None)
-    try:
-        processes._begin([], 2, None)
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert worker == {"counts": [], "seat": 2, "stop": None}
-
-
-def test_a_process_without_a_parent_goes_on() -> None:
-    processes._end_with_parent()
-
-
-def test_a_process_ends_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Parent:
-        joined = False
-
-        def join(self) -> None:
-            self.joined = True
-
-    parent, codes = Parent(), list[int]()
-    monkeypatch.setattr("multiprocessing.parent_process", lambda: parent)
-    monkeypatch.setattr("os._exit", codes.append)
-    processes._end_with_parent()
-    assert (parent.joined, codes) == (True, [1])
 
 
 def test_signals_wait_while_a_worker_is_started() -> None:
@@ -159,33 +103,7 @@ def test_a_process_ahead_that_is_closed_ends() -> None:
     assert not ahead._process.is_alive()
 
 
-class Pipe(list[tuple[object, object]]):
-    """The sending end of a pipe, ``room`` results long."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-
-    def send(self, said: tuple[object, object]) -> None:
-        if len(self) == self.room:
-            raise BrokenPipeError
-        self.append(said)
-
-
-def test_what_a_process_ahead_sends_ends_with_nothing_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    whole, failed, unwanted = Pipe(1_000), Pipe(1_000), Pipe(3)
-    for pipe, most in ((whole, 2), (failed, 101), (unwanted, 9)):
-        processes._send(pipe, counted, (most,))  # type: ignore[arg-type]
-    assert whole == [(0, None), (1, None), (None, None)]
-    assert len(failed) == 101
-    assert isinstance(failed[-1][1], ValueError)
-    assert [result for result, _ in unwanted] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("raised", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_waits_until_the_pool_holds_no_lock(
-    monkeypatch: pytest.MonkeyPatch, raised: signal.Signals
-) -> None:
+def test_a_signal_waits_until_the_pool_holds_no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handler that raises while the pool waits would leave a lock taken, and the end would hang."""
 
     class Left(Exception):  # noqa: N818 -- as a handler raises it
@@ -194,6 +112,7 @@ def test_a_signal_waits_until_the_pool_holds_no_lock(
     def leave(*_: object) -> None:
         raise Left
 
+    raised = signal.SIGTERM
     whole = 0
 
     def disturbed(*given: Any, **options: Any) -> Any:
@@ -304,8 +223,7 @@ def test_a_process_that_is_killed_as_it_sends_a_result_is_told() -> None:
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize("at", range(3))
-@pytest.mark.parametrize("is_before_the_end", [True, False])
+@pytest.mark.parametrize(("at", "is_before_the_end"), [(0, True), (2, False)])
 def test_a_process_that_is_killed_when_it_has_nothing_to_do_keeps_no_other(
     at: int, *, is_before_the_end: bool
 ) -> None:
@@ -326,31 +244,6 @@ def process_id_soon(_task: int, _moved: processes.Moved) -> int:
     """Work that gives others time to do some as well."""
     time.sleep(0.02)
     return os.getpid()
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_nothing_is_waited_for_when_no_result_can_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_pool: object, _seat: object) -> NoReturn:
-        raise RuntimeError("a fault of the thread")
-
-    monkeypatch.setattr(processes._Pool, "_take", fail)
-    with pytest.raises(TargetError, match="worker process was killed"):
-        list(processes.results(process_id, range(5), 2, lambda _: None))
-    assert not multiprocessing.active_children()
-
-
-def test_an_end_that_was_disturbed_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def disturbed(_process: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    workers = processes.Workers(2)
-    assert list(workers.results(process_id, range(5), lambda _: None))
-    with monkeypatch.context() as patch:
-        patch.setattr(SpawnProcess, "join", disturbed)
-        with pytest.raises(KeyboardInterrupt):
-            workers.close()
-    workers.close()
-    assert not multiprocessing.active_children()
 
 
 class Unsent:

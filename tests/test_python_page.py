@@ -66,17 +66,10 @@ def test_a_program_prints_what_stands_below_it(folder: Path, title: str) -> None
     if "metspack.build(" in program:
         shutil.rmtree(folder / "out")
     assert run(program, folder) == printed
-
-
-def test_the_pictures_and_reports_are_there(folder: Path) -> None:
-    for title in ("Give a LOB to somebody", "Check two deliveries and file the report"):
-        for each in ("report.html", "report.json", "category2.png"):
-            (folder / each).unlink(missing_ok=True)
-        run(PROGRAMS[title][0], folder)
-        if "open_lob" in PROGRAMS[title][0]:
-            assert (folder / "category2.png").read_bytes()[:4] == b"\x89PNG"
-        else:
-            assert b"F001" in (folder / "report.html").read_bytes()
+    if "open_lob" in program:
+        assert (folder / "category2.png").read_bytes()[:4] == b"\x89PNG"
+    if "report.html" in program:
+        assert b"F001" in (folder / "report.html").read_bytes()
 
 
 def test_the_ingest_job_decides_without_reading_english(folder: Path, tmp_path: Path) -> None:
@@ -104,6 +97,7 @@ def test_the_job_tries_again_when_the_disk_may_be_mended(folder: Path, tmp_path:
     assert run(waiting, tmp_path, "Northwind.siard") == "again\nagain\nNorthwind.siard target\n"
 
 
+@pytest.mark.slow
 def test_the_programs_are_typed(tmp_path: Path) -> None:
     for number, (program, _) in enumerate(PROGRAMS.values()):
         (tmp_path / f"program{number}.py").write_text(program, encoding="utf-8")

@@ -8,9 +8,7 @@ import os
 import resource
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -63,23 +61,15 @@ def test_no_such_file(metspack: Commands, place: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("holds", [(), ("A.siard", "B.siard")])
-def test_a_folder(metspack: Commands, place: Path, holds: tuple[str, ...]) -> None:
+def test_a_folder(metspack: Commands, place: Path) -> None:
     folder = place / "folder"
     folder.mkdir()
-    for name in holds:
+    for name in ("A.siard", "B.siard"):
         siards.siard(folder / name, b"x")
     outcome = refused(metspack, place, folder)
     assert outcome.code == 3
     assert f"error: {folder} is a folder" in outcome.err
-    if holds:
-        assert f"It holds A.siard, B.siard: name the file, {folder / 'A.siard'}" in outcome.err
-
-
-def test_a_target_inside_the_source_folder(metspack: Commands, place: Path) -> None:
-    outcome = refused(metspack, place, place, target=place / "below" / "out")
-    assert outcome.code == 4
-    assert f"error: the target {place / 'below' / 'out'} lies inside the source folder {place}" in outcome.err
+    assert f"It holds A.siard, B.siard: name the file, {folder / 'A.siard'}" in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -100,15 +90,6 @@ def test_a_file_that_is_no_zip_archive(metspack: Commands, place: Path, data: by
     assert outcome.code == 3
     assert words in outcome.err
     assert f"error: {place / 'a.siard'}" in outcome.err
-
-
-@pytest.mark.parametrize("left", [0.02, 0.5, 0.999])
-def test_a_truncated_archive(metspack: Commands, place: Path, northwind: Path, left: float) -> None:
-    whole = northwind.read_bytes()
-    (place / "a.siard").write_bytes(whole[: int(len(whole) * left)])
-    outcome = refused(metspack, place, place / "a.siard")
-    assert outcome.code == 3
-    assert "cut off" in outcome.err or "truncated" in outcome.err or "not whole" in outcome.err
 
 
 def test_a_named_pipe(metspack: Commands, place: Path) -> None:
@@ -135,8 +116,6 @@ def _with(name: str, old: bytes, new: bytes) -> Bent:
 
 
 RECORD = "content/schema0/table0/lob2/record1.bin"
-DOCTYPE = b'<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
-DECLARATION = b'<?xml version="1.0" encoding="UTF-8"?>'
 
 
 @pytest.mark.parametrize(
@@ -144,15 +123,6 @@ DECLARATION = b'<?xml version="1.0" encoding="UTF-8"?>'
     [
         (_without(siards.METADATA), "is a zip archive without header/metadata.xml"),
         (_with(siards.METADATA, b"</dbname>", b"</dbnam>"), "header/metadata.xml line 3, column "),
-        (_with(siards.METADATA, DECLARATION, DOCTYPE), "document type declaration"),
-        (
-            _with(siards.METADATA, b"siardArchive", b"archive"),
-            "begins with <archive>, expected <siardArchive>",
-        ),
-        (_with(siards.METADATA, b'"2.2"', b'"9.9"'), "SIARD version 9.9, expected one of 1.0, 2.0, 2.1, 2.2"),
-        (_without(siards.TABLE), f"table S.T has no document {siards.TABLE}"),
-        (_with(siards.TABLE, b"</row>", b"</raw>"), f"{siards.TABLE} line 3, column "),
-        (_with(siards.TABLE, DECLARATION, DOCTYPE), "document type declaration"),
         (
             _without(RECORD),
             f"table S.T row 2, cell c2 (s0.t0.c2.r2), file '{RECORD}': LOB not found. Tried: C ",
@@ -160,15 +130,6 @@ DECLARATION = b'<?xml version="1.0" encoding="UTF-8"?>'
         (
             _with(siards.TABLE, siards.md5(CONTENTS[1]).encode(), b"0" * 32),
             f"LOB s0.t0.c2.r2 ({RECORD}) has the MD5 {siards.md5(CONTENTS[1])}, but its cell says {'0' * 32}",
-        ),
-        (
-            _with(siards.TABLE, b'length="14"', b'length="15"'),
-            f"LOB s0.t0.c2.r2 ({RECORD}) has 14 bytes, 14 characters, 14 UTF-16 units, but its cell says ",
-        ),
-        (_with(siards.TABLE, b'length="14"', b'length="many"'), "c2 (s0.t0.c2.r2) has the length 'many'"),
-        (
-            _with(siards.TABLE, siards.md5(CONTENTS[1]).encode(), b"beef"),
-            "c2 (s0.t0.c2.r2) has the digest 'beef'",
         ),
     ],
 )
@@ -180,11 +141,10 @@ def test_an_archive_that_contradicts_itself(metspack: Commands, place: Path, ben
     assert words in outcome.err.splitlines()[0]
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_damaged_lob_is_named(metspack: Commands, place: Path, jobs: str) -> None:
+def test_a_damaged_lob_is_named(metspack: Commands, place: Path) -> None:
     source = siards.siard(place / "a.siard", *CONTENTS)
     source.write_bytes(source.read_bytes().replace(b"second content", b"second_content", 1))
-    outcome = refused(metspack, place, source, "--max-files", "1", "--jobs", jobs)
+    outcome = refused(metspack, place, source, "--max-files", "1", "--jobs", "2")
     assert outcome.code == 3
     assert "s0.t0.c2.r2" in outcome.err
     assert "CRC-32" in outcome.err
@@ -206,52 +166,21 @@ def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind:
     ("options", "words"),
     [
         (("--max-files", "0"), "--max-files 0 is too small"),
-        (("--max-files", "-1"), "--max-files '-1' is not a number of files"),
         (("--max-files", "many"), "--max-files 'many' is not a number of files"),
-        (("--max-files", "1.5"), "--max-files '1.5' is not a number of files"),
-        (("--max-files", "\u0664"), "is not a number of files"),
-        (("--max-bytes", "0"), "--max-bytes 0 is too small"),
-        (("--max-bytes", "-1"), "--max-bytes '-1' is not a size"),
         (("--max-bytes", "4 XB"), "--max-bytes '4 XB' is not a size"),
-        (("--max-bytes", ""), "--max-bytes '' is not a size"),
         (("--preset", "rekommendation"), "--preset 'rekommendation' is not known"),
-        (("--id", ""), "the OBJID is empty"),
         (("--id", "a b"), "the OBJID 'a b' holds ' ', which cannot stand in a link"),
-        (("--id", "a<b"), "the OBJID 'a<b' holds '<'"),
-        (("--name", ""), "the name is empty"),
-        (("--name", " "), "the name is empty"),
         (("--name", "a/b"), "the name 'a/b' holds a path separator"),
-        (("--name", ".."), "the name '..' has no ASCII letter or digit"),
         (("--agent", "a\x01b"), "holds the character U+0001, which XML cannot hold"),
-        (("--mets-profile", "a\ufffeb"), "holds the character U+FFFE, which XML cannot hold"),
-        (("--checksum", "md5sum"), "--checksum 'md5sum' is not known"),
-        (("--href", "absolute"), "--href 'absolute' is not known"),
-        (("--budget", "entries"), "--budget 'entries' is not a budget"),
         (("--budget", "size=4"), "--budget 'size=4' is not a budget"),
         (("--plan", "plan", "--max-files", "4"), "--plan cannot be combined with --max-files"),
-        (("--plan", "plan", "--preset", "dbptk"), "--plan cannot be combined with --preset"),
-        (("--plan", "plan", "--layout", "siard22"), "--plan cannot be combined with --layout"),
-        (("--plan", "plan", "--split", "alone"), "--plan cannot be combined with --split"),
-        (("--plan", "plan", "--min-size", "1kB"), "--plan cannot be combined with --min-size"),
         (("--plan", "plan", "-elpf", "1"), "--plan cannot be combined with --max-files"),
-        (("--layout", "dbptk"), "--layout 'dbptk' is not known"),
-        (("--split", "Fill"), "--split 'Fill' is not known"),
-        (("--lob-folder-style", "roda"), "--lob-folder-style 'roda' is not known"),
-        (("--accept", "anything"), "--accept 'anything' is not known"),
         (("--min-size", "0"), "--min-size 0 leaves nothing inside"),
-        (("--min-size", "0 kB"), "--min-size 0 kB leaves nothing inside"),
-        (("--min-size", "small"), "--min-size 'small' is not a size"),
         (
             ("--max-files", "4", "--external-lobs-per-folder", "4"),
             "--external-lobs-per-folder is another name for --max-files, and both are given",
         ),
-        (
-            ("--max-bytes", "4MB", "--external-lobs-folder-size", "4"),
-            "--external-lobs-folder-size is another name for --max-bytes, and both are given",
-        ),
         (("-elfs", "4MB"), "--external-lobs-folder-size '4MB' is not a whole number of megabytes"),
-        (("-elfs", "-1"), "--external-lobs-folder-size '-1' is not a whole number of megabytes"),
-        (("-elpf", "0"), "--max-files 0 is too small"),
         (("--map-drive", "scans=/mnt"), "--map-drive 'scans=/mnt' does not map a drive"),
         (("--keep-segments",), "--keep-segments requires --in-place"),
         (("--in-place",), "--in-place requires --keep-segments"),
@@ -297,7 +226,7 @@ def _dangling(target: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "beside"),
     # An empty .partial is what a run leaves that is killed at its very end.
-    [*product([_file, _full, _dangling], ["", ".partial"]), (_empty, "")],
+    [(_file, ""), (_full, ".partial"), (_dangling, ""), (_dangling, ".partial"), (_empty, "")],
 )
 def test_a_target_that_is_in_the_way(
     metspack: Commands, place: Path, northwind: Path, made: Callable[[Path], None], beside: str
@@ -331,8 +260,8 @@ def test_a_target_that_comes_to_exist_meanwhile(
     assert names(place) == {"out"}
 
 
-@pytest.mark.parametrize("parent", ["none", "file"])
-def test_a_targets_folder_that_is_none(metspack: Commands, place: Path, northwind: Path, parent: str) -> None:
+def test_a_targets_folder_that_is_none(metspack: Commands, place: Path, northwind: Path) -> None:
+    parent = "file"
     (place / "file").write_bytes(b"")
     outcome = refused(metspack, place, northwind, target=place / parent / "out")
     assert outcome.code == 4
@@ -369,16 +298,6 @@ def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place:
     assert names(place / "closed") == set()
 
 
-def test_a_disk_without_enough_space(metspack: Commands, small_disk: Path, tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "Big.siard", *([bytes(100_000)] * 12))
-    outcome = metspack("build", source, "-o", small_disk / "out", "-j", "1")
-    assert outcome.code == 4
-    first = outcome.err.splitlines()[0]
-    assert first.startswith(f"error: not enough free space at {small_disk}: needed 1,")
-    assert "free 1,0" in first
-    assert names(small_disk) == set()
-
-
 def test_too_little_space_is_said_before_anything_is_copied(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,26 +308,21 @@ def test_too_little_space_is_said_before_anything_is_copied(
     assert " bytes, free 10,000\n" in outcome.err
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_disk_that_fills_up_on_the_way(
-    metspack: Commands, small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+    metspack: Commands, small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = siards.siard(tmp_path / "Big.siard", *([bytes(100_000)] * 12))
     monkeypatch.setattr("metspack.files.staging.Staging.free", lambda _: 1 << 40)
-    outcome = metspack("build", source, "-o", small_disk / "out", "--max-files", "4", "-j", jobs)
+    outcome = metspack("build", source, "-o", small_disk / "out", "--max-files", "4", "-j", "1")
     assert outcome.code == 4
-    # With two processes the journal may be what finds no room.
-    first = small_disk / "out.partial" / ("package/Big_lobseg_" if jobs == "1" else "")
+    first = small_disk / "out.partial/package/Big_lobseg_"
     assert outcome.err.startswith(f"error: cannot write {first}")
     assert ": No space left on device\nhint: The disk or quota is full" in outcome.err
     assert "To go on, run the same command again: " in outcome.err
     assert names(small_disk) == {"out.partial"}
-    again = metspack("build", source, "-o", small_disk / "out", "--max-files", "4", "-j", jobs, "--restart")
-    assert again.code == 4
-    words = ("--restart", "--discard-on-interrupt", "--max-files", "9", "-j", jobs)
-    assert metspack("build", source, "-o", small_disk / "out", *words).code == 4
 
 
+@pytest.mark.slow
 def test_a_file_system_that_cannot_hold_a_file(program: Program, place: Path) -> None:
     source = siards.siard(place / "Big.siard", bytes(100_000), bytes(3_000_000))
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000000, 1000000)); "
@@ -476,63 +390,15 @@ def _lines(plan: Path) -> list[str]:
     return plan.read_text(encoding="utf-8").splitlines(keepends=True)
 
 
-def _first_changed(lines: list[str]) -> list[str]:
-    return [lines[0], lines[1].replace("44021", "44022"), *lines[2:]]
-
-
-def _last_missing(lines: list[str]) -> list[str]:
-    return lines[:-1]
-
-
-def _one_extra(lines: list[str]) -> list[str]:
-    return [*lines, lines[-1].replace('"segment": 2', '"segment": 3')]
-
-
-@pytest.mark.parametrize(
-    ("bent", "words"),
-    [
-        (_first_changed, '"bytes": 44022, "closed_by": "file limit"}, found {"segment": 0, '),
-        (_last_missing, 'it plans no further segment, found {"segment": 2, '),
-        (_one_extra, '"closed_by": "end"}, found no further segment'),
-    ],
-)
-def test_a_plan_that_no_longer_fits(
-    metspack: Commands, place: Path, northwind: Path, bent: Callable[[list[str]], list[str]], words: str
-) -> None:
+def test_a_plan_that_no_longer_fits(metspack: Commands, place: Path, northwind: Path) -> None:
     plan = place / "plan"
     metspack("plan", northwind, "-o", plan, "--max-files", "4", "--max-bytes", "45000")
-    plan.write_text("".join(bent(_lines(plan))), encoding="utf-8")
+    plan.write_text(plan.read_text(encoding="utf-8").replace("44021", "44022"), encoding="utf-8")
     outcome = refused(metspack, place, northwind, "--plan", plan)
     assert outcome.code == 3
     first = outcome.err.splitlines()[0]
     assert first.startswith(f"error: {plan} no longer fits its source: it plans ")
-    assert words in first
-
-
-def test_a_plan_of_another_source(
-    metspack: Commands, place: Path, northwind: Path, northwind_full: Path
-) -> None:
-    plan = place / "plan"
-    metspack("plan", northwind_full, "-o", plan)
-    outcome = refused(metspack, place, northwind, "--plan", plan)
-    assert outcome.code == 3
-    assert f"{plan} no longer fits its source: planned for size 323,356 bytes, found " in outcome.err
-
-
-def test_a_plan_of_a_source_whose_metadata_changed(metspack: Commands, place: Path) -> None:
-    source = siards.siard(place / "a.siard", *CONTENTS)
-    metspack("plan", source, "-o", place / "plan")
-    source.write_bytes(source.read_bytes().replace(b"Nobody", b"Nobodi"))
-    siards.packed(source, siards.parts(siards.lobs(*CONTENTS), dbname="Smoll"))
-    outcome = refused(metspack, place, source, "--plan", place / "plan")
-    assert outcome.code == 3
-    assert "planned for metadata.xml" in outcome.err
-
-
-HEADER = (
-    b'{"metspack_plan": 1, "name": "N", "source": {"size": 1, "metadata_sha256": ""}, '
-    b'"options": {"max_files": 0, "max_bytes": null}}\n'
-)
+    assert '"bytes": 44022, "closed_by": "file limit"}, found {"segment": 0, ' in first
 
 
 def test_a_plan_with_another_name(metspack: Commands, place: Path, northwind: Path) -> None:
@@ -540,44 +406,6 @@ def test_a_plan_with_another_name(metspack: Commands, place: Path, northwind: Pa
     outcome = refused(metspack, place, northwind, "--plan", place / "plan", "--name", "Two")
     assert outcome.code == 2
     assert "the plan names the package One, --name says Two" in outcome.err
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"no plan",
-        b"[]\n",
-        b"\xff\xfe\x00",
-        b'{"metspack_plan": 2}\n',
-        b'{"metspack_plan": 1}\n',
-        HEADER,
-        b"[" * 100_000,
-    ],
-    ids=["empty", "text", "list", "binary", "version", "header", "limit", "deep"],
-)
-def test_a_corrupt_plan_file(metspack: Commands, place: Path, northwind: Path, data: bytes) -> None:
-    plan = place / "plan"
-    plan.write_bytes(data)
-    outcome = refused(metspack, place, northwind, "--plan", plan)
-    assert outcome.code == 3
-    assert outcome.err.startswith(f"error: {plan} line 1 is not ")
-
-
-@pytest.mark.parametrize("line", ["", "}", "\x00"])
-def test_a_plan_file_with_a_corrupt_line(metspack: Commands, place: Path, northwind: Path, line: str) -> None:
-    plan = place / "plan"
-    metspack("plan", northwind, "-o", plan)
-    plan.write_text(f"{_lines(plan)[0]}{line}\n", encoding="utf-8")
-    outcome = refused(metspack, place, northwind, "--plan", plan)
-    assert outcome.code == 3
-    assert outcome.err.startswith(f"error: {plan} line 2 is not a line of a plan\n")
-
-
-def test_no_such_plan_file(metspack: Commands, place: Path, northwind: Path) -> None:
-    outcome = refused(metspack, place, northwind, "--plan", place / "none")
-    assert outcome.code == 3
-    assert f"the plan {place / 'none'} cannot be read: No such file or directory" in outcome.err
 
 
 def test_a_plan_names_the_package_safely(metspack: Commands, place: Path, northwind: Path) -> None:
@@ -653,18 +481,6 @@ def test_what_does_not_check_is_not_published(
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin: F" in (outcome.err)
     )
     assert "nothing was published" in outcome.err
-
-
-def test_encrypted_entries(metspack: Commands, place: Path, northwind: Path) -> None:
-    source = place / "a.siard"
-    data = bytearray(northwind.read_bytes())
-    with zipfile.ZipFile(northwind) as container:
-        central = container.start_dir
-    data[central + 8] |= 1
-    source.write_bytes(data)
-    outcome = refused(metspack, place, source)
-    assert outcome.code == 3
-    assert "encrypted" in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -35,19 +35,14 @@ def test_every_kind_of_error_is_on_the_page_with_its_exit_code() -> None:
     ("arguments", "code", "name"),
     [
         (("build", "{source}", "-o", "{made}", "--json"), 5, "target-exists"),
-        (("build", "{source}", "-o", "{begun}", "--json"), 5, "target-exists"),
         (("check", "{stopped}", "--json"), 6, "source-unfinished"),
         (("build", "{source}", "-o", "{folder}/no/out", "--json"), 4, "target"),
         (("build", "{folder}/no.siard", "-o", "{folder}/out", "--json"), 3, "source-not-found"),
-        (("inspect", "{folder}/no.siard", "--json"), 3, "source-not-found"),
         (("inspect", "{text}", "--json"), 3, "source"),
         (("check", "{folder}/no", "--json"), 3, "source-not-found"),
         (("list", "{folder}/no", "--format", "jsonl"), 3, "source-not-found"),
-        (("links", "{folder}/no", "--json"), 3, "source-not-found"),
         (("plan", "{source}", "--json", "--max-bytes", "1", "--split", "never"), 3, "plan"),
-        (("plan", "{source}", "--json", "--max-files", "0"), 2, "usage"),
         (("plan", "{source}", "--json", "--no-such-option"), 2, "usage"),
-        (("check", "--json"), 2, "usage"),
     ],
 )
 def test_an_error_is_a_line_of_json(  # noqa: PLR0917 -- fixtures and a case
@@ -84,15 +79,3 @@ def test_a_setting_asks_for_json_too(
     monkeypatch.setenv("METSPACK_LIST_FORMAT", "jsonl")
     found = json.loads(metspack("list", tmp_path / "no").out)
     assert found["error"]["id"] == "source-not-found"
-
-
-def test_a_fault_of_ours_is_json_as_well(
-    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object) -> int:
-        raise RuntimeError("nobody expected this")
-
-    monkeypatch.setattr(cli, "_called", broken)
-    outcome = metspack("check", tmp_path, "--json")
-    assert outcome.code == 70
-    assert json.loads(outcome.out)["error"]["id"] == "fault"

@@ -10,7 +10,7 @@ import random
 import shutil
 import tracemalloc
 from collections.abc import Callable, Mapping
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,7 @@ OUTWARD = (
 )
 
 
-@pytest.mark.parametrize("path", OUTWARD)
-@pytest.mark.parametrize("end", ["done", "taken back"])
+@pytest.mark.parametrize(("path", "end"), [*zip(OUTWARD, cycle(["done", "taken back"]), strict=False)])
 def test_a_forged_transaction_changes_nothing_outside_the_package(
     tmp_path: Path, path: str, end: str
 ) -> None:
@@ -226,7 +225,7 @@ def again(metspack: Commands, source: Path, out: Path, *options: str) -> Any:
     return metspack("build", source, "-o", out, "--max-files", "2", "-j", "1", *options)
 
 
-@pytest.mark.parametrize("below", ["", "package", "work", "package/Small_lobseg_0", "package/Small_lobseg_1"])
+@pytest.mark.parametrize("below", ["", "work", "package/Small_lobseg_1"])
 def test_a_run_behind_a_link_is_not_gone_on_with(
     metspack: Commands, source: Path, tmp_path: Path, below: str
 ) -> None:
@@ -249,7 +248,7 @@ def test_a_run_behind_a_link_is_not_gone_on_with(
     assert tree(away) == before
 
 
-@pytest.mark.parametrize("below", ["package/pipe", "work/pipe", "package/Small_lobseg_0/content/pipe"])
+@pytest.mark.parametrize("below", ["work/pipe", "package/Small_lobseg_0/content/pipe"])
 def test_a_pipe_among_what_is_kept_is_not_waited_for(
     metspack: Commands, source: Path, tmp_path: Path, below: str
 ) -> None:
@@ -277,7 +276,7 @@ def changed(value: Any, draw: random.Random) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_forged_journal_is_refused_or_gone_on_with(
     metspack: Commands, source: Path, tmp_path: Path, seed: int
 ) -> None:

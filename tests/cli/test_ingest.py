@@ -108,6 +108,7 @@ def test_a_job_builds_checks_and_files_the_report(ingest: Ingest, northwind: Pat
             assert len(done.stdout.splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_a_job_that_is_run_again_takes_what_is_there(
     ingest: Ingest, northwind: Path, northwind_full: Path
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_job_that_is_run_again_takes_what_is_there(
     assert ingest(northwind) == 1
 
 
+@pytest.mark.slow
 def test_a_job_that_was_stopped_before_its_check_checks(ingest: Ingest, northwind: Path) -> None:
     ingest(northwind)
     (ingest.folder / "reports" / "report.html").unlink()
@@ -133,6 +135,7 @@ def test_a_job_that_was_stopped_before_its_check_checks(ingest: Ingest, northwin
     assert ingest.calls == ["build", "check"]
 
 
+@pytest.mark.slow
 def test_what_may_be_tried_again_is(ingest: Ingest, northwind: Path) -> None:
     ingest.be(failures=2)
     assert ingest(northwind) == 0
@@ -144,12 +147,14 @@ def test_what_may_be_tried_again_is(ingest: Ingest, northwind: Path) -> None:
     assert ingest.error == "target"
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_left_is_removed(ingest: Ingest, northwind: Path) -> None:
     (ingest.folder / "out.partial" / "package").mkdir(parents=True)
     assert ingest(northwind) == 0
     assert not (ingest.folder / "out.partial").exists()
 
 
+@pytest.mark.slow
 def test_what_is_for_people_ends_the_job(ingest: Ingest, northwind: Path) -> None:
     assert ingest(ingest.folder / "none.siard") == 3
     assert ingest.error == "source-not-found"

@@ -61,22 +61,6 @@ def test_json_stands_after_the_command(metspack: Commands) -> None:
     assert json.loads(outcome.out)["error"]["id"] == "usage"
 
 
-def test_explanations(metspack: Commands) -> None:
-    found = json.loads(metspack.fine("explain", "l001", "--json"))
-    assert found.items() >= (HEAD | {"code": "L001", "severity": "error", "example": None}).items()
-    assert "<" in json.loads(metspack.fine("explain", "CSIP60", "--json"))["example"]
-    readers = json.loads(metspack.fine("explain", "readers", "--json"))["readers"]
-    assert "dbptk" in [each["key"] for each in readers]
-    assert json.loads(metspack("explain", "L999", "--json").out)["error"]["id"] == "usage"
-
-
-def test_samples(metspack: Commands, tmp_path: Path) -> None:
-    found = json.loads(metspack.fine("sample", "northwind", tmp_path, "--json"))
-    assert [each["bytes"] for each in found["files"]] == [
-        Path(each["path"]).stat().st_size for each in found["files"]
-    ]
-
-
 def test_quiet_links_print_what_is_wrong(metspack: Commands, tmp_path: Path) -> None:
     package = forge.forge(tmp_path / "package")
     assert metspack.fine("links", package, "-q") == ""
@@ -122,7 +106,7 @@ def test_bad_input_is_told_in_both_forms(
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [("build", "output"), ("build", "lob-root"), ("check", "report"), ("list", "table")],
+    [("build", "output"), ("check", "report")],
 )
 def test_what_an_option_cannot_hold_is_told(
     metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str

@@ -58,13 +58,6 @@ def test_check_finds_nothing(metspack: Commands, case: tuple[Path, dict[str, Any
     assert (said["counts"]["errors"], said["counts"]["warnings"]) == (0, 0)
 
 
-def test_links_are_all_there(metspack: Commands, case: tuple[Path, dict[str, Any]]) -> None:
-    package, expected = case
-    (graph,) = json.loads(metspack.fine("links", package, "--json"))["packages"]
-    assert (len(graph["documents"]), len(graph["links"])) == (expected["documents"], expected["links"])
-    assert {each["state"] for each in graph["links"]} == {"ok"}
-
-
 def test_every_lob_is_listed_and_given_back(
     metspack: Commands, case: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -79,11 +72,3 @@ def test_every_lob_is_listed_and_given_back(
     assert [[len(data), hashlib.sha256(data).hexdigest()] for data in found] == list(
         expected["lobs"].values()
     )
-
-
-def test_a_package_is_made_anew_of_it(
-    metspack: Commands, case: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
-    package, _ = case
-    metspack.fine("convert", package, "-o", tmp_path / "new", "--max-files", "2", "-q")
-    assert json.loads(metspack.fine("check", tmp_path / "new", "--json"))["counts"]["errors"] == 0

@@ -18,7 +18,7 @@ from tests.packages import forge
 pytestmark = pytest.mark.slow
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 130}
-DELAYS = [number * 0.0075 for number in range(40)]
+DELAYS = [number * 0.02 for number in range(15)]
 ENDING = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, which tells of answered signals")
 FURTHER = re.compile(r'File "[^"]*/metspack/(?!(__init__|__main__|cli/__init__)\.py", line \d+, in <module>)')

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,7 @@ import pytest
 from lxml import etree
 
 from metspack import clock
-from metspack.checking import run as checking_package
 from metspack.cli import console
-from metspack.errors import Interrupted
 from metspack.model import Finding
 from metspack.reporting.formats import SUFFIXES
 from metspack.reporting.store import FindingStore
@@ -297,37 +294,6 @@ def test_a_user_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatch) -> N
     assert clock.host() == os.uname().nodename
 
 
-def test_limits_are_drawn(metspack: Commands, good: Path, tmp_path: Path) -> None:
-    metspack.fine("check", good, "--report", tmp_path / "r.html", "--max-files", "4", "--max-bytes", "1kB")
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "50.0 % of the limit (4)" in page
-    assert "64.1 % of the limit (1,000)" in page
-
-
-def test_a_report_in_the_package_is_refused(metspack: Commands, good: Path) -> None:
-    outcome = metspack("check", good / "mets.xml", "--report", good / "report.html")
-    assert outcome.code == 2
-    assert "would lie in the package" in outcome.err
-    assert "report.html" not in names(good)
-
-
-def test_nothing_is_written_about_what_is_not_there(metspack: Commands, tmp_path: Path) -> None:
-    outcome = metspack("check", tmp_path / "nowhere", "--report", tmp_path / "r.html")
-    assert outcome.code == 3
-    assert "nowhere does not exist" in outcome.err
-    assert not names(tmp_path)
-
-
-def test_a_report_that_cannot_be_written_is_told_before_the_check(
-    metspack: Commands, good: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.html").write_bytes(b"<p>mine</p>")
-    outcome = metspack("check", good, "--report", tmp_path / "mine.html")
-    assert (outcome.code, outcome.out) == (5, "")
-    assert (tmp_path / "mine.html").read_bytes() == b"<p>mine</p>"
-    assert metspack("check", good, "--report", tmp_path / "no" / "r.html").code == 4
-
-
 def test_several_packages_are_one_report(metspack: Commands, good: Path, bad: Path, tmp_path: Path) -> None:
     paths = [tmp_path / f"report{suffix}" for suffix in SUFFIXES]
     outcome = metspack("check", good, bad, *(word for path in paths for word in ("--report", path)))
@@ -350,16 +316,6 @@ def test_several_packages_are_one_report(metspack: Commands, good: Path, bad: Pa
     for folder in (good, bad):
         refused = metspack("check", good, bad, "--report", folder / "r.html")
         assert (refused.code, "would lie in the package" in refused.err) == (2, True)
-
-
-def test_a_child_elsewhere_is_shown_as_such(metspack: Commands, good: Path, tmp_path: Path) -> None:
-    other = tmp_path / "disk2"
-    other.mkdir()
-    (good / "Northwind_lobseg_1").rename(other / "Northwind_lobseg_1")
-    metspack("check", good, "--root", other, "--level", "links", "--report", tmp_path / "r.html")
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert page.count('<g class="box elsewhere">') == 1
-    assert page.count('<g class="arrow elsewhere">') == 2
 
 
 def test_an_interrupted_check_leaves_a_report_that_says_so(
@@ -386,20 +342,3 @@ def test_an_interrupted_check_leaves_a_report_that_says_so(
     for suffix in (".html", ".xml", ".txt"):
         assert "The check was interrupted" in (tmp_path / f"report{suffix}").read_text(encoding="utf-8")
     assert names(tmp_path) == {path.name for path in paths}
-
-
-def test_a_check_interrupted_at_its_own_work_reports_too(
-    metspack: Commands, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = checking_package.Checking._steps
-
-    def steps(self: checking_package.Checking, *given: Any) -> Iterator[Finding]:
-        yield next(real(self, *given))
-        raise Interrupted
-
-    monkeypatch.setattr(checking_package.Checking, "_steps", steps)
-    outcome = metspack("check", bad, "--json", "--report", tmp_path / "r.html")
-    assert outcome.code == 130
-    said = json.loads(outcome.out)
-    assert (said["is_complete"], len(said["findings"])) == (False, 1)
-    assert "<strong>Not complete.</strong>" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ import pytest
 
 from tests import siards
 from tests.cli.conftest import HEAD, Commands, Program, made_of
-from tests.siard.convention_archives import PACKED, SAMPLES
+from tests.siard.convention_archives import SAMPLES
 
 LOBS = [
     siards.Lob(data=b"there"),
@@ -115,15 +115,6 @@ def test_json_holds_the_same(metspack: Commands, northwind: Path) -> None:
     assert (said["warnings"], said["errors"], said["verification"]) == ([], [], None)
 
 
-def test_an_archive_without_lobs_has_no_columns_to_show(metspack: Commands, tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "None.siard")
-    said = metspack.fine("inspect", source)
-    assert "LOBs      0 inside, 0 outside, 0 inline" in said
-    assert "largest" not in said
-    assert "size" not in said
-    assert json.loads(metspack.fine("inspect", source, "--json"))["largest"] is None
-
-
 def test_lobs_that_cannot_be_had_are_errors(metspack: Commands, tmp_path: Path) -> None:
     outcome = metspack("inspect", missing(tmp_path))
     assert outcome.code == 1
@@ -165,37 +156,7 @@ def test_conventions_are_warnings_and_found_by(metspack: Commands, tmp_path: Pat
     assert outcome.err.startswith("warning: column dbo.Categories.Picture (s0.t2.c1): 2 LOBs located by")
 
 
-def test_more_unreferenced_files_are_counted_than_named(metspack: Commands, tmp_path: Path) -> None:
-    parts = siards.parts([]) | {f"content/{n:02}": b"x" for n in range(22)}
-    said = metspack.fine("inspect", siards.packed(tmp_path / "s.siard", parts)).splitlines()
-    at = said.index("22 unreferenced files in content/ of the archive, 22 bytes")
-    assert said[at + 1 : at + 22] == [*(f"  content/{n:02}" for n in range(20)), "  and 2 more"]
-
-
 # --- Sources ----------------------------------------------------------------------------------------------
-
-
-def test_every_form_of_a_source_is_said(metspack: Commands, tmp_path: Path, northwind: Path) -> None:
-    data = northwind.read_bytes()
-    for number in range(3):
-        piece = data[number * 70_000 : (number + 1) * 70_000]
-        (tmp_path / f"N.siard_part{number + 1:03}").write_bytes(piece)
-    said = metspack.fine("inspect", tmp_path / "N.siard")
-    assert said.startswith("N.siard: SIARD 2.2, in 3 parts, 177,238 bytes")
-    wrapped = siards.packed(
-        tmp_path / "w.siard", {f"top/{name}": data for name, data in siards.parts(siards.lobs(b"x")).items()}
-    )
-    assert metspack.fine("inspect", wrapped).startswith("w.siard: SIARD 2.2, below top/, ")
-    folder = tmp_path / "unpacked"
-    for name, content in siards.parts(siards.lobs(b"x")).items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    assert metspack.fine("inspect", folder).startswith("unpacked: SIARD 2.2, unpacked, ")
-    forms = {
-        name: json.loads(metspack.fine("inspect", tmp_path / name, "--json"))["source"]["form"]
-        for name in ("N.siard_part001", "w.siard", "unpacked")
-    }
-    assert forms == {"N.siard_part001": "parts", "w.siard": "file", "unpacked": "folder"}
 
 
 def test_a_folder_of_lobs_is_shown(metspack: Commands, tmp_path: Path) -> None:
@@ -286,15 +247,6 @@ def test_a_line_says_where_and_why_not(metspack: Commands, tmp_path: Path) -> No
         0,
     )
     assert (refused["file"], refused["error"]["kind"]) == ("http://localhost/x", "refused")
-
-
-def test_lines_name_files_outside_and_entries_of_packed_segments(metspack: Commands, tmp_path: Path) -> None:
-    source = PACKED["2.2, one unpacked"].build(tmp_path)
-    first, second = records(metspack.fine("inspect", source, "--lobs"))
-    folder = tmp_path / "Northwind_lobs" / "s0_t2_c1"
-    assert first["paths"] == [str(folder / "seg_0" / "t2_c1_r1.bin")]
-    assert second["paths"] == [f"{folder}/seg_1.zip/t2_c1_r2.bin"]
-    assert [each["where"] for each in (first, second)] == ["outside", "outside"]
 
 
 # --- --verify ---------------------------------------------------------------------------------------------

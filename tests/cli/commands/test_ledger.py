@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
-import re
 import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 
 from metspack import CheckOptions, check, clock
 from metspack.checking.files import fixity
-from metspack.errors import ConfigError, Interrupted, SourceError, TargetError
+from metspack.errors import ConfigError, Interrupted
 from metspack.files import journal, reading
 from metspack.files.writing import RunJournal
 from tests import siards
@@ -177,14 +175,6 @@ def test_damage_that_keeps_size_and_time_is_found_when_it_is_due(
     assert done.code == 1
     assert "F003" in done.out
     assert figures(metspack, out, ledger, "--older-than", "90d", code=1) == (1, read - 1), "not forgotten"
-
-
-def test_without_a_period_damage_is_found_at_once(metspack: Commands, out: Path, ledger: Path) -> None:
-    figures(metspack, out, ledger)
-    damage(lob(out))
-    done = metspack("check", out, "--ledger", ledger)
-    assert done.code == 1
-    assert "F003" in done.out
 
 
 def test_known_damage_is_read_again_though_an_earlier_check_was_right(
@@ -388,22 +378,6 @@ def test_places_and_uses_that_are_refused(
     in_use = metspack("check", out, "--ledger", ledger)
     held.close()
     assert (in_use.code, "is in use" in in_use.err) == (4, True)
-
-
-@pytest.mark.parametrize("call", ["fstat", "pread"])
-def test_a_ledger_that_cannot_be_read_is_named(
-    out: Path, ledger: Path, call: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = getattr(os, call)
-
-    def refused(descriptor: int, *words: int) -> object:
-        if os.readlink(f"/proc/self/fd/{descriptor}") == str(ledger):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # names no file: it has a number
-        return real(descriptor, *words)
-
-    monkeypatch.setattr(os, call, refused)
-    with pytest.raises((TargetError, SourceError), match=re.escape(str(ledger))):
-        check(out, CheckOptions(ledger=ledger)).to_json()
 
 
 def test_from_python(out: Path, ledger: Path) -> None:
