@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 
@@ -16,7 +15,7 @@ class Trees(Mapping[str, ast.Module]):
         self._paths = paths
 
     def __getitem__(self, name: str) -> ast.Module:
-        return _parsed(self._paths[name])
+        return parsed(self._paths[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)
@@ -28,32 +27,33 @@ class Trees(Mapping[str, ast.Module]):
 _PARSED: dict[Path, ast.Module] = {}
 
 
-def _parsed(path: Path) -> ast.Module:
+def parsed(path: Path) -> ast.Module:
+    """Return the tree of a module, parsed once."""
     if path not in _PARSED:
         _PARSED[path] = ast.parse(path.read_bytes())
     return _PARSED[path]
 
 
-_LAYOUT = {
-    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
-    tokenize.ENDMARKER,
-}
+@cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module, which many tests look at."""
+    return tuple(ast.walk(tree))
 
 
-def lines_of_code(text: str) -> int:
+def lines_of_code(text: str, tree: ast.Module | None = None) -> int:
     """Return the number of lines of a module that have code: no blank ones, comments or docstrings."""
-    code = {
-        line
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type not in _LAYOUT
-        for line in range(token.start[0], token.end[0] + 1)
-    }
-    return len(code - set(_lines_of_docstrings(ast.parse(text))))
+    found = nodes(ast.parse(text) if tree is None else tree)
+    lines = map(str.strip, text.split("\n"))
+    code = {number for number, line in enumerate(lines, 1) if line and line[0] != "#"}
+    for each in found:
+        if isinstance(each, ast.Constant | ast.JoinedStr):  # a text may have blank lines, and such with a #
+            code.update(range(each.lineno, (each.end_lineno or each.lineno) + 1))
+    return len(code - set(_lines_of_docstrings(found)))
 
 
-def _lines_of_docstrings(tree: ast.Module) -> Iterator[int]:
+def _lines_of_docstrings(found: tuple[ast.AST, ...]) -> Iterator[int]:
     """Yield the lines of strings that stand as statements: of docstrings, those of values too."""
-    for node in ast.walk(tree):
+    for node in found:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             for each in node.body:
                 held = each.value if isinstance(each, ast.Expr) else None

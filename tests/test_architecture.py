@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import CHECKOUT
-from tests.syntax import Trees, lines_of_code
+from tests.syntax import Trees, lines_of_code, nodes, parsed
 
 ORDER = (
     {"(foundation)"},
@@ -100,9 +100,9 @@ def room(module: str) -> str:
     return last if last in {"api", "__main__", "__init__"} else "(foundation)"
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and name of every module of the project that is imported, wherever in the tree that is."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "metspack":
             for each in node.names:
                 full = f"{node.module}.{each.name}"
@@ -118,9 +118,9 @@ def budget_of(path: Path) -> str:
 def code_lines(path: Path) -> int:
     """Return the lines of code of a module, or of all that is no blank line of another file."""
     text = path.read_text(encoding="utf-8")
-    return (
-        lines_of_code(text) if path.suffix == ".py" else sum(1 for line in text.split("\n") if line.strip())
-    )
+    if path.suffix == ".py":
+        return lines_of_code(text, parsed(path))
+    return sum(1 for line in text.split("\n") if line.strip())
 
 
 def classes(tree: ast.Module) -> Iterator[str]:
@@ -146,7 +146,7 @@ class Calls(ast.NodeVisitor):
         self.changing: set[str] = set()
         self._names = {
             each.asname or each.name: f"{node.module}.{each.name}"
-            for node in ast.walk(tree)
+            for node in nodes(tree)
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("metspack")
             for each in node.names
         }

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.syntax import nodes, parsed
+
 PACKAGE = Path(__file__).resolve().parents[1] / "metspack"
 MODULES = {
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
@@ -102,7 +104,7 @@ BUILDERS = {
 
 def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and full name of everything a module imports, wherever in it that stands."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             for each in node.names:
                 yield node.lineno, each.name
@@ -116,7 +118,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 @cache
 def imports(module: str) -> tuple[tuple[int, str], ...]:
-    return tuple(_imported(ast.parse(MODULES[module].read_bytes())))
+    return tuple(_imported(parsed(MODULES[module])))
 
 
 def own(module: str) -> Iterator[tuple[int, str]]:

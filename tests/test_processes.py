@@ -88,6 +88,7 @@ def test_an_error_ahead_is_raised_where_it_is_taken() -> None:
     assert got == list(range(100))
 
 
+@pytest.mark.slow
 def test_a_process_ahead_that_is_ended_from_outside_is_told() -> None:
     ahead = processes.Ahead(ended_from_outside)
     while not ahead._taken.closed:
@@ -216,6 +217,7 @@ def ended_as_it_sends(number: int, _moved: processes.Moved) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_as_it_sends_a_result_is_told() -> None:
     found = processes.results(ended_as_it_sends, [0, 1, 0], 2, lambda _: None)
     with pytest.raises(TargetError, match="worker process was killed"):
@@ -223,6 +225,7 @@ def test_a_process_that_is_killed_as_it_sends_a_result_is_told() -> None:
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("at", "is_before_the_end"), [(0, True), (2, False)])
 def test_a_process_that_is_killed_when_it_has_nothing_to_do_keeps_no_other(
     at: int, *, is_before_the_end: bool
@@ -260,8 +263,6 @@ def unsent(_task: object, _moved: processes.Moved) -> Unsent:
 def test_what_cannot_be_sent_is_an_error_where_it_is_waited_for() -> None:
     with pytest.raises(TypeError, match="it stays where it is"):
         list(processes.results(unsent, [1, 2], 2, lambda _: None))
-    with pytest.raises(TypeError, match="it stays where it is"):
-        list(processes.results(unsent, [1, Unsent()], 2, lambda _: None))
     assert not multiprocessing.active_children()
 
 
@@ -282,6 +283,7 @@ def half_sent() -> Iterator[int]:
     yield ended_as_it_sends(1, lambda _: None)
 
 
+@pytest.mark.slow
 def test_a_process_ahead_that_is_killed_as_it_sends_is_told() -> None:
     ahead = processes.Ahead(half_sent)
     with pytest.raises(TargetError, match="worker process was killed"):

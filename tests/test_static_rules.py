@@ -14,7 +14,7 @@ import typer
 
 from metspack.cli.app import app
 from tests.conftest import CHECKOUT
-from tests.syntax import Trees
+from tests.syntax import Trees, nodes
 
 PACKAGE = CHECKOUT / "metspack"
 SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
@@ -87,9 +87,9 @@ HARMLESS = {
 
 
 @cache
-def calls(tree: ast.AST) -> tuple[tuple[ast.Call, str], ...]:
+def calls(tree: ast.Module) -> tuple[tuple[ast.Call, str], ...]:
     """Return every call with what is called, as written: ``os.open``, ``open``, ``path.parent.mkdir``."""
-    return tuple((node, ast.unparse(node.func)) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return tuple((node, ast.unparse(node.func)) for node in nodes(tree) if isinstance(node, ast.Call))
 
 
 def outside(*places: str) -> Iterator[tuple[str, ast.Module]]:
@@ -142,7 +142,7 @@ def possessive(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
     Python before 3.11.5 takes too much by these. What is put into a text is taken for a group.
     """
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.JoinedStr | ast.Constant):
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
             texts = [each.value if isinstance(each, ast.Constant) else "()" for each in parts]
@@ -214,7 +214,7 @@ def test_no_xml_parser_is_imported_by_name() -> None:
     wrong = [
         (name, node.lineno, ast.unparse(node))
         for name, tree in outside("safexml.py")
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.ImportFrom)
         and re.match(r"lxml|xml", node.module or "")
         and {each.name for each in node.names} & XML
@@ -226,7 +226,7 @@ def test_what_runs_other_code_or_bypasses_the_readers_is_not_imported() -> None:
     wrong = [
         (name, node.lineno, f"{imported}: {why}")
         for name, tree in TREES.items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for imported in _names(node)
         for banned, why in BANNED_MODULES.items()
@@ -271,7 +271,7 @@ def _of_a_descriptor(call: ast.Call, tree: ast.Module) -> bool:
         return True
     given = [
         ast.unparse(node.value)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Assign) and first in {ast.unparse(each) for each in node.targets}
     ]
     return bool(given) and all(each.startswith("reading.opened(") for each in given)
@@ -359,7 +359,7 @@ def test_some_names_have_one_place(name: str, places: tuple[str, ...], rule: str
     wrong = [
         (module, node.lineno, name)
         for module, tree in outside(*places)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Attribute)
         and node.attr == name.partition(".")[2]
         and ast.unparse(node) == name

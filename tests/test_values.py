@@ -20,6 +20,7 @@ import pytest
 import metspack
 from metspack import values
 from metspack.model import Limits
+from tests.syntax import parsed
 
 
 def both(**words: bool) -> Iterator[Any]:
@@ -253,7 +254,7 @@ def test_every_regular_expression_of_the_program_is_right() -> None:
 def test_no_module_compiles_a_regular_expression_when_it_is_imported() -> None:
     found = []
     for path in sorted(Path(metspack.__path__[0]).rglob("*.py")):
-        waiting: list[ast.AST] = [ast.parse(path.read_bytes())]
+        waiting: list[ast.AST] = [parsed(path)]
         while waiting:
             node = waiting.pop()
             if isinstance(node, ast.FunctionDef | ast.Lambda):

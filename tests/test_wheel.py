@@ -16,6 +16,8 @@ import pytest
 from metspack import __version__
 from tests.conftest import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 INFO = f"metspack-{__version__}.dist-info"
 SAMPLES = ("Northwind.siard", "Northwind-full.siard")
 CACHES = {"__pycache__", ".gitkeep"}

@@ -32,10 +32,6 @@ def test_a_small_run_prints_a_table_and_writes_json(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["figures.json"]
 
 
-def test_the_rows_are_listed() -> None:
-    assert "build-folder     build from a folder / the floor's build\n" in run("bench", "--list").stdout
-
-
 @pytest.mark.parametrize("module", [("bench", "--rows"), ("bench.profiling",)])
 def test_an_unknown_row_is_told(module: tuple[str, ...]) -> None:
     done = run(*module, "nothing")
@@ -48,9 +44,3 @@ def test_a_profile_tells_microseconds_per_lob_by_stage(tmp_path: Path) -> None:
     assert not done.returncode, done.stderr
     assert "microseconds per LOB, 100 LOBs" in done.stdout
     assert "us/LOB  stage" in done.stdout
-
-
-def test_what_metspack_does_not_do_has_no_profile(tmp_path: Path) -> None:
-    done = run("bench.profiling", "two-floor-build", "--scale", "0.001", "--tmpfs", tmp_path)
-    assert done.returncode == 1
-    assert done.stderr == "the contender of two-floor-build is not metspack\n"

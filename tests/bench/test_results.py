@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -9,7 +8,7 @@ from bench import page, results
 from bench.measuring import Run, Syncs
 from bench.profiling import report
 from bench.results import Side
-from bench.rows import Figure, Row, Sample, chosen
+from bench.rows import Row, Sample, chosen
 
 ROW = chosen("build-folder")[0]
 
@@ -42,23 +41,6 @@ def test_a_row_of_the_table_has_both_sides() -> None:
         "20.2 / -",
         "1,234: 0.25 of 3.50 / -",
     ]
-
-
-def test_time_per_lob_is_compared_where_the_samples_differ() -> None:
-    told = results.told(
-        replace(ROW, figure=Figure.GROWTH), "tmpfs", [side(20.0, lobs=100), side(1.0, lobs=10)]
-    )
-    assert told["ratio"] == pytest.approx(2.0)
-
-
-def test_memory_is_compared() -> None:
-    shown = cells(replace(ROW, figure=Figure.LARGEST), side(9.0), side(1.0))
-    assert shown[3:5] == ["1.00 (1.00 to 1.00), peak memory of the largest process", "0.83"]
-
-
-def test_a_row_that_was_left_out_says_why() -> None:
-    rows = [results.left_out(ROW, "tmpfs", "bagit is not installed")]
-    assert "| left out: bagit is not installed |" in results.table(rows, {})
 
 
 def test_ratios_are_those_of_a_place_that_were_measured() -> None:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from bench.data import KINDS
-from bench.rows import PREPARED, ROWS, Row, Sample, chosen
+from bench.rows import PREPARED, ROWS, Sample, chosen
 from bench.store import CHECKOUT, expanded
 
 NAMES = {*KINDS, *PREPARED, "out", "files", "bytes", "schema"}
@@ -16,15 +16,9 @@ def test_every_row_has_a_name_of_its_own() -> None:
     assert len({row.name for row in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_the_commands_of_a_row_name_what_there_is(row: Row) -> None:
-    for line in (row.contender, row.reference):
-        assert set(re.findall(r"\{(\w+)\}", line)) <= NAMES
-
-
-@pytest.mark.parametrize("line", PREPARED.values())
-def test_what_is_prepared_names_what_there_is(line: str) -> None:
-    assert set(re.findall(r"\{(\w+)\}", line)) <= NAMES | {"made"}
+def test_commands_and_what_is_prepared_name_what_there_is() -> None:
+    for line in (*(each for row in ROWS for each in (row.contender, row.reference)), *PREPARED.values()):
+        assert set(re.findall(r"\{(\w+)\}", line)) <= NAMES | {"made"}
 
 
 def test_rows_are_chosen_by_name_in_their_own_order() -> None:

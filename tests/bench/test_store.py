@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from bench.rows import Sample
 from bench.store import PAGE, Store, free, taken
 
@@ -45,20 +43,3 @@ def test_every_file_takes_a_page_at_least(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     assert taken(tmp_path) == 2 * PAGE
     assert free(tmp_path) > 0
-
-
-def test_memory_is_touched_once_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[Path] = []
-    unlink = Path.unlink
-
-    def seen(path: Path) -> None:
-        assert path.stat().st_size == 3 << 20
-        written.append(path)
-        unlink(path)
-
-    monkeypatch.setattr(Path, "unlink", seen)
-    store = Store(tmp_path)
-    store.touch(3 << 20)
-    store.touch(2 << 20)
-    assert len(written) == 1
-    assert not list(tmp_path.iterdir())

@@ -15,6 +15,7 @@ from metspack.progress import Progress, Silent
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
+from tests.laws import spread
 from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES, Row, Sample
 from tests.siard.forging import Table, column, siard
@@ -87,24 +88,6 @@ def test_faults_are_told_apart_and_the_rest_is_read(tmp_path: Path) -> None:
     assert (counts.lobs, counts.failed, dict(counts.algorithms)) == (3, 2, {"MD5": 1})
 
 
-def test_an_entry_with_a_wrong_crc_is_unreadable(tmp_path: Path) -> None:
-    path = archive(tmp_path, sql="BLOB", a=(b"A" * 50, "length='50'"), b=(b"fine", "length='4'"))
-    data = path.read_bytes()
-    path.write_bytes(data.replace(b"A" * 50, b"A" * 49 + b"B"))
-    (fault,), counts = verified(path)
-    assert (fault.fault, fault.lob, counts.lobs, counts.failed) == (Fault.UNREADABLE, "s0.t0.c1.r1", 2, 1)
-    assert "CRC" in fault.message
-
-
-def test_a_lob_that_cannot_be_had_is_not_read(tmp_path: Path) -> None:
-    path = archive(tmp_path, a=(b"x", ""))
-    with_lost = siard(
-        tmp_path / "t.siard", tables=[Table(rows=("<c1 file='content/none'/>", "<c1 file='content/a'/>"))]
-    )
-    assert verified(path)[1].lobs == 1
-    assert verified(with_lost)[1].lobs == 0
-
-
 def test_a_digest_that_is_only_the_last_parts_is_named(tmp_path: Path) -> None:
     path = split(tmp_path, hashlib.md5(b"last", usedforsecurity=False).hexdigest())
     (fault,), counts = verified(path)
@@ -115,17 +98,12 @@ def test_a_digest_that_is_only_the_last_parts_is_named(tmp_path: Path) -> None:
     assert (accepted.part_digests, accepted.failed, dict(accepted.algorithms)) == (1, 0, {})
 
 
-def test_a_digest_of_neither_is_a_wrong_digest(tmp_path: Path) -> None:
-    (fault,), _counts = verified(split(tmp_path, "0" * 32))
-    assert fault.fault is Fault.DIGEST
-
-
 def test_parts_are_proven_as_the_whole(tmp_path: Path) -> None:
     faults, counts = verified(split(tmp_path, ""))
     assert (faults, counts.bytes, dict(counts.algorithms)) == ([], 9, {"MD5": 1})
 
 
-@pytest.mark.parametrize("name", sorted({**SAMPLES, **PACKED}))
+@pytest.mark.parametrize("name", spread(sorted({**SAMPLES, **PACKED}), 3))
 def test_lobs_are_proven_wherever_they_lie(name: str, tmp_path: Path) -> None:
     faults, counts = verified({**SAMPLES, **PACKED}[name].build(tmp_path))
     assert (faults, counts.lobs, dict(counts.algorithms)) == ([], 2, {"MD5": 2})
@@ -182,14 +160,6 @@ def test_progress_counts_the_bytes_read(tmp_path: Path) -> None:
     assert heard.amount == 7
 
 
-@pytest.mark.parametrize(
-    ("parts", "lobs"),
-    [
-        (("sfdbsakila-2.1.siard",), 2_604),
-        (("sample-datalink-2.2.siard",), 25),
-        (("sql2008", "sql2008.siard"), 8),
-    ],
-)
-def test_every_lob_of_a_real_archive_is_proven(parts: tuple[str, ...], lobs: int) -> None:
-    faults, counts = verified(shared("data", "siard", *parts))
-    assert (faults, counts.algorithms["MD5"], counts.unmeasured) == ([], lobs, 0)
+def test_every_lob_of_a_real_archive_is_proven() -> None:
+    faults, counts = verified(shared("data", "siard", "sample-datalink-2.2.siard"))
+    assert (faults, counts.algorithms["MD5"], counts.unmeasured) == ([], 25, 0)

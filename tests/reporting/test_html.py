@@ -29,6 +29,7 @@ from metspack.reporting.model import (
     printable,
 )
 from metspack.reporting.store import FindingStore
+from tests.laws import law
 from tests.packages import forge
 from tests.reporting import pages
 from tests.reporting.reports import checked, holding, node, related
@@ -144,26 +145,6 @@ def test_a_broken_package(tmp_path: Path) -> None:
     assert fixities(found)[0][4:] == ["6", "1", "0"]
 
 
-def test_five_hundred_children_are_tiles_with_a_filter(tmp_path: Path) -> None:
-    package = forge.forge(tmp_path / "package", forge.lobs(500, 500))
-    (package / "Northwind_lobseg_7" / "mets.xml").unlink()
-    with checked(package) as (frame, kept):
-        found = page(frame, kept, package)
-    assert not list(found.all("svg", "map"))
-    faulty, fine = (list(each.all("li")) for each in found.all("ol", "tiles"))
-    assert [each.one("b").text for each in faulty] == ["Northwind_lobseg_7"]
-    assert faulty[0].classes == {"missing", "fault"}
-    assert [each.one("b").text for each in fine[7:11]] == [f"Northwind_lobseg_{n}" for n in (8, 9, 10, 11)]
-    assert all("open" not in each.attributes for each in found.all("details", "fine")), "folded away"
-    choices = {each.attributes["id"] for each in found.all("input")}
-    assert choices == {"show-all", "show-fault", "show-ok", "show-missing"}
-    filtered = re.findall(r"#show-([\w-]+):checked ~ \.tiles > :not\(\.([\w-]+)\)", found.one("style").text)
-    assert filtered == [(word, word) for word in html.MEANINGS]
-    (group,) = (each for each in found.all() if each.attributes.get("role") == "group")
-    kinds = [each.tag for each in group.children if isinstance(each, pages.Node)]
-    assert kinds == ["input", "label"] * 4 + ["ol", "details"], "what is chosen stands beside what it filters"
-
-
 def many(count: int) -> tuple[Relation, ...]:
     return tuple(
         related(
@@ -177,6 +158,15 @@ def many(count: int) -> tuple[Relation, ...]:
 def test_of_very_many_children_those_at_fault_are_shown() -> None:
     with holding() as (frame, kept):
         found = page(replace(frame, facts=ReportFacts(tops=(TOP,), children=many(6_000))), kept)
+    assert not list(found.all("svg", "map"))
+    assert all("open" not in each.attributes for each in found.all("details", "fine")), "folded away"
+    choices = {each.attributes["id"] for each in found.all("input")}
+    assert choices == {"show-all", "show-fault", "show-ok", "show-missing"}
+    filtered = re.findall(r"#show-([\w-]+):checked ~ \.tiles > :not\(\.([\w-]+)\)", found.one("style").text)
+    assert filtered == [(word, word) for word in html.MEANINGS]
+    (group,) = (each for each in found.all() if each.attributes.get("role") == "group")
+    kinds = [each.tag for each in group.children if isinstance(each, pages.Node)]
+    assert kinds == ["input", "label"] * 4 + ["ol", "details"], "what is chosen stands beside what it filters"
     faulty, fine = (list(each.all("li")) for each in found.all("ol", "tiles"))
     assert (len(faulty), len(fine)) == (9, 4_991)
     assert [each.one("b").text for each in faulty] == [f"{number}" for number in range(5_991, 6_000)]
@@ -268,7 +258,7 @@ def test_segments_stand_against_the_limits_that_are_given(tmp_path: Path) -> Non
         assert "any number of files, 640 bytes" in page(replace(frame, limits=Limits(bytes=640)), kept).text
 
 
-@pytest.mark.parametrize("level", list(Level))
+@pytest.mark.parametrize("level", [Level.LINKS, Level.FULL])
 def test_the_level_is_said_with_what_it_looks_at(level: Level) -> None:
     with holding() as (frame, kept):
         found = page(replace(frame, level=level.value), kept)
@@ -344,8 +334,8 @@ def test_archives_of_several_packages_are_a_table(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("level", [Level.LINKS, Level.FIXITY])
-def test_an_archive_that_was_not_opened_is_not_told_of(tmp_path: Path, level: Level) -> None:
+def test_an_archive_that_was_not_opened_is_not_told_of(tmp_path: Path) -> None:
+    level = Level.FIXITY
     with checked(forge.forge(tmp_path / "package"), level) as (frame, kept):
         found = page(frame, kept)
     assert f"Archives are not opened at level {level.value}." in found.text
@@ -370,7 +360,7 @@ def test_the_maker_of_a_package_is_not_its_checker(tmp_path: Path) -> None:
     assert "metspack" not in said(found, "summary")["Made by"]
 
 
-@pytest.mark.parametrize("objid", ['"; } body { display: none }', "</style><script>", "\\", "a" * 1_000])
+@pytest.mark.parametrize("objid", ["</style><script>", "\\", "a" * 1_000])
 def test_what_stands_at_the_foot_of_a_sheet_stays_a_text(objid: str) -> None:
     result = PackageResult(path="out", objid=objid, kind="", errors=0, warnings=0, infos=0)
     with holding() as (frame, kept):
@@ -423,6 +413,7 @@ TRICKY = st.one_of(
 )
 
 
+@law(40)
 @given(TRICKY, TRICKY, TRICKY)
 def test_what_a_package_says_is_text_and_visible(path: str, place: str, reason: str) -> None:
     child = related(node(place, path), node(path), LinkState.EXTRA, files=1)

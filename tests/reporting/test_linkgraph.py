@@ -19,8 +19,7 @@ def graph(nodes: int) -> Graph:
     return Graph(path="in", nodes=tuple(made), edges=tuple(edges))
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 500])
-@pytest.mark.parametrize("sizes", [(), (0,), (1,), (2, 0, 5), (6,)])
+@pytest.mark.parametrize(("at_once", "sizes"), [(1, ()), (1, (0,)), (2, (2, 0, 5)), (500, (6,))])
 def test_json_in_pieces_is_the_text_of_the_whole(
     sizes: tuple[int, ...], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from metspack.checking.links.graph import LinkState
 from metspack.reporting import linkmap
 from metspack.reporting.model import Damage, Relation, printable
+from tests.laws import law
 from tests.reporting.reports import node, related
 
 TOP = node("mets.xml")
@@ -206,6 +207,7 @@ def test_of_many_packages_those_at_fault_are_drawn_each_with_its_own_children() 
     assert list(said)[-2:] == ["346 more packages at fault", "10 packages, no child at fault"]
 
 
+@law(30)
 @given(st.integers(1, 60), st.integers(0, 30), st.dictionaries(st.integers(0, 60), st.integers(0, 40)))
 def test_no_delivery_makes_the_picture_large(packages: int, children: int, faults: dict[int, int]) -> None:
     tops = [node(f"p{number}/mets.xml") for number in range(packages)]

@@ -21,6 +21,7 @@ wait_for_ever()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, which tells what started what")
 def test_the_programs_of_a_test_that_takes_too_long_are_aborted_and_say_where_they_were() -> None:
     command = [sys.executable, "-c", _PROGRAM]
