@@ -20,9 +20,7 @@ from metspack import (
     BuildOptions,
     CheckOptions,
     ConfigError,
-    FolderStyle,
     Grants,
-    Level,
     Limits,
     RestoreOptions,
     Severity,
@@ -84,27 +82,6 @@ def test_plan_and_convert_know_the_dialects(northwind: Path, tmp_path: Path) -> 
     assert converted.layout == "siard22"
     assert tree(tmp_path / "new") == tree(tmp_path / "csip")
     assert b"National Archives" in b"".join(tree(tmp_path / "csip").values())
-
-
-def test_build_takes_what_the_command_takes(northwind: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    options = BuildOptions(
-        limits=Limits(bytes=12_000),
-        layout="siard22",
-        split=Split.ALONE,
-        lob_folder_style=FolderStyle.SFA,
-        name="N",
-        objid="ID.N",
-        grants=Grants(lob_roots=(tmp_path,)),
-        created=CREATED,
-        agents=("Archive",),
-        verify=True,
-    )
-    built = metspack.build(northwind, out, options)
-    assert (built.name, built.objid, built.layout, built.files, built.kept) == ("N", "ID.N", "siard22", 8, 0)
-    assert built.split == sum(1 for name in tree(out) if name.endswith("_part001")) > 0
-    found = metspack.check(out, CheckOptions(level=Level.FULL))
-    assert not [each for each in found if each.severity is Severity.ERROR]
 
 
 def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> None:
@@ -344,18 +321,6 @@ def test_results_are_the_json_of_the_commands(
         for name, value in result.to_json().items():
             assert name == "counts" or printed[name] == json.loads(json.dumps(value)), (arguments, name)
     assert [each.ok for each, _ in results if not isinstance(each, metspack.Draft)] == [True] * 4
-
-
-def test_other_results_are_reported_as_json(northwind: Path, tmp_path: Path) -> None:
-    links = metspack.inspect(northwind)
-    metspack.report(links, tmp_path / "inspected.json")
-    assert json.loads((tmp_path / "inspected.json").read_text()) == json.loads(json.dumps(links.to_json()))
-    with pytest.raises(ConfigError, match="only the report of a check has other forms"):
-        metspack.report(links, tmp_path / "inspected.html")
-    with pytest.raises(ConfigError, match="does not say which form"):
-        metspack.report(metspack.check(tmp_path), tmp_path / "report.pdf")
-    with pytest.raises(metspack.TargetExistsError):
-        metspack.report(links, tmp_path / "inspected.json")
 
 
 FORMS = {

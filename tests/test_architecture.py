@@ -308,13 +308,3 @@ def test_a_function_that_writes_is_seen_through_what_it_calls() -> None:
         "metspack.b.Held.done",
         "metspack.b.Held._end",
     }
-
-
-@pytest.mark.parametrize("line", ["", "What it holds.", "Where it is.", "How it is read.", "no full stop"])
-def test_riddles_are_told(line: str) -> None:
-    assert is_riddle(line)
-
-
-@pytest.mark.parametrize("line", ["Readers of zip files.", "Whatever is given.", "Write METS; read PREMIS."])
-def test_sentences_are_let_be(line: str) -> None:
-    assert not is_riddle(line)

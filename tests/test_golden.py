@@ -35,29 +35,6 @@ def test_the_samples_still_build_into_the_golden_packages(script: Any, tmp_path:
     assert not different, f"these became different: {different}{HINT}"
 
 
-def test_making_the_golden_packages_again_replaces_them(
-    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def built(name: str, target: Path) -> None:
-        (target / f"{name}.siard").parent.mkdir()
-        (target / f"{name}.siard").write_bytes(b"new")
-
-    monkeypatch.setattr(script, "built", built)
-    monkeypatch.setattr(script, "merged", built)
-    (tmp_path / "Northwind" / "old").mkdir(parents=True)
-    script.main(tmp_path)
-    assert tree(tmp_path) == {
-        "Northwind/": b"",
-        "Northwind/Northwind.siard": b"new",
-        "Northwind-csip/": b"",
-        "Northwind-csip/Northwind-csip.siard": b"new",
-        "Northwind-full/": b"",
-        "Northwind-full/Northwind-full.siard": b"new",
-        "Northwind-merged/": b"",
-        "Northwind-merged/Northwind-merged.siard": b"new",
-    }
-
-
 @pytest.mark.parametrize("name", ["Northwind", "Northwind-full", "Northwind-csip", "Northwind-merged"])
 def test_the_golden_packages_check_without_a_finding(name: str) -> None:
     assert list(checking.check(GOLDEN / name, checking.Level.FULL)) == []

@@ -65,12 +65,6 @@ def test_another_file_of_the_name_is_not_taken_for_it(folder: Path) -> None:
     assert hashlib.sha256(b"otter").hexdigest() in said
 
 
-def test_what_a_file_needs_must_be_there_too(folder: Path) -> None:
-    (folder / "data/lobs/x/1.bin").unlink()
-    assert skipped("data", "a.siard").startswith("needs data/lobs/x/1.bin")
-    assert shared("data", "b.siard")
-
-
 @pytest.mark.usefixtures("folder")
 def test_a_file_that_is_not_listed_is_a_mistake() -> None:
     with pytest.raises(AssertionError, match=r"data/a is not in outside_files\.toml"):

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import requires
-from pathlib import Path
 
 import pytest
 import typer
@@ -393,14 +392,3 @@ def test_every_command_and_option_has_a_help_text(command: str) -> None:
 def test_every_command_is_in_the_readme(command: str) -> None:
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     assert re.search(rf"\bmetspack {command}\b", readme), f"README.md does not name metspack {command}"
-
-
-def test_the_rules_are_about_real_files() -> None:
-    assert {
-        "safexml.py",
-        "files/reading.py",
-        "files/writing.py",
-        "mets/reader.py",
-        "cli/app.py",
-    } <= SOURCES.keys()
-    assert Path(PACKAGE / "py.typed").exists()

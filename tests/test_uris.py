@@ -25,7 +25,7 @@ from metspack.uris import (
 )
 from tests.laws import law
 
-LAW = law(1_000)
+LAW = law(500)
 
 
 def rfc_without_dot_segments(path: str) -> str:

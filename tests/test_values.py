@@ -127,25 +127,6 @@ def test_what_is_frozen_cannot_be_changed_and_has_a_hash() -> None:
     assert len({Value(1), Value(1), Value(1, "2")}) == 2
 
 
-def test_a_class_below_another_has_the_fields_of_both() -> None:
-    @values.dataclass(frozen=True, slots=True, kw_only=True)
-    class Above:
-        one: int
-
-    @values.dataclass(frozen=True, slots=True, kw_only=True)
-    class Below(Above):
-        two: int = 2
-
-    class Beside(Below):
-        pass
-
-    assert Below(one=1) == Below(one=1, two=2) != Below(one=2)
-    assert Above(one=1) != Below(one=1)
-    assert (Beside(one=3).one, Beside(one=3).two) == (3, 2)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Below(one=1).two = 3  # type: ignore[misc]
-
-
 def test_a_field_that_is_stated_again_is_that_of_the_class_below() -> None:
     found = []
     for make in (values.dataclass, dataclasses.dataclass):
@@ -188,25 +169,6 @@ def test_the_standard_library_makes_fields_when_they_are_asked_for() -> None:
     assert isinstance(vars(Value)["__dataclass_fields__"], dict)
     with pytest.raises(ValueError, match="mutable default"):
         dataclasses.fields(Wrong)
-
-
-def test_a_class_keeps_the_methods_that_it_has() -> None:
-    @values.dataclass(slots=True)
-    class Value:
-        one: int
-
-        def __eq__(self, other: object) -> bool:
-            return True
-
-        def __hash__(self) -> int:
-            return 7
-
-        def __repr__(self) -> str:
-            return "own"
-
-    assert Value(1) == Value(2)
-    assert hash(Value(1)) == 7
-    assert repr(Value(1)) == "own"
 
 
 def test_a_value_is_pickled_before_and_after_another_was_made() -> None:

@@ -1,19 +1,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 
 import pytest
 
 from bench.measuring import (
     FailedError,
-    Run,
-    alternated,
-    calls,
     counted,
-    counting,
     measured,
-    syncs,
 )
 
 _SUMMARY = """% time     seconds  usecs/call     calls    errors syscall
@@ -43,38 +37,3 @@ def test_memory_of_all_processes_is_seen() -> None:
     assert run.memory > 100_000_000
     assert 50_000_000 < run.largest < 100_000_000
     assert run.wall >= 0.3
-
-
-def test_both_take_turns_and_each_begins_once() -> None:
-    order: list[tuple[str, bool]] = []
-
-    def runner(name: str, wall: float) -> Callable[..., Run]:
-        def run(*, watched: bool) -> Run:
-            order.append((name, watched))
-            return Run(wall=wall, processor=0.0, memory=7 * watched, largest=5 * watched)
-
-        return run
-
-    ours, theirs = alternated(runner("a", 2.0), runner("b", 1.0), 2)
-    assert order == [("a", True), ("b", True), ("a", False), ("b", False), ("b", False), ("a", False)]
-    assert ours == [Run(wall=2.0, processor=0.0, memory=7, largest=5)] * 2
-    assert [run.wall for run in theirs] == [1.0, 1.0]
-    order.clear()
-    assert [len(each) for each in alternated(runner("a", 2.0), runner("b", 1.0), 0)] == [1, 1]
-
-
-@pytest.mark.skipif(counting() is not None, reason=f"needs strace: {counting()}")
-def test_system_calls_are_counted() -> None:
-    few, many = (
-        calls([sys.executable, "-c", f"import os\nfor _ in range({n}): os.stat('/')"]) for n in (10, 510)
-    )
-    assert many - few == pytest.approx(500, abs=50)
-
-
-@pytest.mark.skipif(counting() is not None, reason=f"needs strace: {counting()}")
-def test_calls_that_wait_for_the_disk_are_counted_with_their_time() -> None:
-    script = "import os, tempfile\nwith tempfile.TemporaryFile() as file:\n for _ in range(7): os.fsync(file)"
-    found = syncs([sys.executable, "-c", script])
-    assert found.calls == 7
-    assert 0 <= found.seconds <= found.wall
-    assert syncs(["true"]).calls == 0

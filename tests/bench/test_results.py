@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from bench import page, results
 from bench.measuring import Run, Syncs
-from bench.profiling import report
 from bench.results import Side
 from bench.rows import Row, Sample, chosen
 
@@ -43,48 +40,8 @@ def test_a_row_of_the_table_has_both_sides() -> None:
     ]
 
 
-def test_ratios_are_those_of_a_place_that_were_measured() -> None:
-    told = [results.told(ROW, "tmpfs", [side(3.0), side(2.0)]), results.left_out(ROW, "disk", "no room")]
-    assert results.ratios({"rows": told}, "tmpfs") == {ROW.name: 1.5}
-    assert results.ratios({"rows": told}, "disk") == {}
-
-
 def test_the_page_of_performance_is_the_figures_kept() -> None:
     figures = json.loads(page.FIGURES.read_text(encoding="utf-8"))
     assert page.PAGE.read_text(encoding="utf-8") == page.page(figures), "write it anew: just performance"
     text = page.README.read_text(encoding="utf-8")
     assert page.readme(text, figures) == text, "write it anew: just performance"
-
-
-def test_of_several_measurements_the_last_one_of_a_row_counts() -> None:
-    ours = {"machine": "one", "scale": 1.0, "counted": [4_000, 8_000]}
-    first = ours | {"rows": [{"row": "a", "place": "tmpfs", "ratio": 1}, {"row": "b", "place": "tmpfs"}]}
-    again = ours | {"rows": [{"row": "a", "place": "tmpfs", "ratio": 2}, {"row": "a", "place": "disk"}]}
-    told = page.joined([first, again])["rows"]
-    assert [(row["row"], row["place"], row.get("ratio")) for row in told] == [
-        ("a", "tmpfs", 2),
-        ("b", "tmpfs", None),
-        ("a", "disk", None),
-    ]
-    with pytest.raises(ValueError, match="another machine"):
-        page.joined([first, again | {"machine": "two"}])
-
-
-def test_the_readme_gets_the_ratio_to_doing_it_by_hand() -> None:
-    row = results.told(chosen("by-hand")[0], "tmpfs", [side(3.0), side(2.0)])
-    text = "it takes 9.9 times as long as `cp -r`"
-    assert page.readme(text, {"rows": [row]}) == "it takes 1.5 times as long as `cp -r`"
-    assert page.readme(text, {"rows": [results.left_out(ROW, "tmpfs", "no room")]}) == text
-
-
-def test_a_profile_adds_up_to_the_processor_time() -> None:
-    text = report(
-        2.0, [("planning", "siard", "siard.tables f", 3), ("imports", "imports", "imports", 1)], 1_000
-    )
-    assert text.splitlines()[:4] == [
-        "2000.0 microseconds per LOB, 1,000 LOBs, 4 samples",
-        "",
-        "  us/LOB  stage",
-        "  1500.0  planning",
-    ]
-    assert "  1500.0  siard.tables f" in text

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from bench.data import KINDS
-from bench.rows import PREPARED, ROWS, Sample, chosen
+from bench.rows import PREPARED, ROWS, chosen
 from bench.store import CHECKOUT, expanded
 
 NAMES = {*KINDS, *PREPARED, "out", "files", "bytes", "schema"}
@@ -28,11 +28,6 @@ def test_rows_are_chosen_by_name_in_their_own_order() -> None:
         chosen("nothing,check")
 
 
-def test_a_smaller_sample_has_fewer_small_lobs_or_smaller_large_ones() -> None:
-    assert Sample(100_000, 10_000).scaled(0.01) == Sample(1_000, 10_000)
-    assert Sample(4, 1 << 30).scaled(0.5) == Sample(4, 1 << 29)
-
-
 def test_programs_stand_where_a_command_begins_with_their_names() -> None:
     python = sys.executable
     line = expanded("cp -r {floor} {out} && floor build {folder} {out}", 2)
@@ -40,8 +35,3 @@ def test_programs_stand_where_a_command_begins_with_their_names() -> None:
         line == f"cp -r {{floor}} {{out}} && {python} {CHECKOUT}/bench/floor.py build -j 2 {{folder}} {{out}}"
     )
     assert expanded("bagit --md5 {out}", 2) == f"{python} -m bagit --md5 {{out}}"
-
-
-def test_the_number_of_processes_is_told_to_commands_that_take_it() -> None:
-    assert expanded("metspack build {folder}", 1) == f"{sys.executable} -m metspack build -q -j 1 {{folder}}"
-    assert "-j" not in expanded("metspack plan {stored}", 2)

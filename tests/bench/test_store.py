@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.rows import Sample
-from bench.store import PAGE, Store, free, taken
+from bench.store import Store, taken
 
 FEW = Sample(3, 10)
 
@@ -29,17 +29,3 @@ def test_what_was_not_used_for_longest_is_removed_first(tmp_path: Path) -> None:
     store.trim(0)
     assert list(tmp_path.iterdir()) == []
     assert store.inputs() == []
-
-
-def test_a_tenth_of_the_lobs_is_a_segment_until_there_are_many(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    limits = [store.command("{files}", Sample(lobs, 10), 2)[2] for lobs in (10, 500, 1_000_000)]
-    assert limits == ["exec 2", "exec 50", "exec 1000"]
-    assert store.command("{bytes}", Sample(4, 1 << 30), 2)[2] == "exec 400000000"
-
-
-def test_every_file_takes_a_page_at_least(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).touch()
-    assert taken(tmp_path) == 2 * PAGE
-    assert free(tmp_path) > 0

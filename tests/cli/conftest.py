@@ -34,12 +34,6 @@ class Outcome:
 HEAD = {"schema_version": 1, "metspack": __version__}
 """What all JSON begins with, apart from the report of a check."""
 
-FOUND_BY = (
-    "LOBs found by metspack. SIARD Suite and DBPTK 4.5 will show these 8 LOBs as empty. "
-    "To let both find them: --for dbptk"
-)
-"""The line on readers of a package in the default style."""
-
 
 def made_of(source: Path) -> dict[str, Any]:
     """The source of a package as JSON has it, whose messageDigest is right."""

@@ -14,6 +14,7 @@ CASES = {
     "build --lay": {"--layout"},
     "build --split a": {"alone"},
     "build --accept ": {"dbptk-part-digest"},
+    "build --content-type SIARDD": {"SIARDDK"},
     "build --dialect ": {"recommendation", "csip"},
     "check --level f": {"fixity", "full"},
     "check --profile a": {"auto"},

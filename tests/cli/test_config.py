@@ -16,7 +16,6 @@ from typer.core import TyperArgument, TyperOption
 from metspack.cli.app import Commands as All
 from metspack.cli.app import command as root
 from tests.cli.conftest import Commands
-from tests.trees import tree
 
 CONFIGURED = [name for name in All() if name != "help"]
 FILE = "metspack.toml"
@@ -105,18 +104,6 @@ def test_command_line_then_variable_then_file_then_default(
             found = parsed("build", *(("--max-files", "1") if line else ()))["max_files"]
         assert found == ("1" if line else "2" if variable else "3" if file else None)
     assert (here / FILE).exists()
-
-
-def test_a_package_is_that_of_the_same_words_on_the_command_line(
-    metspack: Commands, here: Path, northwind: Path
-) -> None:
-    write('[build]\nmax-files = 4\nmax-bytes = "45kB"\nagent = ["A B", "C"]\nquiet = true\n')
-    os.environ["SOURCE_DATE_EPOCH"] = "0"  # put back by the fixture that took it away
-    assert metspack.fine("build", northwind, "-o", "set") == ""
-    (here / FILE).unlink()
-    words = ("--max-files", "4", "--max-bytes", "45kB", "--agent", "A B", "--agent", "C", "-q")
-    assert metspack.fine("build", northwind, "-o", "said", *words) == ""
-    assert tree(here / "set") == tree(here / "said")
 
 
 @pytest.mark.parametrize(

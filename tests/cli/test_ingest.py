@@ -127,15 +127,6 @@ def test_a_job_that_is_run_again_takes_what_is_there(
 
 
 @pytest.mark.slow
-def test_a_job_that_was_stopped_before_its_check_checks(ingest: Ingest, northwind: Path) -> None:
-    ingest(northwind)
-    (ingest.folder / "reports" / "report.html").unlink()
-    ingest.be()
-    assert ingest(northwind) == 0
-    assert ingest.calls == ["build", "check"]
-
-
-@pytest.mark.slow
 def test_what_may_be_tried_again_is(ingest: Ingest, northwind: Path) -> None:
     ingest.be(failures=2)
     assert ingest(northwind) == 0
@@ -145,13 +136,6 @@ def test_what_may_be_tried_again_is(ingest: Ingest, northwind: Path) -> None:
     assert ingest(northwind) == 4
     assert ingest.calls == ["build"] * 4
     assert ingest.error == "target"
-
-
-@pytest.mark.slow
-def test_what_a_killed_run_left_is_removed(ingest: Ingest, northwind: Path) -> None:
-    (ingest.folder / "out.partial" / "package").mkdir(parents=True)
-    assert ingest(northwind) == 0
-    assert not (ingest.folder / "out.partial").exists()
 
 
 @pytest.mark.slow

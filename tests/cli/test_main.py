@@ -8,13 +8,11 @@ import io
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,10 +24,8 @@ from metspack import cli
 from metspack.building import build
 from metspack.cli import commands, console
 from metspack.errors import ConfigError, Interrupted, MetspackError, PlanError, SourceError, TargetError
-from metspack.model import Limits
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
-from tests.laws import THOROUGH, spread
 from tests.packages import forge
 from tests.trees import names
 
@@ -147,14 +143,6 @@ def test_windows_is_refused_at_once(
     )
 
 
-@pytest.mark.parametrize(("raised", "code"), [("text", 1), (None, 0), (5, 5)])
-def test_an_exit_from_within_keeps_its_code(
-    metspack: Commands, monkeypatch: pytest.MonkeyPatch, raised: str | int | None, code: int
-) -> None:
-    failing(monkeypatch, SystemExit(raised))
-    assert metspack("build", "x", "-o", "y").code == code
-
-
 HEAVY = {"lxml", "jinja2", "sqlite3", "multiprocessing", "concurrent"}
 COMMANDS = {name.stem for name in Path(commands.__file__).parent.glob("*.py") if name.stem != "__init__"}
 COMPLETING = {"_METSPACK_COMPLETE": "complete_bash", "COMP_WORDS": "metspack explain L00", "COMP_CWORD": "2"}
@@ -218,22 +206,6 @@ def test_a_check_loads_neither_rich_nor_the_reports(program: Program, tmp_path: 
     assert not {name for name in unneeded if f"metspack.{name}" in found}
 
 
-def test_the_api_is_listed_whole_before_any_of_it_is_loaded(program: Program, tmp_path: Path) -> None:
-    code = (
-        "import sys, metspack; print(len(dir(metspack)), [*filter(lambda n: 'metspack.' in n, sys.modules)])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env=program.environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == f"{len(dir(package))} []\n"
-    assert set(dir(package)) == set(package.__all__)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_interrupt_whatever_runs(
     metspack: Commands, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
@@ -274,9 +246,6 @@ def _planning(folder: Path) -> bool:
     return (folder / "out.partial").is_dir()
 
 
-_DELAYS = (0.0, 0.1, 0.2, 0.3) if THOROUGH else (0.0, 0.2)
-
-
 def _group(leader: int) -> list[int]:
     """Return the running processes of a session but its leader; one that has ended may wait to be reaped."""
     found = subprocess.run(
@@ -297,48 +266,32 @@ def _until(condition: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.005)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """A signal, whether it reaches every process, with how many workers, when, and how long after that."""
-
-    number: signal.Signals = signal.SIGINT
-    everybody: bool = True
-    jobs: int = 4
-    when: Callable[[Path], bool] = _begun
-    delay: float = 0.0
-
-    def __str__(self) -> str:
-        whom = "all" if self.everybody else "first"
-        return f"{self.number.name} to {whom} of {self.jobs}, {self.when.__name__} {self.delay}"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case",
-    spread(
-        [
-            Case(),
-            Case(jobs=1),
-            *(Case(when=_planning, delay=delay) for delay in _DELAYS),
-            Case(number=signal.SIGTERM, everybody=False),
-            Case(number=signal.SIGTERM, everybody=False, jobs=1),
-            Case(number=signal.SIGTERM),
-            Case(number=signal.SIGHUP, everybody=False),
-        ],
-        2,
-    ),
-    ids=str,
+    ("number", "everybody", "jobs", "when"),
+    [
+        (signal.SIGINT, True, "4", _begun),
+        (signal.SIGINT, True, "4", _planning),
+        (signal.SIGTERM, False, "1", _begun),
+        (signal.SIGHUP, False, "4", _begun),
+    ],
 )
 def test_an_interrupted_build_goes_on_or_leaves_nothing_behind(
-    program: Program, large: Path, tmp_path: Path, case: Case
+    program: Program,
+    large: Path,
+    tmp_path: Path,
+    *,
+    number: signal.Signals,
+    everybody: bool,
+    jobs: str,
+    when: Callable[[Path], bool],
 ) -> None:
-    run = program.start("build", large, "-o", "out", "--max-files", "4", "-j", str(case.jobs), cwd=tmp_path)
-    _until(lambda: case.when(tmp_path))
-    time.sleep(case.delay)
+    run = program.start("build", large, "-o", "out", "--max-files", "4", "-j", jobs, cwd=tmp_path)
+    _until(lambda: when(tmp_path))
     # Ctrl-C reaches every process of the terminal; a service manager may tell the first one alone.
-    (os.killpg if case.everybody else os.kill)(run.pid, case.number)
+    (os.killpg if everybody else os.kill)(run.pid, number)
     out, err = run.communicate(timeout=30)
-    assert (run.returncode, out) == (143 if case.number == signal.SIGTERM else 130, "")
+    assert (run.returncode, out) == (143 if number == signal.SIGTERM else 130, "")
     if names(tmp_path):
         assert names(tmp_path) == {"out.partial"}
         assert "out.partial keeps what is done: the plan, and " in err
@@ -348,19 +301,6 @@ def test_an_interrupted_build_goes_on_or_leaves_nothing_behind(
     else:
         assert err == INTERRUPTED
     _until(lambda: _gone(run.pid), 5)
-
-
-@pytest.mark.slow
-def test_nothing_is_kept_of_a_build_when_nobody_wants_it(
-    program: Program, large: Path, tmp_path: Path
-) -> None:
-    words = ("build", large, "-o", "out", "--max-files", "1", "--discard-on-interrupt", "-j", "1")
-    run = program.start(*words, cwd=tmp_path)
-    _until(lambda: _begun(tmp_path))
-    os.kill(run.pid, signal.SIGTERM)
-    out, err = run.communicate(timeout=30)
-    assert (run.returncode, out, err) == (143, "", INTERRUPTED)
-    assert names(tmp_path) == set()
 
 
 @pytest.mark.slow
@@ -376,27 +316,6 @@ def test_a_worker_that_is_killed_ends_the_build_with_an_error(
     assert (run.returncode, out) == (4, "")
     assert err.startswith("error: a worker process was killed\nhint: ")
     assert names(tmp_path) <= {"out.partial"}
-    _until(lambda: _gone(run.pid), 5)
-
-
-@pytest.fixture(scope="module")
-def divided(large: Path) -> Iterator[Path]:
-    """The parent and children of that archive."""
-    out = large.parent / "divided"
-    limits = Limits(files=LARGE // 2)
-    package.build(large, out, package.BuildOptions(dialect="csip", limits=limits))
-    yield out
-    shutil.rmtree(out)
-
-
-@pytest.mark.slow
-def test_a_merge_that_is_ended_leaves_nothing_behind(program: Program, divided: Path, tmp_path: Path) -> None:
-    run = program.start("merge", divided, "-o", "out", "-j", "4", cwd=tmp_path)
-    _until(lambda: any((tmp_path / "out.partial").glob("work/data/**/*.bin")))
-    os.killpg(run.pid, signal.SIGINT)
-    out, err = run.communicate(timeout=30)
-    assert (run.returncode, out, err) == (130, "", INTERRUPTED)
-    assert names(tmp_path) == set()
     _until(lambda: _gone(run.pid), 5)
 
 

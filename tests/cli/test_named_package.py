@@ -258,15 +258,3 @@ def test_check_and_links_see_all_of_them(metspack: Commands, shelf: Shelf, kind:
         given = metspack(command, shelf.folder)
         assert given.code in {0, 1}
         assert all(each.partition(" (")[0].format(shelf.folder) in given.out for each in KINDS[kind].refused)
-
-
-def test_a_form_that_is_not_read_is_not_taken_for_the_folder_beside_it(
-    metspack: Commands, shelf: Shelf, tmp_path: Path
-) -> None:
-    _beside("tar", "")(shelf)
-    (shelf / "HX.tar").rename(shelf / "HX.tar.gz")
-    for command, options in COMMANDS.items():
-        given = metspack(command, shelf / "HX.tar.gz", *(each.format(tmp_path) for each in options))
-        assert given.code == 3, (command, given)
-        assert "files of the form '.tar.gz' are not read" in given.out + given.err
-    assert not list((tmp_path / "restored").rglob("*.bin"))

@@ -16,7 +16,6 @@ from metspack.building import segments
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.packages import forge
-from tests.packages.bags import put_in_a_bag
 from tests.trees import tree
 
 SECRET = b"nobody gave leave to read this"
@@ -249,19 +248,3 @@ def test_without_a_umask_nobody_else_may_write_to_what_is_made(metspack: Command
     made = {path: stat.S_IMODE(mode) for path, mode in modes.items() if path != str(source)}
     assert len(made) > 20
     assert not {path: oct(mode) for path, mode in made.items() if mode & 0o022}
-
-
-@pytest.mark.parametrize("encoding", ["UTF-16", "idna"])
-def test_a_bag_whose_files_are_not_in_the_encoding_that_it_declares(
-    metspack: Commands, tmp_path: Path, encoding: str
-) -> None:
-    bag = tmp_path / "bag"
-    forge.forge(bag / "data")
-    put_in_a_bag(bag)
-    declared = f"BagIt-Version: 1.0\nTag-File-Character-Encoding: {encoding}\n"
-    (bag / "bagit.txt").write_text(declared)
-    assert (told := metspack("check", bag)).code == 1
-    assert "Traceback" not in told.err
-    for name, *options in (["links"], ["restore", "-o", str(tmp_path / "out")]):
-        done = metspack(name, bag / "data", *options)
-        assert (done.code, "Traceback" in done.err) == (0, False), (name, done)

@@ -99,21 +99,3 @@ def test_before_that_only_python_itself_and_the_first_lines_have_a_traceback(
         assert not FURTHER.search(err), (delay, err)
         if "Traceback" in err:
             assert err.endswith("KeyboardInterrupt\n"), (delay, err)
-
-
-@linux
-@pytest.mark.parametrize("number", CODES)
-def test_a_signal_that_the_caller_ignores_is_ignored(
-    program: Program, tmp_path: Path, number: signal.Signals
-) -> None:
-    command = ["sh", "-c", f"trap '' {number.name[3:]}; exec \"$@\"", "sh", *program.command, "--version"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=program.environment, stdout=subprocess.PIPE, text=True
-    ) as run:
-        status = Path(f"/proc/{run.pid}/status")
-        while run.poll() is None:
-            ignored = int(status.read_text().partition("SigIgn:")[2].split()[0], 16)
-            if ignored >> (number - 1) & 1:
-                run.send_signal(number)
-                time.sleep(0.005)
-        assert (run.wait(), run.stdout is not None and run.stdout.read()[:9]) == (0, "metspack ")

@@ -10,7 +10,6 @@ from metspack.inspecting.survey import LevelKind
 from metspack.locations.errors import LobMissing
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
-from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES, Sample
 from tests.siard.forging import Table, column, field, siard
 
@@ -165,15 +164,6 @@ def test_elements_with_levels_of_their_own_are_columns_of_their_own(tmp_path: Pa
     ]
 
 
-def test_very_long_arrays_take_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metspack.inspecting.survey._REMEMBERED", 2)
-    cell = "".join(f"<a{n} file='content/{n}'/>" for n in range(1, 8))
-    lobs = {f"content/{n}": b"x" for n in range(1, 8)}
-    path = siard(tmp_path / "s.siard", tables=[Table(rows=(f"<c1>{cell}</c1>",))], lobs=lobs)
-    (only,) = inspection(path).columns
-    assert (only.found.id, only.inside) == ("s0.t0.c1.a", 7)
-
-
 def test_sizes_are_spread_over_classes(archive: Path) -> None:
     found = [(each.label, each.lobs) for each in inspection(archive).sizes.classes()]
     assert found == [("empty", 1), ("below 1 kB", 4)]
@@ -185,35 +175,9 @@ def test_the_column_with_the_largest_lob_is_known(archive: Path) -> None:
     assert (largest.found.id, largest.largest) == ("s0.t1.c3.u2", 30)
 
 
-def test_an_empty_lob_alone_is_the_largest(tmp_path: Path) -> None:
-    table = Table(rows=("<c1 file='content/0'/>",))
-    largest = inspection(siard(tmp_path / "s.siard", tables=[table], lobs={"content/0": b""})).largest
-    assert largest is not None
-    assert (largest.largest, largest.largest_lob) == (0, "s0.t0.c1.r1")
-
-
 def test_without_lobs_nothing_is_the_largest(tmp_path: Path) -> None:
     found = inspection(siard(tmp_path / "s.siard", tables=TABLES[1:]))
     assert (found.largest, found.columns, found.tables) == (None, [], 1)
-
-
-def test_progress_counts_the_bytes_of_the_documents(archive: Path) -> None:
-    class Heard:
-        def __init__(self) -> None:
-            self.stages: list[tuple[str, int | None]] = []
-            self.amount = 0
-
-        def stage(self, name: str, total: int | None) -> None:
-            self.stages.append((name, total))
-
-        def advance(self, amount: int) -> None:
-            self.amount += amount
-
-    heard = Heard()
-    with Archive(archive) as opened:
-        inspected(opened, heard)
-    assert heard.stages == [("Reading tables", sum(len(each.data) for each in TABLES))]
-    assert heard.amount == heard.stages[0][1]
 
 
 def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
@@ -231,13 +195,6 @@ def test_entries_that_no_cell_names_are_counted(tmp_path: Path) -> None:
     inside = inspection(path).unreferenced.inside
     assert (inside.files, inside.bytes) == (2, 7)
     assert inside.names == ("content/9", "content/schema0/table1/lob2/z.bin")
-
-
-@pytest.mark.parametrize("batch", [1, 2, 1000])
-def test_names_are_kept_in_batches(batch: int, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metspack.inspecting.unreferenced._BATCH", batch)
-    found = inspection(archive).unreferenced
-    assert (found.inside.files, found.outside.files, found.twice) == (0, 0, 0)
 
 
 def test_twenty_of_them_are_named_in_order(tmp_path: Path) -> None:
@@ -339,16 +296,3 @@ def test_an_unpacked_archive_is_inspected(tmp_path: Path) -> None:
     assert (found.inside, found.outside) == (4, 0)
     assert found.unreferenced.inside.names == ("content/stray",)
     assert found.unreferenced.outside.files == 0
-
-
-def test_a_real_archive_with_lobs_inside_and_outside_is_inspected() -> None:
-    path = shared("data", "siard", "sql2008", "sql2008.siard")
-    found = inspection(path)
-    assert (found.inside, found.outside, found.lost) == (5, 3, 0)
-    assert found.unreferenced.outside.names == (str(path.parent / "lobs" / "field" / "record0.bin"),)
-
-
-def test_the_sample_is_inspected(northwind: Path) -> None:
-    found = inspection(northwind)
-    assert (found.inside, found.outside, found.lost, found.warnings) == (8, 0, 0, ())
-    assert found.unreferenced.inside.files == 0

@@ -10,17 +10,14 @@ from typing import Any
 
 import pytest
 
-from metspack.errors import SourceError
 from metspack.inspecting import survey
 from metspack.inspecting.inspection import inspected
-from metspack.inspecting.survey import SurveyedRun
 from metspack.inspecting.verification import Fault, Verdict, Verification, verify
 from metspack.model import LobRef, LobRun, one_by_one
 from metspack.progress import Silent
 from metspack.reporting import inspection as reporting_inspection
 from metspack.sources import opening
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import OpenHoldings
 from metspack.sources.opening import LooseLobs, Source
 from tests.inspecting.test_verification import md5, split
 from tests.laws import spread
@@ -141,26 +138,6 @@ def test_sources_are_inspected_alike_together_and_apart(
     assert together == [document(each) for each in paths]
 
 
-@pytest.mark.parametrize("make", [inside, outside, loose])
-def test_plain_lobs_go_together(make: Callable[[Path], Path], tmp_path: Path) -> None:
-    with opening.opened(make(tmp_path)) as source:
-        ((only,),) = (list(batch.lobs) for batch in survey.run_batches(source))
-        assert isinstance(only, SurveyedRun)
-        assert len(only.run) == ROWS
-
-
-def test_conventions_are_counted_in_the_order_of_cells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = ("other/1.bin", "content/2.bin", "other/3.bin", "content/4.bin")
-    table = Table(rows=tuple(f"<c1 file='{file}'/>" for file in files))
-    lobs = dict.fromkeys((*files, *(f"content/{file}" for file in files)), b"x")
-    path = siard(tmp_path / "s.siard", tables=[table], lobs=lobs, lob_folder="content/")
-    together = document(path)
-    one_after_the_other(monkeypatch)
-    assert together == document(path)
-
-
 # --- Faults in the middle of a run ------------------------------------------------------------------------
 
 
@@ -205,15 +182,6 @@ def test_a_changed_byte_inside_is_told_of_its_lob_alone(tmp_path: Path, method: 
     found = both_ways(path)
     assert ids(found) == [("s0.t0.c1.r5", Fault.UNREADABLE)]
     assert found[1].faults == {Fault.UNREADABLE: 1}
-
-
-def test_a_header_that_says_something_else_is_told_of_its_lob_alone(tmp_path: Path) -> None:
-    path = inside(tmp_path)
-    with zipfile.ZipFile(path) as archive:
-        at = archive.getinfo("content/4.bin").header_offset + 30
-    data = path.read_bytes()
-    path.write_bytes(data[:at] + b"content/x.bin" + data[at + 13 :])
-    assert ids(both_ways(path)) == [("s0.t0.c1.r5", Fault.UNREADABLE)]
 
 
 def _change(file: Path) -> None:
@@ -278,26 +246,6 @@ def test_an_archive_that_is_gone_is_told_of_each_lob(tmp_path: Path) -> None:
     found = both_ways(path, lambda: path.rename(tmp_path / "gone"))
     assert [fault for _, fault in ids(found)] == [Fault.UNREADABLE] * ROWS
     assert "can no longer be opened" in found[0][0].message
-
-
-def test_an_archive_changed_while_lobs_are_read_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, whole = inside(tmp_path), OpenHoldings.small_contents
-
-    def contents(self: OpenHoldings, run: LobRun) -> Iterator[bytes | memoryview | None]:
-        for number, data in enumerate(whole(self, run)):
-            if number == 4:
-                with path.open("ab") as file:
-                    file.write(b"more")
-            yield data
-
-    monkeypatch.setattr(OpenHoldings, "small_contents", contents)
-    with (
-        opening.opened(path) as source,
-        pytest.raises(SourceError, match="was changed while it was read"),
-    ):
-        verified(source, found_lobs(source))
 
 
 # --- Processes and memory ---------------------------------------------------------------------------------

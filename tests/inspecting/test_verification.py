@@ -98,11 +98,6 @@ def test_a_digest_that_is_only_the_last_parts_is_named(tmp_path: Path) -> None:
     assert (accepted.part_digests, accepted.failed, dict(accepted.algorithms)) == (1, 0, {})
 
 
-def test_parts_are_proven_as_the_whole(tmp_path: Path) -> None:
-    faults, counts = verified(split(tmp_path, ""))
-    assert (faults, counts.bytes, dict(counts.algorithms)) == ([], 9, {"MD5": 1})
-
-
 @pytest.mark.parametrize("name", spread(sorted({**SAMPLES, **PACKED}), 3))
 def test_lobs_are_proven_wherever_they_lie(name: str, tmp_path: Path) -> None:
     faults, counts = verified({**SAMPLES, **PACKED}[name].build(tmp_path))
@@ -132,32 +127,6 @@ def test_an_archive_changed_while_it_is_read_is_an_error(tmp_path: Path) -> None
             file.write(b"more")
         (failed,) = next(contents).faults
     assert (failed.fault, "was changed while it was read" in failed.message) == (Fault.UNREADABLE, True)
-
-
-def test_a_lob_that_is_gone_since_it_was_found_is_a_fault(tmp_path: Path) -> None:
-    path = SAMPLES["C-outside"].build(tmp_path)
-    with Archive(path) as source:
-        before = inspected(source)
-        (tmp_path / "Northwind_lobs" / "s0_t2_c1" / "seg_0" / "t2_c1_r1.bin").unlink()
-        (each,) = read(source, before, frozenset(), 1, Silent())
-    ((lob, fault),) = [(one.lob, one.fault) for one in each.faults]
-    assert (lob, fault, each.counts.lobs) == ("s0.t2.c1.r1", Fault.UNREADABLE, before.outside)
-
-
-def test_progress_counts_the_bytes_read(tmp_path: Path) -> None:
-    class Heard:
-        amount = 0
-
-        def stage(self, name: str, total: int | None) -> None:
-            """Not looked at."""
-
-        def advance(self, amount: int) -> None:
-            self.amount += amount
-
-    path = archive(tmp_path, a=(b"abc", ""), b=(b"defg", ""))
-    heard = Heard()
-    assert verified(path, progress=heard)[0] == []
-    assert heard.amount == 7
 
 
 def test_every_lob_of_a_real_archive_is_proven() -> None:

@@ -197,22 +197,6 @@ def test_an_interrupted_check_shows_what_there_is_until_then_and_once(package: P
     assert {(each.read, each.failed, each.verified) for each in facts.fixity} == {(None, None, None)}
 
 
-def test_a_check_that_breaks_off_shows_what_there_is(package: Path) -> None:
-    shown: list[bool] = []
-
-    class Broken(BaseException):
-        pass
-
-    def broken(_count: int) -> None:
-        raise Broken
-
-    run = check(package, progress=broken, observer=lambda seen: shown.append(seen.is_complete))
-    with pytest.raises(Broken):
-        list(run)
-    run.stop()
-    assert shown == [False]
-
-
 def test_what_was_not_read_is_not_verified() -> None:
     said = FixityFigures(source="METS", algorithm="MD5", files=3, bytes=9, read=None, failed=None)
     assert said.verified is None

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from metspack.errors import ConfigError, TargetError
-from metspack.files import writing
-from metspack.reporting import html
 from metspack.reporting.formats import SUFFIXES, ReportFiles
 from tests.reporting.reports import holding
 
@@ -63,16 +61,6 @@ def test_nothing_appears_when_the_block_fails(tmp_path: Path) -> None:
     assert kept.read_bytes() == before
 
 
-def test_nothing_appears_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise ValueError("broken")
-
-    monkeypatch.setattr(html, "_facts", broken)
-    with pytest.raises(ValueError, match="broken"):
-        write(tmp_path / "a.json", tmp_path / "b.html")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_link_is_followed_to_the_report_it_names(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     os.symlink(tmp_path / "there" / "report.txt", tmp_path / "report.txt")
@@ -120,23 +108,3 @@ def test_one_that_cannot_be_opened_takes_the_others_with_it(tmp_path: Path) -> N
     with pytest.raises(TargetError, match="cannot write"):
         ReportFiles([tmp_path / "a.txt", tmp_path / "nowhere" / "b.txt"]).__enter__()
     assert not list(tmp_path.iterdir())
-
-
-def test_a_rename_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"before")
-
-    def refused(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", refused)
-        with (
-            pytest.raises(TargetError, match="Operation not permitted"),
-            writing.open_whole(path, replaces=True) as file,
-        ):
-            file.write(b"after")
-    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a", b"before")]
-    with writing.open_whole(path, replaces=True) as file:
-        file.write(b"after")
-    assert path.read_bytes() == b"after"

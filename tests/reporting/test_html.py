@@ -21,8 +21,6 @@ from metspack.reporting import html
 from metspack.reporting.model import (
     FixityFigures,
     Frame,
-    ListedPart,
-    ListedSplitLob,
     Relation,
     ReportFacts,
     SegmentContent,
@@ -286,22 +284,6 @@ def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None
     assert "or one that could not be checked" in found.one("ul", "legend").text
 
 
-def test_split_lobs_are_strips() -> None:
-    parts = (ListedPart(id="r1.p0", child="a", size=5), ListedPart(id="r1.p1", child="b", size=None))
-    facts = ReportFacts(splits=(ListedSplitLob(id="r1", size=10, parts=parts),), splits_left_out=3)
-    with holding() as (frame, kept):
-        found = page(replace(frame, facts=facts), kept)
-    strip = found.one("figure", "strip")
-    assert "incomplete" in strip.classes
-    assert (
-        strip.one("figcaption").text == "r1 2 parts, 5 of 10 bytes, 1 part without a known size: incomplete"
-    )
-    assert [each.attributes["width"] for each in strip.all("rect")] == ["500.0", "500.0"]
-    assert [each.text for each in strip.all("li")] == ["r1.p0: 5 bytes in a", "r1.p1: size unknown in b"]
-    assert len(list(strip.all("g", "absent"))) == 1
-    assert "... and 3 more split LOBs" in found.text
-
-
 def said(found: pages.Node, name: str) -> dict[str, str]:
     """Return the definitions of a section by what they define."""
     (section,) = (each for each in found.all("section") if each.attributes["aria-labelledby"] == name)
@@ -395,16 +377,6 @@ def test_of_each_code_so_many_are_shown_and_the_rest_counted() -> None:
         section = page(frame, kept).one("section", "code")
     assert len(list(section.one("ul", "findings").all("li"))) == html.SHOWN
     assert "... and 7 more findings F010" in section.text
-
-
-def test_two_reports_of_one_check_are_the_same(tmp_path: Path) -> None:
-    package = forge.forge(tmp_path / "package")
-    (package / "unlisted").write_bytes(b"")
-    texts = []
-    for _ in range(2):
-        with checked(package) as (frame, kept):
-            texts.append("".join(html.document(frame, kept, {"": package})))
-    assert texts[0] == texts[1]
 
 
 TRICKY = st.one_of(

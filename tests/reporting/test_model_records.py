@@ -1,15 +1,13 @@
 """Findings as lines and as JSON."""
 
-import json
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import CheckSummary, Code, PackageResult
+from metspack.checking import CheckSummary, Code
 from metspack.layouts.names import ArchiveRoutes
 from metspack.reporting import model as reporting
-from metspack.resources import __version__
 
 NONE = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=0, infos=0)
 
@@ -30,59 +28,6 @@ def test_a_line_names_place_severity_and_code() -> None:
 def test_a_line_is_one_printable_line(path: str, place: str, reason: str) -> None:
     line = reporting.line(Code.REFUSED.at(path, 0, place, reason=reason))
     assert line.isprintable()
-
-
-def test_the_json_document() -> None:
-    found = Code.FILE_MISSING.at("a/b", 0, "id", expected="a/b", source="mets.xml line 3")
-    result = PackageResult(path="out", objid="", kind="METS", errors=1, warnings=0, infos=0)
-    summary = CheckSummary(
-        packages=1, files=2, links=3, bytes=4, errors=1, warnings=0, infos=0, results=(result,)
-    )
-    document = reporting.document(summary, [found], path="out", level="full")
-    assert json.loads(json.dumps(document)) == document
-    assert document == {
-        "schema_version": 1,
-        "tool": {"name": "metspack", "version": __version__},
-        "path": "out",
-        "level": "full",
-        "verdict": "error",
-        "is_complete": True,
-        "packages": [
-            {
-                "path": "out",
-                "objid": None,
-                "kind": "METS",
-                "verdict": "error",
-                "is_complete": True,
-                "counts": {"errors": 1, "warnings": 0, "infos": 0},
-            }
-        ],
-        "counts": {
-            "packages": 1,
-            "files": 2,
-            "links": 3,
-            "bytes": 4,
-            "errors": 1,
-            "warnings": 0,
-            "infos": 0,
-        },
-        "findings": [
-            {
-                "code": "F001",
-                "requirement": None,
-                "severity": "error",
-                "path": "a/b",
-                "line": None,
-                "place": "id",
-                "message": "'a/b' is listed in mets.xml line 3 but does not exist",
-                "facts": {"expected": "a/b", "source": "mets.xml line 3"},
-                "count": 1,
-                "others": [],
-                "clause": Code.FILE_MISSING.clause,
-                "remedy": Code.FILE_MISSING.remedy,
-            }
-        ],
-    }
 
 
 def test_verdicts() -> None:

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from lxml import etree
-
-from metspack.checking import Code, explained
+from metspack.checking import Code
 from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.requirements import Standard
 from metspack.model import Finding
-from metspack.reporting import html, junit, text
-from metspack.reporting.model import Frame, record
+from metspack.reporting import html, text
+from metspack.reporting.model import Frame
 from metspack.reporting.store import FindingStore
 from tests.reporting.reports import holding
 
@@ -54,28 +52,6 @@ def test_a_limit_is_of_each_so_that_none_is_behind_another() -> None:
     assert "error CSIP60 (M030) There is a fileGrp Documentation (4 findings)\n" in said
     assert "  ... and 3 more findings CSIP60 (--max-per-code 0 shows all)\n" in said
     assert any(each.startswith("error SIARD_3 (M030)") for each in said)
-
-
-def test_json_has_it_as_a_field() -> None:
-    with found() as (_, kept):
-        records = [record(each) for each in kept.by_place()]
-    assert {(each["code"], each["requirement"]) for each in records} == {
-        ("M030", "CSIP60"),
-        ("M030", "SIARD_3"),
-        ("M031", "CSIP62"),
-        ("F010", None),
-    }
-    assert {each["clause"] for each in records if each["requirement"] == "CSIP60"} == {
-        explained("CSIP60").clause
-    }
-
-
-def test_junit_has_a_case_for_each() -> None:
-    with found() as (frame, kept):
-        suites = etree.fromstring("".join(junit.document(frame, kept)).encode())
-    names = [each.get("name") for each in suites.iter("testcase")]
-    assert "CSIP60 There is a fileGrp Documentation" in names
-    assert any(each is not None and each.startswith("SIARD_3 ") for each in names)
 
 
 def test_the_page_has_a_section_for_each() -> None:

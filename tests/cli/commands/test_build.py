@@ -17,7 +17,7 @@ from lxml import etree
 
 from metspack import checking
 from tests import siards
-from tests.cli.conftest import FOUND_BY, HEAD, Commands, Program, made_of
+from tests.cli.conftest import HEAD, Commands, Program, made_of
 from tests.kept import copied
 from tests.official import mets_faults
 from tests.shared_data import shared
@@ -74,40 +74,6 @@ def built(metspack: Commands, archive: Path, folder: Path) -> Path:
         assert outcome.code == 0, outcome.err
 
     return copied(archive, folder / "out", build)
-
-
-def test_northwind_gives_the_segments_of_the_recommendations_example(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    said = metspack.fine("build", northwind, "-o", out, *SMALL)
-    assert re.fullmatch(
-        rf"{re.escape(str(out))}: parent IP urn:uuid:[0-9a-f-]{{36}} with 3 child IPs, 8 LOBs, 91,839 bytes\n"
-        rf"{re.escape(FOUND_BY)}\n"
-        r"Largest to hand over: the parent, [0-9,]{6} bytes; Northwind_lobseg_0: [0-9,]{6} bytes\.\n"
-        rf"Made from Northwind\.siard: {northwind.stat().st_size:,} bytes, "
-        rf"SHA-256 {hashlib.sha256(northwind.read_bytes()).hexdigest()}; messageDigest \(MD5\) right\.\n"
-        rf"seal: sha256:[0-9a-f]{{64}}\n"
-        rf"Package written to {re.escape(str(out))}; structure check passed\. "
-        rf"For a full check: metspack check {re.escape(str(out))}\n",
-        said,
-    )
-    column = "content/schema0/table2/lob4"
-    assert lob_files(out) == {
-        "Northwind_lobseg_0": [f"{column}/record{n}.bin" for n in range(4)],
-        "Northwind_lobseg_1": [f"{column}/record{n}.bin" for n in range(4, 7)],
-        "Northwind_lobseg_2": [f"{column}/record7.bin"],
-    }
-    sizes = {
-        segment: sum((out / segment / file).stat().st_size for file in files)
-        for segment, files in lob_files(out).items()
-    }
-    assert sizes == {"Northwind_lobseg_0": 44_021, "Northwind_lobseg_1": 35_749, "Northwind_lobseg_2": 12_069}
-    assert names(out) == {
-        *("mets.xml", "Northwind.siard", "manifest-md5.txt", "manifest-sha256.txt"),
-        *sizes,
-    }
-    assert names(tmp_path) == {"out"}
 
 
 def test_the_example_archive_gives_exactly_the_expected_plan(metspack: Commands, tmp_path: Path) -> None:
@@ -371,18 +337,6 @@ def test_what_the_closing_check_warns_of_is_said(metspack: Commands, tmp_path: P
     assert (outcome.code, strange in outcome.err) == (0, True)
     assert f"{checked}N002 " in outcome.err
     assert "(and 1 more of N002)\n" in outcome.err
-
-
-def test_lobs_without_digests_are_packed_with_a_warning(metspack: Commands, tmp_path: Path) -> None:
-    bare = [siards.Lob(data=b"bare", attributes='length="4"'), siards.Lob(data=b"", attributes='length="0"')]
-    source = siards.packed(tmp_path / "Bare.siard", siards.parts(bare))
-    outcome = metspack("build", source, "-o", tmp_path / "out", "--json")
-    warning = (
-        "2 LOBs without a digest in the cell: verified by the CRC-32 of the zip entry where there is one "
-        "and, where the cell has one, the length"
-    )
-    assert (outcome.code, outcome.err) == (0, f"warning: {warning}\n")
-    assert json.loads(outcome.out)["warnings"] == [warning]
 
 
 @pytest.mark.parametrize(

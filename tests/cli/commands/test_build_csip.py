@@ -45,17 +45,6 @@ def test_every_option_of_the_dialect_is_found_in_the_packages(metspack: Commands
     assert all("ncestor" in each for each in children)
 
 
-def test_packages_are_packed_on_request(metspack: Commands, tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "A.siard", b"one", b"two")
-    metspack.fine("build", source, "-o", tmp_path / "out", "--max-files", "1", "--pack", "zip")
-    packed = sorted(each.name for each in (tmp_path / "out").glob("*.zip"))
-    assert packed == ["A_lobseg_0.zip", "A_lobseg_1.zip"]
-    for name in packed:
-        with zipfile.ZipFile(tmp_path / "out" / name) as container:
-            assert container.testzip() is None
-            assert {each.partition("/")[0] for each in container.namelist()} == {name.removesuffix(".zip")}
-
-
 def test_what_only_csip_has_is_refused_in_another_dialect(metspack: Commands, tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "A.siard", b"one")
     outcome = metspack("build", source, "-o", tmp_path / "out", "--type", "AIP", "--roda-ancestors")
@@ -82,13 +71,3 @@ def test_a_packed_parent_by_objid_leads_to_nothing_outside_its_file(
     with zipfile.ZipFile(restored) as again:
         lobs = {again.read(name) for name in again.namelist() if name.endswith(".bin")}
     assert lobs == {b"one", b"two"}
-
-
-def test_links_by_objid_are_refused_in_another_dialect_before_anything_is_written(
-    metspack: Commands, tmp_path: Path
-) -> None:
-    source = siards.siard(tmp_path / "A.siard", b"one")
-    outcome = metspack("build", source, "-o", tmp_path / "out", "--child-links", "objid")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("error: only the dialect csip has --child-links\n")
-    assert not (tmp_path / "out").exists()

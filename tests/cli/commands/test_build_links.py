@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import signal
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +13,6 @@ import pytest
 
 from metspack import checking
 from metspack.building.build import BuildWork
-from metspack.files import staging
 from tests import segmented_folders, siards
 from tests.cli.conftest import Commands
 from tests.trees import tree
@@ -129,31 +126,6 @@ def archive_with_lobs_beside(folder: Path, contents: tuple[bytes, ...], wrong: i
     return siards.packed(folder / "a.siard", siards.parts(lobs))
 
 
-def test_two_cells_that_name_one_file_have_one_link(metspack: Commands, tmp_path: Path) -> None:
-    source = archive_with_lobs_beside(tmp_path / "source", (b"one", b"two"))
-    with zipfile.ZipFile(source) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
-    entries[siards.TABLE] = entries[siards.TABLE].replace(b"lob1.bin", b"lob0.bin")
-    entries[siards.TABLE] = entries[siards.TABLE].replace(
-        siards.md5(b"two").encode(), siards.md5(b"one").encode()
-    )
-    source.unlink()
-    siards.packed(source, entries)
-    outcome = metspack("build", source, "-o", tmp_path / "out", *HARDLINK, "--json")
-    assert json.loads(outcome.out)["hard_linked"] == 1
-    assert (source.parent / "lob0.bin").stat().st_nlink == 2
-
-
-def test_a_package_is_converted_by_links(metspack: Commands, folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    metspack("build", folder, "-o", out, "--max-files", "2")
-    for name, mode in (("copied", ()), ("linked", HARDLINK)):
-        outcome = metspack("convert", out, "-o", tmp_path / name, "--layout", "siard22", *mode)
-        assert outcome.code == 0, outcome
-    assert tree(tmp_path / "copied") == tree(tmp_path / "linked")
-    assert sum(path.stat().st_nlink == 2 for path in (tmp_path / "linked").rglob("*.bin")) == 8
-
-
 def test_what_is_inside_a_zip_file_cannot_be_linked(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:
@@ -244,23 +216,6 @@ def test_a_link_that_the_system_refuses_is_an_error_with_a_hint(
     assert f"a hard link: {os.strerror(number)}" in outcome.err
     assert "\nhint: " in outcome.err
     assert not list(tmp_path.glob("out*"))
-
-
-def test_linked_bytes_need_no_space(
-    metspack: Commands, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[int, int]] = []
-
-    def note(_staging: staging.Partial, *, files: int, bytes_: int) -> None:
-        asked.append((files, bytes_))
-
-    monkeypatch.setattr("metspack.building.build.check_space", note)
-    metspack("build", folder, "-o", tmp_path / "copied")
-    metspack("build", folder, "-o", tmp_path / "linked", *HARDLINK)
-    linked = [folder / COLUMN / f"record{number}.bin" for number in range(7)]
-    (files, size), (fewer, less) = asked
-    assert files - fewer == len(linked)
-    assert size - less == sum(path.stat().st_size for path in linked)
 
 
 def test_an_interruption_leaves_the_source_as_it_was(

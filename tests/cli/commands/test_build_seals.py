@@ -136,54 +136,6 @@ def test_a_digest_that_is_right_leaves_no_trace(metspack: Commands, tmp_path: Pa
     assert (notes(parent(out)), events(out), findings(out)) == ([], [], {})
 
 
-def test_a_digest_that_nobody_compared_is_kept_as_well(metspack: Commands, tmp_path: Path) -> None:
-    source, out = sealed(tmp_path / "Stale.siard"), tmp_path / "out"
-    options = (*SMALL, "--dialect", "csip", "--no-message-digest-check", "--json")
-    said = json.loads(metspack("build", source, "-o", out, *options).out)
-    assert said["source"] == {
-        "name": "Stale.siard",
-        "size": source.stat().st_size,
-        "sha256": None,
-        "message_digest": {
-            "verdict": "not compared",
-            "digests": [{"algorithm": "MD5", "stated": STATED, "found": None}],
-            "unreadable": [],
-        },
-    }
-    now = written(archive(out))
-    note = (
-        f"messageDigest of the source MD5 {STATED}, not compared with its content; in the package MD5 {now}"
-    )
-    assert notes(parent(out)) == [f"Stale.siard: {note}"]
-    assert events(out) == [("metadata modification", note, "success")]
-    assert findings(out) == {"Z051": [f"Stale.siard: {note}"]}
-
-
-def test_an_archive_without_lobs_that_was_changed_leaves_a_trace(metspack: Commands, tmp_path: Path) -> None:
-    source, out = sealed(tmp_path / "Empty.siard", lobs=0), tmp_path / "out"
-    assert metspack("build", source, "-o", out).code == 0
-    found = content_digest(source.read_bytes())
-    assert (written(out / "Empty.siard"), notes(out / "mets.xml")) == (
-        found,
-        [f"Empty.siard: {words(source, out)}"],
-    )
-    sound, same = sealed(tmp_path / "Sound.siard", "right", lobs=0), tmp_path / "same"
-    metspack.fine("build", sound, "-o", same, "--no-message-digest-check")
-    assert (same / "Sound.siard").read_bytes() == sound.read_bytes()
-    assert notes(same / "mets.xml") == []
-
-
-def test_an_unpacked_archive_keeps_the_digest_of_its_zip_file(metspack: Commands, tmp_path: Path) -> None:
-    source, out = sealed(tmp_path / "Whole.siard", "right"), tmp_path / "out"
-    stated = written(source)
-    with zipfile.ZipFile(source) as container:
-        container.extractall(tmp_path / "Whole")
-    said = json.loads(metspack("build", tmp_path / "Whole", "-o", out, "--json").out)
-    assert (said["source"]["sha256"], said["source"]["message_digest"]["verdict"]) == (None, "not comparable")
-    (note,) = notes(out / "mets.xml")
-    assert note.startswith(f"Whole.siard: messageDigest of the source MD5 {stated}, not compared")
-
-
 def test_what_is_made_of_the_package_keeps_the_trace(metspack: Commands, tmp_path: Path) -> None:
     source, out = sealed(tmp_path / "Stale.siard"), tmp_path / "out"
     options = (*SMALL, "--dialect", "csip")
@@ -222,13 +174,6 @@ def test_a_digest_that_must_hold_and_does_not_is_refused(
     assert f"error: {source}: a messageDigest that is right is required, and {what}" in outcome.err
     assert "leave --require-message-digest out" in outcome.err
     assert tree(tmp_path) == before
-
-
-def test_a_digest_that_must_hold_and_does_is_taken(metspack: Commands, tmp_path: Path) -> None:
-    source = sealed(tmp_path / "Sound.siard", "right")
-    metspack.fine("build", source, "-o", tmp_path / "out", "--require-message-digest")
-    metspack.fine("build", source, "-o", tmp_path / "plain")
-    assert tree(tmp_path / "out") == tree(tmp_path / "plain")
 
 
 def test_what_cannot_have_a_digest_is_refused_where_one_must_hold(metspack: Commands, tmp_path: Path) -> None:
@@ -276,16 +221,3 @@ def test_inspect_says_what_the_package_notes(metspack: Commands, tmp_path: Path)
     assert "messageDigest (MD5) right" in outcome.out
     assert json.loads(metspack("inspect", archive(out), "--json").out)["history"] == [note]
     assert json.loads(metspack("inspect", source, "--json").out)["history"] == []
-
-
-def test_a_large_archive_without_a_digest_is_not_read_once_more(
-    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = siards.siard(tmp_path / "Plain.siard", b"one", b"two")
-    whole = hashlib.sha256(source.read_bytes()).hexdigest()
-    said = json.loads(metspack("build", source, "-o", tmp_path / "small", "--json").out)
-    assert said["source"]["sha256"] == whole
-    monkeypatch.setattr("metspack.sources.opening._READ_ALONE", 10)
-    said = json.loads(metspack("build", source, "-o", tmp_path / "large", "--json").out)
-    assert said["source"]["sha256"] is None
-    assert tree(tmp_path / "small") == tree(tmp_path / "large")

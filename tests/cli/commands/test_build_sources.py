@@ -208,35 +208,6 @@ def test_archives_of_other_tools_are_packaged_and_packaged_again(
     assert segments(again) == segments(out)
 
 
-def test_a_folder_in_segments_becomes_a_package_where_it_stands(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "folder"
-    assert metspack("build", northwind, "-o", folder, *SMALL, "--layout", "siard22").code == 0
-    whole = tree(folder)
-    for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
-        path.unlink()
-    states = {path: path.stat() for path in folder.rglob("*") if path.is_file()}
-    said = metspack.fine("build", folder, "--keep-segments", "--in-place", "--id", "ID.In.Place").splitlines()
-    assert said[0] == f"{folder}: parent IP ID.In.Place with 3 child IPs, 8 LOBs, 91,839 bytes"
-    assert said[1].startswith("Largest to hand over: the parent, ")
-    assert said[2].startswith("Made from Northwind.siard: ")
-    assert said[3].startswith("seal: sha256:")
-    assert said[4].startswith("METS files and manifests added, nothing else changed; structure check passed")
-    for path, before in states.items():
-        after = path.stat()
-        assert (after.st_ino, after.st_mtime_ns, after.st_nlink) == (
-            before.st_ino,
-            before.st_mtime_ns,
-            before.st_nlink,
-        )
-    assert tree(folder).keys() == whole.keys()
-    assert not errors(folder)
-    again = metspack("build", folder, "--keep-segments", "--in-place")
-    assert again.code == 5
-    assert "has METS files or manifests already" in again.err
-
-
 def test_a_folder_in_segments_is_described_in_json(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import signal
@@ -23,17 +22,6 @@ from tests.restoring.damages import DAMAGES, part, without_map
 from tests.restoring.splitting import LOBS, SPLIT, Lob
 
 WHOLE = LOBS[1].data
-PATTERN = """<shard_metadata>
-  <file>
-    <file_url>http://bitfinder.statsbiblioteket.dk/bart/mux1.ts</file_url>
-    <channel_id>102</channel_id>
-    <program_start_offset>2100</program_start_offset>
-    <program_clip_length>1500</program_clip_length>
-    <file_name>mux1.ts</file_name>
-    <format_uri>info:pronom/x-fmt/386</format_uri>
-  </file>
-</shard_metadata>
-"""
 
 
 class Cat:
@@ -226,41 +214,10 @@ def test_lobs_that_stayed_in_the_archive_are_given_as_well(cat: Cat, mixed: Path
     assert "and no cell of an archive in it has this id" in said
 
 
-def test_an_archived_lob_that_is_not_what_its_cell_says_is_told(cat: Cat, mixed: Path) -> None:
-    path = mixed / "Small.siard"
-    with zipfile.ZipFile(path) as container:
-        entries = {each: container.read(each) for each in container.namelist() if not each.endswith("/")}
-    entries["content/schema0/table0/lob2/record1.bin"] = b"Shared"
-    siards.packed(path, entries)
-    outcome, out = cat.run("cat", mixed, "s0.t0.c2.r2")
-    assert (outcome.code, out) == (3, b"Shared")
-    assert (
-        "the entry content/schema0/table0/lob2/record1.bin has another MD5 than its cell says" in outcome.err
-    )
-    assert "another MD5" in cat.refused(mixed, "s0.t0.c2.r2", "--range", "0-1")
-    assert cat(mixed, "s0.t0.c2.r2", "--range", "0-1", "--no-verify") == b"Sh"
-
-
 def test_an_archive_that_cannot_be_read_is_said_of_a_lob_that_no_mets_lists(cat: Cat, mixed: Path) -> None:
     (mixed / "Small.siard").write_bytes(b"no zip")
     said = cat.refused(mixed, "s0.t0.c2.r1")
     assert said.startswith("error: no METS lists LOB s0.t0.c2.r1, and its cell cannot be resolved: ")
-
-
-def test_a_file_that_two_cells_name_is_given_by_both_ids(cat: Cat, tmp_path: Path) -> None:
-    file = "content/schema0/table0/lob2/record0.bin"
-    data = bytes(range(256)) * 40
-    source = siards.packed(
-        tmp_path / "Small.siard",
-        siards.parts([siards.Lob(data=data), siards.Lob(data=b"one"), siards.Lob(data=data, file=file)]),
-    )
-    for limit in ("20000", "4000"):  # whole, and in parts
-        out = tmp_path / limit
-        outcome, _ = cat.run("build", source, "-o", out, "--max-bytes", limit, "-q")
-        assert outcome.code == 0, outcome.err
-        assert "s0.t0.c2.r3" not in "".join(each.read_text() for each in out.rglob("mets.xml"))
-        assert cat(out, "s0.t0.c2.r1") == cat(out, "s0.t0.c2.r3") == data
-        assert cat(out, "s0.t0.c2.r3", "--range", "4000-4009") == data[4000:4010]
 
 
 def test_a_file_that_no_mets_lists_is_not_given(cat: Cat, root: Path) -> None:
@@ -304,35 +261,14 @@ def test_what_shards_writes_is_given_back(cat: Cat, root: Path, tmp_path: Path, 
     assert "has 3 shards: s0.t2.c4.r1, " in cat.refused("--shard", path, "--root", root)
 
 
-def test_a_foreign_shard_is_refused_unless_it_is_said_to_count_bytes(
-    cat: Cat, store: Path, tmp_path: Path
-) -> None:
-    (store / "mux1.ts").write_bytes(bytes(range(250)) * 20)
-    path = tmp_path / "shard.xml"
-    path.write_text(PATTERN)
-    said = cat.refused("--shard", path, "--root", store)
-    assert f"{path} line 2: nothing says what its offset and length count" in said
-    assert "Shards of broadcasts count seconds" in said
-    assert "--unit bytes" in said
-    assert cat("--shard", path, "--root", store, "--unit", "bytes") == dd(store / "mux1.ts", 2100, 1500)
-    assert "the unit 'seconds' is not known" in cat.refused(
-        "--shard", path, "--root", store, "--unit", "seconds", code=2
-    )
-    path.write_text(PATTERN.replace("offset>2100", 'offset unit="seconds">2100'))
-    assert "count 'seconds'" in cat.refused("--shard", path, "--root", store, "--unit", "bytes")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ((), "cat requires a package and the ID of a LOB"),
-        (("{root}",), "cat requires a package and the ID of a LOB"),
         (("{root}", SPLIT, "--shard", "x", "--root", "."), "OUT and --shard cannot be combined"),
         (("--shard", "x"), "--shard requires --root"),
         (("{root}", SPLIT, "--root", "."), "--root requires --shard"),
-        (("{root}", SPLIT, "--unit", "bytes"), "--unit requires --shard"),
         (("{root}", SPLIT, "--lob", SPLIT), "--lob requires --shard"),
-        (("{root}", SPLIT, "--budget", "x=1"), "--budget"),
     ],
 )
 def test_options_that_contradict_each_other_are_usage_errors(
@@ -360,21 +296,6 @@ def test_who_stops_reading_ends_it_without_a_word(tmp_path: Path, program: Progr
         assert process.wait(60) == 141
         assert process.stderr.read() == b""
     assert signal.SIGPIPE  # 128 + its number, as a shell tells it
-
-
-def test_a_full_disk_is_the_targets_fault(root: Path, program: Program) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full")
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [*program.command, "cat", root, SPLIT],
-            env=program.environment,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert done.returncode == 4
-    assert b"error: cannot write the result: No space left on device" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -409,24 +330,3 @@ def test_a_terminal_gets_plain_text_alone(tmp_path: Path, program: Program) -> N
     finally:
         os.close(its)
         os.close(ours)
-
-
-def test_a_part_that_the_disk_fails_to_give_is_named(
-    root: Path, cat: Cat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    last = next(root.rglob("*.z"))
-    inode, pread = last.stat().st_ino, os.pread
-
-    def failing(descriptor: int, size: int, at: int) -> bytes:
-        if os.fstat(descriptor).st_ino == inode:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return pread(descriptor, size, at)
-
-    monkeypatch.setattr(os, "pread", failing)
-    outcome, _ = cat.run("cat", root, SPLIT)
-    assert outcome.code == 3
-    assert f"error: LOB {SPLIT}: " in outcome.err
-    assert f"{last.relative_to(root)}" in outcome.err
-    assert "cannot be read: Input/output error" in outcome.err
-    outcome, _ = cat.run("restore", root, "--dry-run")
-    assert outcome.code == 3

@@ -55,24 +55,12 @@ def test_every_form_of_report_states_the_sample(metspack: Commands, package: Pat
     assert said in str(etree.fromstring(junit.encode()).get("name"))
 
 
-def test_the_same_sample_twice_is_the_same_report(metspack: Commands, package: Path) -> None:
-    for lob in forge.LOBS:
-        (package / f"Northwind_lobseg_{lob.segment}" / lob.path).write_bytes(b"")
-    one, again = (metspack("check", package, "--sample", "2", "--json") for _ in range(2))
-    assert one == again
-    assert one.out != metspack("check", package, "--sample", "2", "--seed", "1", "--json").out
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--sample", "some"], "neither a percentage nor a number"),
-        (["--sample", "0"], "would hash nothing"),
-        (["--sample", "200%"], "more than all"),
-        (["--sample", "1%", "--level", "structure"], "no files are hashed"),
         (["--sample", "1%", "--level", "links"], "no files are hashed"),
         (["--seed", "3"], "--seed requires --sample"),
-        (["--sample", "1%", "--seed", "-1"], "--seed"),
         (["--schema-dir", "nowhere"], "cannot read the folder of schemas nowhere"),
         (["--level", "deep"], "links, structure, fixity, full"),
     ],
@@ -94,13 +82,3 @@ def test_schemas_of_ones_own_are_found_by_namespace(metspack: Commands, package:
     assert outcome.code == 1
     assert "error M020 Not valid METS" in outcome.out
     assert "fptr" in outcome.out
-
-
-def test_a_second_engine_finds_what_the_first_leaves_open(metspack: Commands, package: Path) -> None:
-    metspack.fine("check", package, "--strict-schema")
-    forge.edit(package / forge.CHILD, '<mets:file ID="s0', '<mets:file ADMID="" ID="s0')
-    forge.seal(package)
-    metspack.fine("check", package)
-    outcome = metspack("check", package, "--strict-schema")
-    assert outcome.code == 1
-    assert "error M027" in outcome.out

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from metspack import BuildOptions, build
-from metspack.errors import ConfigError
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.siard.old_archives import entries
@@ -66,14 +64,6 @@ def test_reports_name_the_readers_and_a_good_package_stays_without_findings(
     assert json.loads((tmp_path / "r.json").read_text())["findings"] == []
 
 
-def test_a_layout_that_is_given_counts(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    one = made(
-        metspack, northwind, tmp_path / "out", "--for", "dbptk", "--layout", "lobseg", "--max-bytes", "9kB"
-    )
-    assert one["layout"] == "lobseg"
-    assert any("DBPTK 4.5 will not find" in each for each in one["warnings"])
-
-
 def test_packages_for_roda_name_their_children_by_objid(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:
@@ -93,15 +83,8 @@ def test_packages_for_roda_name_their_children_by_objid(
     [
         (("--for", "word"), "--for 'word' is not known"),
         (("--for", "dbptk", "--lob-folder-style", "dilcis"), "finds no LOBs located so in SIARD 2.2"),
-        (("--for", "statement", "--lob-folder-style", "sfa"), "the statement does not know LOBs located so"),
         (("--for", "roda", "--dialect", "recommendation"), "requires the dialect csip"),
-        (("--for", "roda", *SUBMITTER, "--profile", "csip"), "requires --profile sip"),
-        (("--for", "roda", *SUBMITTER, "--pack", "tar"), "RODA does not read IPs packed as tar"),
         (("--for", "roda"), "requires a submitting agent"),
-        (
-            ("--for", "roda", *SUBMITTER, "--pack", "zip", "--child-links", "location"),
-            "requires --child-links objid, which does not go with --child-links location",
-        ),
     ],
 )
 def test_what_the_reader_does_not_read_is_refused(
@@ -135,18 +118,3 @@ def test_a_file_names_the_reader(
     assert made(metspack, northwind, tmp_path / "a")["layout"] == "siard22"
     refused = metspack("build", northwind, "-o", tmp_path / "b", "--lob-folder-style", "dilcis")
     assert (refused.code, "--for is set by [build] in metspack.toml" in refused.err) == (2, True)
-
-
-def test_from_python_the_dialect_is_to_be_that_of_the_reader(northwind: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="requires the dialect csip"):
-        build(northwind, tmp_path / "out", BuildOptions(reader="roda"))
-    with pytest.raises(ConfigError, match="requires --profile sip"):
-        build(northwind, tmp_path / "out", BuildOptions(reader="roda", dialect="csip"))
-    built = build(northwind, tmp_path / "out", BuildOptions(reader="dbptk"))
-    assert built.layout == "siard22"
-
-
-def test_every_reader_is_explained(metspack: Commands) -> None:
-    said = metspack("explain", "readers").out
-    for key in ("dbptk", "siard-suite", "roda", "statement"):
-        assert f"To do: --for {key}\n" in said

@@ -90,9 +90,3 @@ def test_what_was_left_unfinished_stays_an_error(metspack: Commands, northwind: 
     outcome = metspack("build", northwind, "-o", "new", *CHECKED, "--json")
     assert outcome.code == 6
     assert json.loads(outcome.out)["error"]["id"] == "target-unfinished"
-
-
-def test_options_that_cannot_be(metspack: Commands, northwind: Path, here: Path) -> None:
-    assert metspack("build", northwind, "-o", "out", "--if-exists", "skip").code == 2
-    outcome = metspack("build", here, "--keep-segments", "--in-place", *CHECKED)
-    assert (outcome.code, "--in-place cannot be combined with --if-exists" in outcome.err) == (2, True)

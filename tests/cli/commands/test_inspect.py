@@ -35,47 +35,6 @@ def records(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_an_archive_is_shown_column_by_column(metspack: Commands, northwind_full: Path) -> None:
-    lines = metspack.fine("inspect", northwind_full).splitlines()
-    size = northwind_full.stat().st_size
-    digest = made_of(northwind_full)["message_digest"]["digests"][0]["stated"]
-    assert lines.pop(4) == f"digest    MD5 {digest}"
-    assert lines[:7] == [
-        f"Northwind-full.siard: SIARD 2.2, {size:,} bytes ({size / 1000:.1f} kB)",
-        "database  Northwind",
-        "tables    13 tables with 93 rows",
-        "lobFolder none",
-        "LOBs      46 inside, 0 outside, 23 inline",
-        "bytes     222,707 bytes (222.7 kB) in the LOBs",
-        "largest   s0.t2.c4.r7, 12,338 bytes (12.3 kB)",
-    ]
-    assert re.split(r"  +", lines[8]) == [
-        *("column", "name", "type", "lobFolder", "cells", "inside", "outside", "errors"),
-        *("located by", "digests", "bytes", "largest"),
-    ]
-    assert re.split(r"  +", lines[9]) == [
-        *("s0.t2.c4", "dbo.Categories.Picture", "BLOB", "none", "relative", "8", "0", "0"),
-        *("C", "MD5", "91,839", "12,338"),
-    ]
-    assert [line.split()[0] for line in lines[9:16]] == [
-        *("s0.t2.c4", "s0.t4.c15", "s0.t8.c12", "s0.t8.c13.u2", "s0.t8.c13.u3", "s0.t8.c13.u4.u2"),
-        "s0.t8.c14.a",
-    ]
-    assert lines[16:] == [
-        "",
-        "located by  C  DILCIS statement",
-        "",
-        "size             LOBs    bytes",
-        "empty               1        0  ##",
-        f"below 1 kB         23    1,574  {'#' * 30}",
-        "1 kB to 10 kB       6   31,421  ########",
-        f"10 kB to 100 kB    16  189,712  {'#' * 21}",
-        "",
-        "no unreferenced files in content/ of the archive",
-        "no unreferenced files in the LOB folders outside",
-    ]
-
-
 def test_json_holds_the_same(metspack: Commands, northwind: Path) -> None:
     said = json.loads(metspack.fine("inspect", northwind, "--json"))
     source = made_of(northwind)
@@ -187,10 +146,8 @@ def test_a_folder_of_lobs_is_shown(metspack: Commands, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--map-drive", "S=/mnt"), "--map-drive 'S=/mnt' does not map a drive"),
         (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
         (("--lobs", "--json"), "--lobs and --json cannot be combined"),
-        (("--accept", "dbptk-part-digest"), "--accept requires --verify"),
         (("-j", "2"), "--jobs requires --verify"),
         (("--verify", "--lobs", "-j", "2"), "--jobs cannot be combined with --lobs"),
     ],
@@ -201,11 +158,6 @@ def test_options_that_mean_nothing_are_refused(
     outcome = metspack("inspect", northwind, *options)
     assert outcome.code == 2
     assert words in outcome.err
-
-
-def test_a_folder_that_is_not_there_is_an_error(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    outcome = metspack("inspect", northwind, "--lob-root", tmp_path / "none")
-    assert (outcome.code, outcome.out) == (2, "")
 
 
 # --- --lobs -----------------------------------------------------------------------------------------------
@@ -295,16 +247,6 @@ def test_lobs_with_a_fault_are_said_and_counted(metspack: Commands, tmp_path: Pa
     verified = [each["verified"] for each in records(listed.out)]
     assert [each["fault"] for each in verified] == [None, "digest", None]
     assert (verified[0]["digest"], verified[0]["length_unit"]) == ("MD5", "bytes")
-
-
-def test_json_keeps_so_many_faults_and_no_more(
-    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("metspack.reporting.inspection.KEPT", 2)
-    lobs = [siards.Lob(data=b"x", attributes=f'digestType="MD5" digest="{"0" * 32}"')] * 3
-    source = siards.packed(tmp_path / "Bad.siard", siards.parts(lobs))
-    said = json.loads(metspack("inspect", source, "--verify", "--json").out)["verification"]
-    assert (said["failed"], len(said["faults"])) == (3, 2)
 
 
 # --- What a person sees -----------------------------------------------------------------------------------

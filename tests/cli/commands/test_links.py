@@ -1,6 +1,5 @@
 """``metspack links``: the tree and JSON, over roots, with its exit code."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -73,26 +72,11 @@ def test_a_tree_is_broken_between_words_at_a_terminal(
     assert "\n│       Northwind_lobseg_0/mets.xml\n" in said
 
 
-def test_json(package: Path, metspack: Commands) -> None:
-    said = json.loads(metspack.fine("links", package, "--json"))
-    (only,) = said["packages"]
-    assert (only["path"], only["broken"]) == ("out", False)
-    assert [each["state"] for each in only["links"]] == ["ok", "ok"]
-    assert [each["found"] for each in only["documents"]] == [None] * 3
-
-
 def test_the_same_twice(package: Path, metspack: Commands) -> None:
     forge.edit(package / "Northwind_lobseg_0/mets.xml", forge.PARENT_OBJID, 'urn:uuid:<b>&"`#')
     first = metspack("links", package, "--json")
     assert first.code == 1
     assert metspack("links", package, "--json") == first
-
-
-def test_several_packages(package: Path, metspack: Commands) -> None:
-    child = moved(package, 1, "disk")
-    out = metspack.fine("links", child, package)
-    assert out.count("└──") == 1
-    assert "elsewhere" in out
 
 
 def test_a_child_alone_is_not_broken(package: Path, metspack: Commands) -> None:
@@ -110,17 +94,6 @@ def test_a_loop_ends(package: Path, metspack: Commands) -> None:
     outcome = metspack("links", package)
     assert outcome.code == 1
     assert "broken: urn:uuid:00000000-0000-5000-8000-000000000018" in outcome.out
-
-
-def test_one_way_links(package: Path, metspack: Commands) -> None:
-    forge.edit(package / "mets.xml", '<mets:mptr xlink:href="ID_Northwind_lobseg_1_mets"', "<mets:fptr")
-    outcome = metspack("links", package)
-    assert "one-way, child to parent: ID_Northwind_lobseg_1_mets" in outcome.out
-    text = (package / "Northwind_lobseg_0/mets.xml").read_text()
-    at = text.index('<mets:structMap TYPE="logical"')
-    (package / "Northwind_lobseg_0/mets.xml").write_text(f"{text[:at]}</mets:mets>")
-    forge.seal(package)
-    assert "one-way, parent to child: ID_Northwind_lobseg_0_mets" in metspack("links", package).out
 
 
 def test_bad_usage(package: Path, metspack: Commands) -> None:

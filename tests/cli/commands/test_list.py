@@ -82,8 +82,6 @@ def test_an_archive_that_cannot_be_read_ends_with_3(metspack: Commands, root: Pa
     ("options", "message"),
     [
         (("--table", "Catgories"), "no LOBs of the table 'Catgories'"),
-        (("--column", "c7"), "no LOBs of the column 'c7'"),
-        (("--format", "table"), "--format 'table' is not known"),
         (("--json", "--format", "csv"), "cannot be combined"),
     ],
 )

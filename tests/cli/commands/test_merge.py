@@ -18,18 +18,6 @@ def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
     return copied(cut, tmp_path / "out", lambda out: metspack.fine("build", northwind, "-o", out, *cut))
 
 
-def test_containers_are_put_together(metspack: Commands, out: Path, tmp_path: Path) -> None:
-    whole = tmp_path / "whole"
-    said = metspack.fine("merge", out, "-o", whole).splitlines()
-    assert said.pop(1).startswith("seal: sha256:")
-    assert said == [
-        f"{whole}: NW, merged from 4 packages, 9 data files, 175,928 bytes",
-        f"Package written to {whole}; structure check passed. For a full check: metspack check {whole}",
-    ]
-    assert "0 errors, 0 warnings" in metspack.fine("check", whole)
-    assert metspack.fine("merge", out, "--output", tmp_path / "quiet", "-q") == ""
-
-
 def test_a_sip_of_packages_given_one_by_one(metspack: Commands, out: Path, tmp_path: Path) -> None:
     (out / "NW/metadata/other").mkdir()
     (out / "NW/metadata/other/x.txt").write_text("x")

@@ -8,24 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests import siards
-from tests.cli.conftest import FOUND_BY, HEAD, Commands
+from tests.cli.conftest import HEAD, Commands
 
 SMALL = ("--max-files", "4", "--max-bytes", "45000")
 
 LARGEST = "Largest to hand over (estimated)"
-
-
-def test_the_plan_is_a_table(metspack: Commands, northwind: Path) -> None:
-    assert metspack.fine("plan", northwind, *SMALL).splitlines() == [
-        "Northwind.siard: SIARD 2.2, at most 4 files and 45,000 bytes in a segment",
-        "segment             files   bytes  closed by",
-        "Northwind_lobseg_0      4  44,021  file limit",
-        "Northwind_lobseg_1      3  35,749  byte limit",
-        "Northwind_lobseg_2      1  12,069  end",
-        "3 segments, 8 LOBs, 91,839 bytes. Nothing was written.",
-        FOUND_BY,
-        f"{LARGEST}: the parent, about 89,765 bytes; Northwind_lobseg_0: about 47,241 bytes.",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -114,17 +101,6 @@ def test_an_archive_without_lobs_has_no_segments(metspack: Commands, tmp_path: P
     ]
 
 
-def test_a_plan_file_that_exists_is_not_overwritten(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    plan = tmp_path / "plan"
-    plan.write_text("mine", encoding="utf-8")
-    outcome = metspack("plan", northwind, "-o", plan)
-    assert (outcome.code, outcome.out) == (4, "")
-    assert outcome.err.startswith(f"error: cannot write {plan}: File exists\n")
-    assert plan.read_text(encoding="utf-8") == "mine"
-
-
 def test_a_plan_for_the_csip_dialect_is_the_build_in_it(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:
@@ -172,9 +148,3 @@ def test_the_recommendations_objids_are_in_the_plan_as_json(
     assert (planned["objid"], planned["segments"][0]["objid"]) == (None, "ID_lobs_lobseg_0_mets")
     outcome = metspack("plan", tmp_path / "lobs", "--dialect", "csip")
     assert (outcome.code, outcome.err.splitlines()[0].partition(":")[0]) == (2, "error")
-
-
-def test_link_styles_are_those_of_csip(metspack: Commands, northwind: Path) -> None:
-    outcome = metspack("plan", northwind, "--link-style", "aip")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err == "error: only the dialect csip has --link-style\nhint: Add --dialect csip.\n"

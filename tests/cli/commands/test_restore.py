@@ -133,14 +133,7 @@ def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_pat
             ("-o", "x.siard", "--siard", "--into", "folder"),
             "x.siard is the name of an archive, but --into folder",
         ),
-        (("-o", "x.siard", "--siard", "--into", "beside"), "--into 'beside' is not known"),
         (("-o", "x.siard", "--siard", "--only", "s0"), "--only cannot be combined with --siard"),
-        (
-            ("-o", "x.siard", "--siard", "--accept", "dbptk-part-digest"),
-            "--accept cannot be combined with --siard",
-        ),
-        (("-o", "x", "--accept", "all"), "--accept 'all' is not known"),
-        (("-o", "x", "--budget", "none"), "--budget 'none' is not a budget"),
     ],
 )
 def test_options_that_contradict_each_other(

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
-from bench import hostile_inputs
-from metspack.files import reading
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.restoring import splitting
@@ -88,21 +85,6 @@ def test_names_that_could_steer_a_terminal_are_escaped_in_every_form(metspack: C
             assert etree.fromstring(said.encode()).findtext(".//file_name") == name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--format", "mets"), "--format 'mets' is not known"),
-        (("--json", "--format", "doms"), "--json and --format doms cannot be combined"),
-    ],
-)
-def test_forms_that_are_none_are_usage_errors(
-    metspack: Commands, root: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    outcome = metspack("shards", root, *arguments)
-    assert outcome.code == 2
-    assert said in outcome.err
-
-
 @pytest.mark.parametrize("form", ["json", "doms"])
 def test_a_part_that_one_side_alone_names_is_a_finding(metspack: Commands, root: Path, form: str) -> None:
     unlisted(1)(root)
@@ -171,28 +153,6 @@ def test_errors_beyond_their_budget_are_counted(metspack: Commands, root: Path, 
     assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[2].id]
 
 
-@pytest.mark.parametrize("folder", ["content/", ""])
-def test_files_in_a_missing_folder_are_counted_without_being_opened(
-    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
-    path = hostile_inputs.files(tmp_path / "in", 300)
-    mets = path / "mets.xml"
-    mets.write_text(mets.read_text().replace("content/", folder))
-    asked = list[str]()
-    real = reading.opened
-
-    def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
-        asked.append(segments[-1] if segments else "")
-        return real(root, segments)
-
-    monkeypatch.setattr(reading, "opened", opened)
-    outcome = metspack("shards", path, "--budget", "findings=20")
-    assert outcome.code == 1
-    assert outcome.err.count("No such file or directory") == 20
-    assert "error: and 280 more errors, counted" in outcome.err
-    assert sum(name.startswith("record") for name in asked) == (20 if folder else 300)
-
-
 def test_a_lob_that_a_cell_names_and_no_mets_lists_is_told(metspack: Commands, root: Path) -> None:
     child = root / mets(0)
     child.write_text(re.sub(rf'<mets:file ID="{LOBS[0].id}".*?</mets:file>', "", child.read_text()))
@@ -223,13 +183,6 @@ def test_a_child_that_cannot_be_read_is_told_and_the_others_are_listed(
     assert "the package has no LOB 's0.t2.c4.r7'" in outcome.err
 
 
-def test_one_lob_that_is_not_right_is_an_error(metspack: Commands, root: Path) -> None:
-    splitting.edit(root / mets(1), 'SEQ="1"', 'SEQ="one"')
-    outcome = metspack("shards", root, SPLIT)
-    assert (outcome.code, outcome.out) == (3, "")
-    assert "has the SEQ 'one'; expected a whole number" in outcome.err
-
-
 def test_a_lob_under_another_id_and_one_in_the_archive(metspack: Commands, tmp_path: Path) -> None:
     file = "content/schema0/table0/lob2/record0.bin"
     lobs = [siards.Lob(data=b"one"), siards.Lob(data=b"one", file=file)]
@@ -243,17 +196,3 @@ def test_a_lob_under_another_id_and_one_in_the_archive(metspack: Commands, tmp_p
     assert "LOB s0.t0.c2.r2 stayed in the archive; a shard is made of files" in outcome.err
     assert f"metspack cat {tmp_path / 'in'} s0.t0.c2.r2 gives it" in outcome.err
     assert metspack.fine("shards", tmp_path / "in") == "0 LOBs in 0 files, 0 bytes\n"
-
-
-def test_files_that_are_there_behind_missing_folders_are_told(metspack: Commands, tmp_path: Path) -> None:
-    path = hostile_inputs.files(tmp_path / "in", 60)
-    mets = path / "mets.xml"
-    mets.write_text(mets.read_text().replace("content/record5", "there/record5"))
-    (path / "there").mkdir()
-    for number in (5, *range(50, 59)):
-        (path / f"there/record{number}.bin").touch()
-    outcome = metspack("shards", path, "--json", "--budget", "findings=3")
-    assert outcome.code == 1
-    told = [json.loads(line)["lob"] for line in outcome.out.splitlines()]
-    assert told == ["here", "f5", *(f"f{number}" for number in range(50, 59))]
-    assert "error: and 47 more errors, counted" in outcome.err

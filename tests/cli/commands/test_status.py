@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
 from metspack.errors import Interrupted
-from metspack.files import writing
-from tests.cli.conftest import Commands
+from tests.cli.conftest import Commands, Outcome
 from tests.cli.test_schemas import valid
 from tests.killing import stop_after
+from tests.trees import names
 
 LIMITS = ("--max-files", "12", "-j", "1")
+
+
+def interrupted(metspack: Commands, source: Path, out: Path, *options: str) -> Outcome:
+    """Build, and be stopped by SIGTERM after two segments."""
+    outcomes: list[Outcome] = []
+
+    def stop() -> NoReturn:
+        raise Interrupted(15)
+
+    stop_after(2, lambda: outcomes.append(metspack("build", source, "-o", out, *LIMITS, *options)), stop)
+    return outcomes[0]
 
 
 @pytest.fixture
 def stopped(metspack: Commands, northwind_full: Path, tmp_path: Path) -> Path:
     """The target of a build that was stopped by SIGTERM after two segments."""
-    real, left = writing.record_event, [2]
-
-    def recording(path: Path, event: Any) -> None:
-        real(path, event)
-        left[0] -= 1
-        if not left[0]:
-            raise Interrupted(15)
-
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(writing, "record_event", recording)
-        outcome = metspack("build", northwind_full, "-o", tmp_path / "out", *LIMITS)
+    outcome = interrupted(metspack, northwind_full, tmp_path / "out")
     assert outcome.code == 143
     assert "out.partial keeps what is done: the plan, and 2 of 4 segments" in outcome.err
     assert "hint: To go on, run the same command again: " in outcome.err
@@ -50,6 +51,14 @@ def test_a_stopped_run_is_shown_and_goes_on(metspack: Commands, stopped: Path, n
     assert metspack("build", northwind_full, "-o", stopped, "--max-files", "9").code == 6
     metspack.fine("build", northwind_full, "-o", stopped, *LIMITS)
     assert metspack("status", stopped).out == f"{stopped}: complete\n"
+
+
+def test_nothing_is_kept_when_nobody_wants_it(
+    metspack: Commands, northwind_full: Path, tmp_path: Path
+) -> None:
+    outcome = interrupted(metspack, northwind_full, tmp_path / "out", "--discard-on-interrupt")
+    assert (outcome.code, names(tmp_path)) == (143, set())
+    assert outcome.err.startswith("error: interrupted; nothing unfinished was left behind\n")
 
 
 def test_it_is_json_by_its_schema(metspack: Commands, stopped: Path) -> None:
