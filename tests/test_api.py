@@ -28,7 +28,6 @@ from metspack import (
     clock,
 )
 from tests.cli.conftest import Commands
-from tests.restoring.damages import without_map
 from tests.trees import tree
 
 
@@ -106,20 +105,6 @@ def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> Non
     assert (restored.lobs, restored.split, restored.bytes) == (1, 1, len(picture))
     assert (tmp_path / "lobs/content/schema0/table2/lob4/record1.bin").read_bytes() == picture
     assert metspack.restore_siard(out, tmp_path / "Northwind.siard").lobs == 8
-
-
-def test_a_shard_is_given_of_what_agrees_alone(northwind: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    metspack.build(northwind, out, PARTS)
-    part = out / next(metspack.shards(out)).files[1].url
-    part.write_bytes(part.read_bytes() + b"#")
-    with pytest.raises(
-        metspack.SourceError, match=r"record0\.bin\.1.*: expected a file of 5,000 bytes; found 5,001 b"
-    ):
-        list(metspack.shards(out))
-    without_map(out)
-    with pytest.raises(metspack.SourceError, match="lists it as a part: expected an mptr"):
-        list(metspack.shards(out, "s0.t2.c4.r2"))
 
 
 def test_a_path_may_be_a_text_everywhere(northwind: Path, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tomllib
@@ -108,12 +107,3 @@ def test_the_readme_opens_with_the_two_commands_and_what_it_is_for() -> None:
     ):
         assert word in first, word
     assert "pip install metspack" not in README, "it is not on an index"
-
-
-def test_the_picture_of_the_readme_is_a_small_one() -> None:
-    data = (CHECKOUT / "docs" / "images" / "report.png").read_bytes()
-    assert data.startswith(b"\x89PNG\r\n\x1a\n")
-    assert len(data) < 200_000
-    width, height = struct.unpack(">II", data[16:24])
-    assert 600 <= width <= 1_600
-    assert height <= 1_600

@@ -65,12 +65,6 @@ def test_another_file_of_the_name_is_not_taken_for_it(folder: Path) -> None:
     assert hashlib.sha256(b"otter").hexdigest() in said
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_file_that_is_not_listed_is_a_mistake() -> None:
-    with pytest.raises(AssertionError, match=r"data/a is not in outside_files\.toml"):
-        shared("data", "a")
-
-
 def test_the_list_is_one_of_different_files_that_say_all() -> None:
     assert len({each.path for each in shared_data.FILES}) == len(shared_data.FILES)
     for each in shared_data.FILES:

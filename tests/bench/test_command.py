@@ -32,13 +32,6 @@ def test_a_small_run_prints_a_table_and_writes_json(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["figures.json"]
 
 
-@pytest.mark.parametrize("module", [("bench", "--rows"), ("bench.profiling",)])
-def test_an_unknown_row_is_told(module: tuple[str, ...]) -> None:
-    done = run(*module, "nothing")
-    assert done.returncode == 1
-    assert done.stderr.startswith("no such row: nothing; rows: build-folder")
-
-
 def test_a_profile_tells_microseconds_per_lob_by_stage(tmp_path: Path) -> None:
     done = run("bench.profiling", "restore", "--scale", "0.001", "--tmpfs", tmp_path)
     assert not done.returncode, done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.data import COLUMN, make_deflated, make_folder, make_stored
+from bench.data import COLUMN, make_folder, make_stored
 from bench.floor import LOT, Lob, lots
 from bench.store import CHECKOUT
 
@@ -85,16 +85,3 @@ def test_lots_end_where_a_segment_is_full() -> None:
         (0, "b", 10),
         (1, "b", LOT - 10),
     ]
-
-
-def test_the_same_data_are_made_again(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        make_deflated(tmp_path / f"{name}.siard", LOBS, SIZE)
-        made(tmp_path / name)
-    assert (tmp_path / "one.siard").read_bytes() == (tmp_path / "two.siard").read_bytes()
-    lobs = [
-        [each.read_bytes() for each in sorted((tmp_path / name / COLUMN).iterdir())]
-        for name in ("one", "two")
-    ]
-    assert lobs[0] == lobs[1]
-    assert len(set(lobs[0])) == LOBS

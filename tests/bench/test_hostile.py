@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from bench import hostile
 from bench.hostile_inputs import INPUTS, Hostile
-from bench.store import CHECKOUT
 from tests.laws import spread
 
 pytestmark = pytest.mark.slow
@@ -34,21 +30,6 @@ def test_each_input_is_met_with_an_exit_code_in_little_memory(tmp_path: Path, ea
     assert met.code in EXPECTED[each.commands[0].split()[0]], met.said
     assert met.memory < hostile.MEMORY
     assert not list(tmp_path.iterdir())
-
-
-def test_a_run_prints_a_table_and_writes_json(tmp_path: Path) -> None:
-    figures = tmp_path / "figures.json"
-    command = [sys.executable, "-m", "bench.hostile", "--inputs", "fptr", "--scale", "0.0001"]
-    done = subprocess.run(
-        [*command, "--folder", tmp_path, "--json", figures],
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "| fptr to one file | 100 | check |" in done.stdout
-    (row,) = json.loads(figures.read_text())["rows"]
-    assert (row["exit"], row["wrong"]) == (0, [])
 
 
 def test_figures_are_put_into_a_page_between_their_comments(tmp_path: Path) -> None:

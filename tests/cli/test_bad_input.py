@@ -266,6 +266,7 @@ def test_a_targets_folder_that_is_none(metspack: Commands, place: Path, northwin
     outcome = refused(metspack, place, northwind, target=place / parent / "out")
     assert outcome.code == 4
     assert f"error: {place / parent} is not a folder, so out cannot be created in it" in outcome.err
+    assert metspack("sample", "northwind", place / parent / "out").err == outcome.err
 
 
 def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place: Path) -> None:

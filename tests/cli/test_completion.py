@@ -59,15 +59,6 @@ def test_commands_options_and_values_are_completed(
     assert all(each.startswith(words.rpartition(" ")[2]) for each in found)
 
 
-def test_a_file_that_is_wrong_does_not_disturb_the_shell(
-    metspack: Commands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "metspack.toml").write_text("no toml")
-    assert completed(metspack, monkeypatch, "build --split a") == {"alone"}
-    assert "build" in completed(metspack, monkeypatch, "")
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_is_answered(program: Program, shell: str, tmp_path: Path) -> None:
     words = "check --level f"

@@ -42,11 +42,6 @@ def test_help_is_short_and_all_of_it_is_complete(metspack: Commands, name: str) 
         assert len(re.findall(r"--help +-h", text)) == 1
 
 
-def test_options_that_are_not_in_the_short_help_work_and_are_completed(metspack: Commands) -> None:
-    assert metspack("build", "nosuch", "-o", "x", "--budget", "depth=9").code == 3
-    assert not of("build")["--budget"].hidden
-
-
 def test_help_all_names_what_it_has_more_by_heading(metspack: Commands) -> None:
     said = " ".join(metspack.fine("build", "--help").replace("│", " ").split())
     assert re.search(r"--help-all Show all options: \d+ more \([^)]*METS, E-ARK[^)]*\)", said)

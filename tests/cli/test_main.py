@@ -97,11 +97,6 @@ def test_every_error_has_its_exit_code(
     assert outcome == Outcome(code=code, out="", err="error: it\\x9b failed [bold]:bomb:\nhint: do [that]\n")
 
 
-def test_an_error_without_a_hint_has_none(metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(monkeypatch, SourceError("it failed"))
-    assert metspack("build", "x", "-o", "y").err == "error: it failed\n"
-
-
 def test_a_fault_of_ours_shows_its_traceback_and_exits_with_70(
     metspack: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,13 +220,14 @@ def test_signals_interrupt_whatever_runs(
     assert metspack("build", "x", "-o", "y") == Outcome(code=code, out="", err=INTERRUPTED)
 
 
-def test_a_hang_up_is_ignored_where_the_caller_ignored_it(
-    metspack: Commands, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_is_ignored_where_the_caller_ignored_it(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    signal.signal(number, signal.SIG_IGN)  # as nohup does
 
     def built(*_arguments: object) -> None:
-        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), number)
         raise SourceError("went on")
 
     monkeypatch.setattr(build, "build", built)

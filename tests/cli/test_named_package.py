@@ -125,15 +125,6 @@ def _beside_a_bag(shelf: Shelf) -> None:
     shelf.merged("HY")
 
 
-def _unrelated(shelf: Shelf) -> None:
-    shelf.group("HX")
-    (shelf / "photos").mkdir()
-    (shelf / "photos/harbour.png").write_bytes(b"\x89PNG")
-    shelf.packed("photos", "zip", keep=True)
-    (shelf / "cut.tar").write_bytes(b"\1" * 600)
-    (shelf / "more.rar").write_bytes(b"Rar!")
-
-
 def _two_in_a_file(shelf: Shelf) -> None:
     (shelf / "both").mkdir()
     shelf.merged("HX").merged("HY")
@@ -141,14 +132,6 @@ def _two_in_a_file(shelf: Shelf) -> None:
         shutil.move(shelf / name, shelf / f"both/{name}")
     zipped(shelf / "both", shelf / "HX.zip")
     shutil.rmtree(shelf / "both")
-
-
-def _two_folders(shelf: Shelf) -> None:
-    shelf.group("HX", "--child-links", "objid")
-    (shelf / "more").mkdir()
-    for path in list(shelf.folder.glob("HX*")):
-        shutil.move(path, shelf / "more" / path.name)
-    shelf.merged("HY")
 
 
 HX, HY = "{}/HX (HX)", "{}/HY (HY)"
@@ -183,7 +166,6 @@ KINDS = {
         lambda shelf: shelf.group("HX").packed("HX", "zip").packed("HX_s0_t0_c2_seg_0", "tar", keep=True),
         read="HX",
     ),
-    "a set with unrelated files": Kind(_unrelated, read="HX"),
     "two IPs": Kind(lambda shelf: shelf.merged("HX").merged("HY"), refused=(HX, HY)),
     "a set and a packed one": Kind(
         lambda shelf: shelf.group("HX").group("HY", "--pack", "zip"), refused=(HX, "{}/HY.zip (HY)")
@@ -199,7 +181,6 @@ KINDS = {
         lambda shelf: shelf.merged("HX").merged("HY").packed("HY", "zip", "copy"),
         refused=(HX, "{}/copy.zip (HY)"),
     ),
-    "a set deeper than an IP": Kind(_two_folders, refused=("{}/more", HY)),
     "an IP and one in a bag": Kind(_beside_a_bag, refused=("{}/bag/data/HX (HX)", HY)),
     "a bag": Kind(
         lambda shelf: _bag(shelf, "HX"),

@@ -173,10 +173,6 @@ def test_the_transcripts_are_true(
     assert not faults, f"{document} is not true:\n\n" + "\n\n".join(faults)
 
 
-def test_the_readme_has_a_transcript() -> None:
-    assert CHECKOUT / "README.md" in DOCUMENTS
-
-
 GOOD = """
 Words, and what is no transcript:
 

@@ -51,10 +51,3 @@ def test_findings() -> None:
 def test_pages(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert odd(re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)) == []
-
-
-@pytest.mark.parametrize(
-    "text", ["METS is made anew", "8 LOBs cannot be had", "who goes by the parent", "is told by a code"]
-)
-def test_odd_phrases_are_found(text: str) -> None:
-    assert odd(text)

@@ -296,3 +296,9 @@ def test_an_unpacked_archive_is_inspected(tmp_path: Path) -> None:
     assert (found.inside, found.outside) == (4, 0)
     assert found.unreferenced.inside.names == ("content/stray",)
     assert found.unreferenced.outside.files == 0
+
+
+def test_names_are_kept_in_batches(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metspack.inspecting.unreferenced._BATCH", 2)
+    found = inspection(archive).unreferenced
+    assert (found.inside.files, found.outside.files, found.twice) == (0, 0, 0)

@@ -199,19 +199,9 @@ def _shorten(file: Path) -> None:
     os.truncate(file, 3)
 
 
-def _lengthen(file: Path) -> None:
-    with file.open("ab") as opened:
-        opened.write(b"more")
-
-
 def _link(file: Path) -> None:
     file.rename(file.with_name("elsewhere"))
     file.symlink_to("elsewhere")
-
-
-def _make_folder(file: Path) -> None:
-    file.unlink()
-    file.mkdir()
 
 
 @pytest.mark.parametrize(
@@ -220,10 +210,8 @@ def _make_folder(file: Path) -> None:
         (_change, Fault.UNREADABLE),
         (_change_unseen, Fault.DIGEST),
         (_shorten, Fault.UNREADABLE),
-        (_lengthen, Fault.UNREADABLE),
         (Path.unlink, Fault.UNREADABLE),
         (_link, Fault.UNREADABLE),
-        (_make_folder, Fault.UNREADABLE),
     ],
 )
 def test_a_file_that_is_not_what_was_found_is_told_of_its_lob_alone(
@@ -233,12 +221,6 @@ def test_a_file_that_is_not_what_was_found_is_told_of_its_lob_alone(
     found = both_ways(path, lambda: damage(tmp_path / "lobs" / "4.bin"))
     assert ids(found) == [("s0.t0.c1.r5", fault)]
     assert dict(found[1].algorithms) == {"MD5": ROWS - 1}
-
-
-def test_a_folder_that_is_gone_is_told_of_each_lob(tmp_path: Path) -> None:
-    path = outside(tmp_path)
-    found = both_ways(path, lambda: (tmp_path / "lobs").rename(tmp_path / "gone"))
-    assert [fault for _, fault in ids(found)] == [Fault.UNREADABLE] * ROWS
 
 
 def test_an_archive_that_is_gone_is_told_of_each_lob(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from metspack.checking import Checked, Level, check
 from metspack.checking.links.graph import LinkState
 from metspack.reporting.facts import facts_of, judged
-from metspack.reporting.model import FixityFigures, ReportFacts
+from metspack.reporting.model import ReportFacts
 from tests.packages import forge
 from tests.packages.spread import moved
 from tests.reporting.reports import checked
@@ -195,8 +195,3 @@ def test_an_interrupted_check_shows_what_there_is_until_then_and_once(package: P
     assert not is_complete
     assert len(facts.children) == 2
     assert {(each.read, each.failed, each.verified) for each in facts.fixity} == {(None, None, None)}
-
-
-def test_what_was_not_read_is_not_verified() -> None:
-    said = FixityFigures(source="METS", algorithm="MD5", files=3, bytes=9, read=None, failed=None)
-    assert said.verified is None

@@ -194,14 +194,6 @@ def test_what_is_fine_is_folded_away_where_there_are_many_rows() -> None:
     assert len(list(all_shown.one("table", "fills").one("tbody").all("tr"))) == 40
 
 
-def test_of_many_parents_some_are_named() -> None:
-    above = tuple(related(TOP, node("", f"urn:{n % 14}"), LinkState.UNKNOWN) for n in range(28))
-    with holding() as (frame, kept):
-        found = page(replace(frame, facts=ReportFacts(tops=(TOP,), parents=above)), kept)
-    said = [each.one("dd").text for each in next(found.all("dl", "said")).all("div") if "Parent" in each.text]
-    assert said == [*(f"urn:{n} (not checked)" for n in range(10)), "... and 4 more parents"]
-
-
 def test_of_packages_those_with_faults_come_first() -> None:
     results = [
         PackageResult(
@@ -241,19 +233,6 @@ def test_a_map_that_is_too_large_for_paper_is_a_list_there() -> None:
     style = drawn.one("svg").attributes["style"]
     least, most = (int(each) for each in re.findall("-width:([0-9]+)px", style)[::-1])
     assert 12 * least / most >= 10, "letters"
-
-
-def test_segments_stand_against_the_limits_that_are_given(tmp_path: Path) -> None:
-    package = forge.forge(tmp_path / "package")
-    with checked(package) as (frame, kept):
-        found = page(replace(frame, limits=Limits(files=4, bytes=640)), kept)
-    table = found.one("table", "fills")
-    said = [each.attributes["aria-label"] for each in table.all("svg")]
-    assert said[:2] == ["2 files, 50.0 % of the limit (4)", "641 bytes, 100.2 % of the limit (640)"]
-    assert [each.text for each in table.all("td", "over")] == ["641 (over)"]
-    assert "compared with the limits given: 4 files, 640 bytes" in found.text
-    with checked(package) as (frame, kept):
-        assert "any number of files, 640 bytes" in page(replace(frame, limits=Limits(bytes=640)), kept).text
 
 
 @pytest.mark.parametrize("level", [Level.LINKS, Level.FULL])

@@ -130,11 +130,3 @@ def test_several_packages_have_a_result_each(tmp_path: Path) -> None:
     names = [each.split('"')[1] for each in suites if each.startswith("<testsuite ")]
     assert names == sorted(each["path"] for each in made["packages"])
     assert f'<th scope="row">{two}</th><td><span class="badge error">error</span></td>' in page
-
-
-def test_one_package_is_a_list_of_one(tmp_path: Path) -> None:
-    package = forge.forge(tmp_path / "one")
-    with checked(package) as (frame, kept):
-        made = report(frame, kept)
-        assert "packages" not in "".join(text.document(frame, kept))
-    assert [(each["path"], each["verdict"]) for each in made["packages"]] == [(str(package), "ok")]

@@ -215,33 +215,6 @@ def test_a_checksum_type_is_used_in_every_mets(
     assert not list(checking.check(out, checking.Level.FULL))
 
 
-def test_agents_and_profile_stand_in_every_mets(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    agents = ("A & B <x>", 'the "Archive"\tof ∑')
-    metspack.fine(
-        *("build", northwind, "-o", out, *SMALL, "--mets-profile", "https://example.org/p?a=1&b='2'"),
-        *(word for agent in agents for word in ("--agent", agent)),
-    )
-    for document in all_mets(out):
-        root = parsed(document)
-        assert root.attrib["PROFILE"] == "https://example.org/p?a=1&b='2'"
-        assert [each.text for each in root.iter(f"{METS}name")] == ["metspack", *agents]
-        assert not list(mets_faults(document))
-
-
-def test_file_uris_count_from_the_packages_root(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    metspack.fine("build", northwind, "-o", out, *SMALL, "--href", "file-uri")
-    assert [each.attrib[HREF] for each in parsed(out / "mets.xml").iter(f"{METS}FLocat")] == [
-        "file:///Northwind.siard",
-        *(f"file:///Northwind_lobseg_{n}/mets.xml" for n in range(3)),
-    ]
-    assert [
-        each.attrib[HREF] for each in parsed(out / "Northwind_lobseg_2" / "mets.xml").iter(f"{METS}FLocat")
-    ] == ["file:///Northwind_lobseg_2/content/schema0/table2/lob4/record7.bin"]
-    assert all(file.startswith("Northwind_lobseg_") for file in cells(out / "Northwind.siard"))
-
-
 @pytest.mark.parametrize("budget", ["entries=3", "ratio=2"])
 def test_a_budget_bounds_what_a_source_may_ask_for(metspack: Commands, tmp_path: Path, budget: str) -> None:
     greedy = siards.Lob(data=b"a" * 1000, attributes=f'x="{"y" * 300_000}"')
@@ -372,16 +345,6 @@ def test_what_help_promises_of_every_option_is_tested_here() -> None:
     long = {name for each in command.commands["build"].params for name in each.opts if name.startswith("--")}
     missing = {name for name in long if name not in said} - {"--help"}
     assert not missing, f"no test uses {sorted(missing)}"
-
-
-def test_an_archive_named_in_another_script_gets_a_name_and_a_warning(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    source = Path(shutil.copy(northwind, tmp_path / "архив.siard"))
-    outcome = metspack("build", source, "-o", tmp_path / "out")
-    assert (outcome.code, "the package is called SIARD-0d2913c1; --name" in outcome.err) == (0, True)
-    assert (tmp_path / "out/SIARD-0d2913c1_lobseg_0/mets.xml").is_file()
-    assert "Archive_lobseg_0" in metspack.fine("plan", source, "--name", "Archive")
 
 
 def test_the_number_of_requests_to_stores_is_one_at_least(

@@ -39,13 +39,3 @@ def test_latin_letters_are_transliterated_and_the_name_is_kept(
     assert tree(same) == tree(out)
     metspack.fine("merge", out, "-o", merged, "-q")
     assert notes(parent(merged)) == kept
-
-
-def test_a_name_that_needs_no_change_is_not_noted(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    metspack.fine("build", northwind, "-o", tmp_path / "out", *SMALL, "--name", "Other")
-    assert notes(tmp_path / "out" / "mets.xml") == []
-    outcome = metspack("build", northwind, "-o", tmp_path / "changed", *SMALL, "--name", "Øst.1")
-    assert "'Øst.1' has others: the package is called Oest_1;" in outcome.err
-    assert notes(tmp_path / "changed" / "mets.xml") == ["Oest_1.siard: name of the source 'Øst.1'"]

@@ -176,17 +176,6 @@ def test_a_digest_that_must_hold_and_does_not_is_refused(
     assert tree(tmp_path) == before
 
 
-def test_what_cannot_have_a_digest_is_refused_where_one_must_hold(metspack: Commands, tmp_path: Path) -> None:
-    lob = tmp_path / "content/schema0/table0/lob1/record0.bin"
-    lob.parent.mkdir(parents=True)
-    lob.write_bytes(b"content")
-    outcome = metspack("build", tmp_path, "-o", f"{tmp_path}-out", "--require-message-digest")
-    assert (outcome.code, "there is no SIARD archive" in outcome.err) == (3, True)
-    both = ("--require-message-digest", "--no-message-digest-check")
-    outcome = metspack("build", sealed(tmp_path / "A.siard"), "-o", f"{tmp_path}-out", *both)
-    assert (outcome.code, "cannot be combined" in outcome.err) == (2, True)
-
-
 # --- inspect, and what is said ------------------------------------------------------------------------
 
 

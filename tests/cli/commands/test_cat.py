@@ -214,12 +214,6 @@ def test_lobs_that_stayed_in_the_archive_are_given_as_well(cat: Cat, mixed: Path
     assert "and no cell of an archive in it has this id" in said
 
 
-def test_an_archive_that_cannot_be_read_is_said_of_a_lob_that_no_mets_lists(cat: Cat, mixed: Path) -> None:
-    (mixed / "Small.siard").write_bytes(b"no zip")
-    said = cat.refused(mixed, "s0.t0.c2.r1")
-    assert said.startswith("error: no METS lists LOB s0.t0.c2.r1, and its cell cannot be resolved: ")
-
-
 def test_a_file_that_no_mets_lists_is_not_given(cat: Cat, root: Path) -> None:
     file = re.compile(rf'<mets:file ID="{LOBS[2].id}".*?</mets:file>')
     child = root / splitting.mets(2)

@@ -108,13 +108,3 @@ def test_an_archive_of_siard_1_0_is_refused_unless_it_is_written_as_2_2(
         assert "Add --siard-version 2.2" in said.err
     upgraded = made(metspack, given, tmp_path / "out", "--for", key, "--siard-version", "2.2")
     assert all(each["finds"] for each in upgraded["readers"])
-
-
-def test_a_file_names_the_reader(
-    metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "metspack.toml").write_text('[build]\nfor = "dbptk"\n')
-    assert made(metspack, northwind, tmp_path / "a")["layout"] == "siard22"
-    refused = metspack("build", northwind, "-o", tmp_path / "b", "--lob-folder-style", "dilcis")
-    assert (refused.code, "--for is set by [build] in metspack.toml" in refused.err) == (2, True)

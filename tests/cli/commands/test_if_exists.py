@@ -24,11 +24,6 @@ def here(metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytes
     return tmp_path
 
 
-def test_the_first_run_builds(metspack: Commands, northwind: Path, here: Path) -> None:
-    metspack("build", northwind, "-o", "plain", "--max-files", "4")
-    assert tree(here / "out") == tree(here / "plain")
-
-
 def test_the_next_checks(metspack: Commands, northwind: Path, here: Path) -> None:
     before = tree(here / "out")
     words = ("build", northwind, "-o", "out", "--max-files", "4", *CHECKED)

@@ -9,6 +9,7 @@ import re
 import struct
 import subprocess
 import termios
+import zipfile
 from fcntl import ioctl
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,7 @@ def test_a_folder_of_lobs_is_shown(metspack: Commands, tmp_path: Path) -> None:
     [
         (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
         (("--lobs", "--json"), "--lobs and --json cannot be combined"),
+        (("--accept", "dbptk-part-digest"), "--accept requires --verify"),
         (("-j", "2"), "--jobs requires --verify"),
         (("--verify", "--lobs", "-j", "2"), "--jobs cannot be combined with --lobs"),
     ],
@@ -303,3 +305,20 @@ def test_quiet_prints_errors_and_warnings_alone(metspack: Commands, tmp_path: Pa
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err.startswith("error: column S.T.content (s0.t0.c2): 3 LOBs not found")
     assert json.loads(metspack("inspect", missing(tmp_path), "-q", "--json").out)["lobs"]["missing"] == 2
+
+
+def test_every_form_of_a_source_is_said(metspack: Commands, tmp_path: Path, northwind: Path) -> None:
+    data, small = northwind.read_bytes(), siards.parts(siards.lobs(b"x"))
+    (tmp_path / "N.siard_part001").write_bytes(data[:70_000])
+    (tmp_path / "N.siard_part002").write_bytes(data[70_000:])
+    siards.packed(tmp_path / "w.siard", {f"top/{name}": content for name, content in small.items()})
+    with zipfile.ZipFile(siards.packed(tmp_path / "small.siard", small)) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    for name, words, form in (
+        ("N.siard", "in 2 parts", "parts"),
+        ("w.siard", "below top/", "file"),
+        ("unpacked", "unpacked", "folder"),
+    ):
+        assert metspack.fine("inspect", tmp_path / name).startswith(f"{name}: SIARD 2.2, {words}, ")
+        document = json.loads(metspack.fine("inspect", tmp_path / name, "--json"))
+        assert document["source"]["form"] == form

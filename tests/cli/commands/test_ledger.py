@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 
 from metspack import CheckOptions, check, clock
 from metspack.checking.files import fixity
-from metspack.errors import ConfigError, Interrupted
+from metspack.errors import ConfigError, Interrupted, SourceError, TargetError
 from metspack.files import journal, reading
 from metspack.files.writing import RunJournal
 from tests import siards
@@ -364,3 +366,43 @@ def test_from_python(out: Path, ledger: Path) -> None:
     ledger.write_bytes(ledger.read_bytes()[30:])
     with pytest.raises(ConfigError, match="not a ledger"):
         list(check(out, CheckOptions(ledger=ledger)))
+
+
+def test_known_damage_is_read_again_though_an_earlier_check_was_right(
+    metspack: Commands, out: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check that found damage and was stopped has said so in the ledger."""
+    figures(metspack, out, ledger)
+    damage(lob(out))
+    monkeypatch.setattr("metspack.reporting.store.Ledger.end", lambda _: None)
+    assert metspack("check", out, "--ledger", ledger).code == 1
+    monkeypatch.undo()
+    done = metspack("check", out, "--ledger", ledger, "--older-than", "90d")
+    assert done.code == 1
+    assert "1 file read" in done.out
+
+
+def test_a_ledger_with_a_size_that_none_has_is_refused(metspack: Commands, out: Path, ledger: Path) -> None:
+    figures(metspack, out, ledger)
+    head, first, *rest = events(ledger)
+    ledger.write_text(
+        "".join(f"{journal.sealed(each)}\n" for each in (head, {**first, "size": 10**40}, *rest))
+    )
+    done = metspack("check", out, "--ledger", ledger)
+    assert done.code == 3
+    assert f"{ledger} line 2 is damaged" in done.err
+
+
+def test_a_ledger_that_cannot_be_read_is_named(
+    out: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.pread
+
+    def refused(descriptor: int, *words: int) -> bytes:
+        if os.readlink(f"/proc/self/fd/{descriptor}") == str(ledger):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # names no file: it has a number
+        return real(descriptor, *words)
+
+    monkeypatch.setattr(os, "pread", refused)
+    with pytest.raises((TargetError, SourceError), match=re.escape(str(ledger))):
+        check(out, CheckOptions(ledger=ledger)).to_json()

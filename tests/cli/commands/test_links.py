@@ -72,13 +72,6 @@ def test_a_tree_is_broken_between_words_at_a_terminal(
     assert "\n│       Northwind_lobseg_0/mets.xml\n" in said
 
 
-def test_the_same_twice(package: Path, metspack: Commands) -> None:
-    forge.edit(package / "Northwind_lobseg_0/mets.xml", forge.PARENT_OBJID, 'urn:uuid:<b>&"`#')
-    first = metspack("links", package, "--json")
-    assert first.code == 1
-    assert metspack("links", package, "--json") == first
-
-
 def test_a_child_alone_is_not_broken(package: Path, metspack: Commands) -> None:
     out = metspack.fine("links", package / "Northwind_lobseg_0")
     assert out.splitlines() == [
@@ -94,10 +87,3 @@ def test_a_loop_ends(package: Path, metspack: Commands) -> None:
     outcome = metspack("links", package)
     assert outcome.code == 1
     assert "broken: urn:uuid:00000000-0000-5000-8000-000000000018" in outcome.out
-
-
-def test_bad_usage(package: Path, metspack: Commands) -> None:
-    assert metspack("links", package, "--json", "--summary").code == 2
-    assert metspack("links", package, "--root", "nowhere").code == 2
-    assert metspack("links", "nowhere").code == 3
-    assert metspack("links").code == 2

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import siards
 from tests.cli.conftest import HEAD, Commands
 
 SMALL = ("--max-files", "4", "--max-bytes", "45000")
-
-LARGEST = "Largest to hand over (estimated)"
 
 
 @pytest.mark.parametrize(
@@ -81,26 +78,6 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
     }
 
 
-def test_a_plan_file_holds_a_header_and_a_line_per_segment(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    plan = tmp_path / "plan.jsonl"
-    said = metspack.fine("plan", northwind, "-o", plan, *SMALL)
-    assert said.splitlines()[-3] == f"3 segments, 8 LOBs, 91,839 bytes. The plan is in {plan}."
-    lines = [json.loads(line) for line in plan.read_text(encoding="utf-8").splitlines()]
-    assert lines[0]["metspack_plan"] == 1
-    assert lines[0]["source"]["size"] == northwind.stat().st_size
-    assert [(each["files"], each["bytes"]) for each in lines[1:]] == [(4, 44_021), (3, 35_749), (1, 12_069)]
-
-
-def test_an_archive_without_lobs_has_no_segments(metspack: Commands, tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "Small.siard")
-    assert metspack.fine("plan", source).splitlines()[1:] == [
-        "0 segments, 0 LOBs, 0 bytes. Nothing was written.",
-        f"{LARGEST}: the parent, about 2,716 bytes.",
-    ]
-
-
 def test_a_plan_for_the_csip_dialect_is_the_build_in_it(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:
@@ -148,3 +125,9 @@ def test_the_recommendations_objids_are_in_the_plan_as_json(
     assert (planned["objid"], planned["segments"][0]["objid"]) == (None, "ID_lobs_lobseg_0_mets")
     outcome = metspack("plan", tmp_path / "lobs", "--dialect", "csip")
     assert (outcome.code, outcome.err.splitlines()[0].partition(":")[0]) == (2, "error")
+
+
+def test_link_styles_are_those_of_csip(metspack: Commands, northwind: Path) -> None:
+    outcome = metspack("plan", northwind, "--link-style", "aip")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "error: only the dialect csip has --link-style\nhint: Add --dialect csip.\n"

@@ -147,17 +147,6 @@ def test_options_that_contradict_each_other(
     assert names(out.parent) == {"out"}
 
 
-def test_what_is_no_package(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    for package, words in (
-        (tmp_path / "none", "was not found"),
-        (tmp_path, "holds no mets.xml"),
-        (northwind, "is a SIARD archive; expected a package"),
-    ):
-        outcome = metspack("restore", package, "-o", tmp_path.parent / "x")
-        assert (outcome.code, words in outcome.err) == (3, True), outcome
-    assert not (tmp_path.parent / "x").exists()
-
-
 def test_the_digest_of_a_last_part(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     pictures = segmented_folders.pictures(northwind)
     folder = segmented_folders.dbptk_22(tmp_path / "x", pictures, whole_digests=False)

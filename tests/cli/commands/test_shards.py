@@ -196,3 +196,13 @@ def test_a_lob_under_another_id_and_one_in_the_archive(metspack: Commands, tmp_p
     assert "LOB s0.t0.c2.r2 stayed in the archive; a shard is made of files" in outcome.err
     assert f"metspack cat {tmp_path / 'in'} s0.t0.c2.r2 gives it" in outcome.err
     assert metspack.fine("shards", tmp_path / "in") == "0 LOBs in 0 files, 0 bytes\n"
+
+
+def test_a_lob_whose_parts_are_not_right_is_told_and_the_others_are_listed(
+    metspack: Commands, root: Path
+) -> None:
+    splitting.edit(root / mets(1), 'SEQ="1"', 'SEQ="one"')
+    outcome = metspack("shards", root, "--json")
+    assert outcome.code == 1
+    assert "has the SEQ 'one'; expected a whole number" in outcome.err
+    assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[0].id, LOBS[2].id]

@@ -38,9 +38,3 @@ def test_with_an_upgrade_nothing_is_said(tmp_path: Path, metspack: Commands) -> 
     assert "SIARD 1.0 will" not in made.out
     assert "SIARD 1.0" not in metspack("check", tmp_path / "out").out
     assert "unopened_archives" not in json.loads(metspack("check", tmp_path / "out", "--json").out)
-
-
-def test_an_archive_whose_lobs_are_inside_is_opened(tmp_path: Path, metspack: Commands) -> None:
-    given = old(tmp_path / "old.siard")
-    assert "SIARD 1.0 will" not in metspack("build", given, "-o", tmp_path / "out", "--min-size", "1MB").out
-    assert "SIARD 1.0" not in metspack("check", tmp_path / "out").out
