@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
-from typing import Any, Self
+from typing import Self
 
 from metspack.errors import ConfigError
 from metspack.values import dataclass, regex
@@ -227,11 +227,6 @@ class HandedOver:
             parent_bytes=bytes_,
             is_estimated=is_estimated,
         )
-
-    @classmethod
-    def restored(cls, told: Mapping[str, Any] | None) -> Self | None:
-        """Return what ``dataclasses.asdict`` made of one; raises TypeError for anything else."""
-        return None if told is None else cls(**told)
 
     def sentence(self) -> str:
         """Return both in one line.

@@ -1,11 +1,9 @@
-from dataclasses import asdict
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import ConfigError
-from metspack.sizes import HandedOver, count, counted, rounded, shown, size
+from metspack.sizes import count, counted, rounded, shown, size
 
 
 @pytest.mark.parametrize(
@@ -117,9 +115,3 @@ def test_numbers_go_with_their_nouns(number: int, words: tuple[str, ...], expect
 )
 def test_sizes_are_rounded_down_to_a_unit(number: int, expected: str) -> None:
     assert rounded(number) == expected
-
-
-def test_what_is_handed_over_is_the_same_when_it_is_restored() -> None:
-    sizes = HandedOver.of([("a", 3), ("b", 5)], "", 4)
-    assert HandedOver.restored(asdict(sizes)) == sizes
-    assert HandedOver.restored(None) is None

@@ -6,13 +6,12 @@ METS files and manifests are added. Nothing that is there is written to, moved o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from metspack.building import OF_SOURCE, check_outcome, manifests, placing, segments
+from metspack.building import check_outcome, manifests, placing, segments
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
 from metspack.building.segmentedfolder import SegmentedFolder, SegmentedLobs, SegmentFolder, is_package
@@ -42,8 +41,8 @@ class Described(Sealed):
 
     ``unreferenced`` counts the files in segments that no cell names; ``unopened`` are the archives that no
     reader of their version of SIARD opens. ``made_of`` are the facts of the archive, ``children`` the
-    segments as IPs, in the order of the parent, none where an earlier run had put them; ``sealed`` is the
-    package's seal. ``handed_over`` are the sizes of the largest IP and the parent.
+    segments as IPs, in the order of the parent; ``sealed`` is the package's seal. ``handed_over`` are the
+    sizes of the largest IP and the parent.
     """
 
     folder: Path
@@ -74,61 +73,9 @@ def describe_in_place(folder: Path, options: PackageOptions, progress: Progress 
             hint="Name the folder that holds the .siard and the folders of its LOBs.",
         )
     root, progress = folder.resolve(), progress or Silent()
-    check = _LateCheck(root, options, progress)
-    made = recover(root, check=check.run, is_whole=lambda found: is_package(root, found))
-    if made is not None:
-        return _restored(made, root, check.warnings)
+    recover(root, is_whole=lambda found: is_package(root, found))
     with tempdb.unexplained(root), Transaction(root) as staging, SegmentedFolder(root) as found:
         return _InPlaceWork(found, staging, options, progress).make()
-
-
-class _LateCheck:
-    """The check of a folder that a run had described when it was stopped; ``warnings`` are what it found."""
-
-    def __init__(self, root: Path, options: PackageOptions, progress: Progress) -> None:
-        self._root = root
-        self._options = options
-        self._progress = progress
-        self.warnings: tuple[str, ...] = ()
-
-    def run(self) -> None:
-        """Raise ``SourceError`` when the package has errors other than those of its archive."""
-        options = self._options
-        found = check_outcome(self._root, self._progress, whole=options.verify, budgets=options.budgets)
-        self.warnings = tuple(found.warnings())
-        if wrong := [each for each in found.errors if each.code != OF_SOURCE]:
-            raise SourceError(
-                f"{wrong[0].path}: {wrong[0].code} {wrong[0].message} ({counted(len(wrong), 'finding')})",
-                hint=f"metspack explain {wrong[0].code} explains it.",
-            )
-
-
-def _made(described: Described) -> dict[str, Any]:
-    """Return a result as the journal has it: without the children, of which there may be very many."""
-    made_of = None if described.made_of is None else described.made_of.document()
-    plain = asdict(replace(described, children=(), made_of=None))
-    return plain | {"folder": str(described.folder), "made_of": made_of}
-
-
-def _restored(made: Mapping[str, Any], root: Path, warnings: Sequence[str]) -> Described:
-    """Return the result that a journal has; raises ``TargetError`` for one that no run writes."""
-    try:
-        sealed, made_of = made["sealed"], made["made_of"]
-        facts = {
-            "folder": root,
-            "warnings": (*made["warnings"], *warnings),
-            "unopened": tuple(made["unopened"]),
-            "made_of": made_of and SourceFacts.restored(made_of),
-            "sealed": sealed and Seal(value=sealed["value"], lines=tuple(sealed["lines"])),
-            "handed_over": HandedOver.restored(made["handed_over"]),
-            "children": (),
-        }
-        return Described(**{**made, **facts})
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise TargetError(
-            f"{root} is described, and a journal beside it did not say as what",
-            hint="It was not as metspack build writes it. metspack check tells of the package.",
-        ) from error
 
 
 class _InPlaceWork:
@@ -196,7 +143,7 @@ class _InPlaceWork:
             handed_over=HandedOver.of(((each.path, each.total) for each in children), "", own),
             sealed=sealed,
         )
-        self.staging.publish(self.puts, made=_made(described), check=lambda: self._check(archive))
+        self.staging.publish(self.puts, check=lambda: self._check(archive))
         return replace(described, warnings=tuple(self.warnings))
 
     def _name_package(self, archive: Archive) -> None:

@@ -533,8 +533,8 @@ def _named(cell: LobCell) -> str:
 def is_package(root: Path, found: Recovery) -> bool:
     """Return whether a folder is a package, in which an interrupted description had put all its files.
 
-    The parent's METS is put last. Where it is there the folder is a package, of which nothing is taken; where
-    it is not, METS and manifests alone are, as far as the folder has no others. Raises
+    The parent's METS is put last. Where it is there the folder is a package, of which nothing is taken back;
+    where it is not, METS and manifests alone are, as far as the folder has no others. Raises
     ``TargetUnfinishedError`` for a journal of other files.
     """
     paths = [path for path, _ in found.puts]

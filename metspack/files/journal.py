@@ -46,9 +46,6 @@ ALL_PUT = "all put"
 TAKING_BACK = "taking back"
 """From here on the changes may be undone."""
 
-DONE = "done"
-"""The changes stay; the folder beside can be removed."""
-
 NAME = "journal.jsonl"
 """The name of a journal in its ``.partial``."""
 
@@ -135,14 +132,10 @@ def sealed_events(descriptor: int, longest: int = _LINE) -> Iterator[tuple[int, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """The state of a transaction: its last event, and the files that it puts, in order, with their SHA-256.
-
-    ``made`` is the command's result, for the report once all is done.
-    """
+    """The state of a transaction: its last event, and the files it puts, in order, with their SHA-256."""
 
     event: str
     puts: tuple[tuple[str, str], ...] = ()
-    made: Mapping[str, Any] = field(default_factory=dict)
 
 
 def partial_of(folder: Path) -> Path:
@@ -202,8 +195,8 @@ def recovery(descriptor: int) -> Recovery | None:
                 found = Recovery(event=BEGUN)
             elif name == PUTTING:
                 puts = tuple((str(path), str(digest)) for path, digest in line["puts"])
-                found = replace(found, event=name, puts=puts, made=dict(line["made"]))
-            elif name in {ALL_PUT, TAKING_BACK, DONE}:
+                found = replace(found, event=name, puts=puts)
+            elif name in {ALL_PUT, TAKING_BACK}:
                 found = replace(found, event=name)
     except (KeyError, TypeError, ValueError):
         return None

@@ -2,20 +2,20 @@
 
 All files are made under ``<folder>.partial/`` beside the folder. A journal there then lists them, and only
 after that are they put into the folder; nothing that is there is replaced. If that is interrupted, it can be
-finished or taken back: the journal and the files still beside the folder tell what has not been done.
+taken back: the journal and the files still beside the folder tell what was done.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from metspack.digests import Hashers
-from metspack.errors import MetspackError, SourceError, TargetError, TargetUnfinishedError
+from metspack.errors import SourceError, TargetError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import Recovery
 from metspack.files.staging import Partial, remove_contents
@@ -55,8 +55,8 @@ class Transaction(Partial):
                 self.discard()
             raise
 
-    def publish(self, puts: Sequence[str], *, made: Mapping[str, Any], check: Callable[[], None]) -> None:
-        """Put files into the folder, each on disk before the next; ``made`` is the command's result.
+    def publish(self, puts: Sequence[str], *, check: Callable[[], None]) -> None:
+        """Put files into the folder, each on disk before the next.
 
         Nothing is overwritten. Others might put such files there as well: they are hashed, and only what was
         put is ever removed. ``check`` is called when all is there. After an error, also one of ``check``,
@@ -68,8 +68,10 @@ class Transaction(Partial):
         steps = _Steps(self.target, self.root, digests)
         self._is_needed = True
         try:
-            self.journal.record(event=journal.PUTTING, puts=digests, made=made)
-            steps.do(self.journal.record, check)
+            self.journal.record(event=journal.PUTTING, puts=digests)
+            steps.do()
+            self.journal.record(event=journal.ALL_PUT)
+            check()
         except BaseException:
             steps.take_back(self.journal.record)
             self._is_needed = False
@@ -100,19 +102,14 @@ class _Steps:
     partial: Path
     puts: tuple[tuple[str, str], ...]
 
-    def do(self, record: Record, check: Callable[[], None]) -> None:
-        """Take all steps that have not been taken, then check the folder."""
-        for path, digest in self.puts:
-            if not self._is_put(path, digest):
-                writing.put(self._staged(path), self.folder / path)
-        record(event=journal.ALL_PUT)
-        check()
-        record(event=journal.DONE)
+    def do(self) -> None:
+        """Put all files."""
+        for path, _ in self.puts:
+            writing.put(self._staged(path), self.folder / path)
 
     def take_back(self, record: Record) -> None:
         """Remove the new files, the last first."""
-        # On a full disk no word can be written, but removing goes on. Stopped then, a command that goes on
-        # with it would find by its check that not all is there, and end with this.
+        # On a full disk no word can be written, but removing goes on.
         with suppress(TargetError):
             record(event=journal.TAKING_BACK)
         for path, digest in reversed(self.puts):
@@ -133,19 +130,16 @@ class _Steps:
         return _staged_in(self.partial, path)
 
 
-def recover(
-    folder: Path, *, check: Callable[[], None], is_whole: Callable[[Recovery], bool]
-) -> Mapping[str, Any] | None:
-    """Finish or take back an interrupted transaction; return its result, None when all is still to be done.
+def recover(folder: Path, *, is_whole: Callable[[Recovery], bool]) -> None:
+    """Take back an interrupted transaction, unless the folder ``is_whole``, and remove what it had prepared.
 
-    One that was interrupted while it changed the folder is finished where this ``is_whole``, else taken
-    back; what one had only prepared is removed. ``is_whole`` raises for a journal that is not believed:
-    whoever made the folder may have put it there. Raises ``TargetError``, also while another run is working,
-    and for a ``.partial`` that is not a transaction's.
+    ``is_whole`` raises for a journal that is not believed: whoever made the folder may have put it there.
+    Raises ``TargetError``, also while another run is working, and for a ``.partial`` that is not a
+    transaction's.
     """
     partial = journal.partial_of(folder)
     if not os.path.lexists(partial):
-        return None
+        return
     with ExitStack() as stack:
         found = None
         try:
@@ -163,38 +157,12 @@ def recover(
                 f"{partial} exists already, and its origin is unknown",
                 hint="When no other build is running, remove it and run the command again.",
             )
-        made = None if found is None else _end(folder, partial, found, check, is_whole)
+        if found is not None and found.event != journal.BEGUN:
+            _check_places(folder, partial, found)
+            if not is_whole(found):
+                with closing(writing.Journal(journal.journal_of(partial), goes_on=True)) as log:
+                    _Steps(folder, partial, found.puts).take_back(log.record)
         _remove(partial)
-    return made
-
-
-def _end(
-    folder: Path,
-    partial: Path,
-    found: Recovery,
-    check: Callable[[], None],
-    is_whole: Callable[[Recovery], bool],
-) -> Mapping[str, Any] | None:
-    if found.event == journal.BEGUN:
-        return None
-    _check_places(folder, partial, found)
-    if found.event == journal.DONE:
-        return None
-    steps = _Steps(folder, partial, found.puts)
-    is_to_finish = is_whole(found)
-    with closing(writing.Journal(journal.journal_of(partial), goes_on=True)) as log:
-        if not is_to_finish:
-            steps.take_back(log.record)
-            return None
-        try:
-            steps.do(log.record, check)
-        except MetspackError as error:
-            raise TargetUnfinishedError(
-                f"{folder} has all that {journal.IN_PLACE} put there, and it is not right: {error.message}",
-                hint=f"It stays as it is. Put it right and run the command again, or remove {partial}.",
-                details=error.details,
-            ) from error
-    return found.made
 
 
 def _check_places(folder: Path, partial: Path, found: Recovery) -> None:

@@ -47,7 +47,7 @@ def forged(folder: Path, *events: Event) -> Path:
 def putting(*puts: tuple[str, str]) -> tuple[Event, Event]:
     """Return the events of a transaction that was stopped while it put files into the folder."""
     begun = {"event": journal.BEGUN, "command": journal.IN_PLACE}
-    return begun, {"event": journal.PUTTING, "puts": puts, "made": {}}
+    return begun, {"event": journal.PUTTING, "puts": puts}
 
 
 OUTWARD = (
@@ -73,7 +73,7 @@ def test_a_forged_transaction_changes_nothing_outside_the_package(
     (home / "delivery" / "victim").write_bytes(VICTIM)
     before = tree(home)
     with pytest.raises(TargetUnfinishedError) as caught:
-        recover(package, check=lambda: None, is_whole=lambda _: end == "done")
+        recover(package, is_whole=lambda _: end == "done")
     assert caught.value.hint
     assert tree(home) == before
 
@@ -88,7 +88,7 @@ def test_a_transaction_behind_a_link_is_nobodys(tmp_path: Path, link: str) -> No
     (partial / link).symlink_to(away)
     before = tree(tmp_path)
     with pytest.raises(TargetUnfinishedError):
-        recover(package, check=lambda: None, is_whole=lambda _: True)
+        recover(package, is_whole=lambda _: True)
     assert tree(tmp_path) == before
 
 
@@ -104,7 +104,7 @@ def test_the_command_refuses_it(metspack: Commands, tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
-EVENTS = (journal.PUTTING, journal.ALL_PUT, journal.TAKING_BACK, journal.DONE)
+EVENTS = (journal.PUTTING, journal.ALL_PUT, journal.TAKING_BACK)
 LISTED = ("all", "LOBs", "METS", "manifests", "children", "twice")
 
 
@@ -172,25 +172,21 @@ def test_another_dialects_package_is_not_taken_for_a_folder_that_was_being_descr
     assert tree(tmp_path) == before
 
 
+@pytest.mark.parametrize("event", EVENTS)
 def test_a_forged_description_that_is_complete_is_kept(
-    metspack: Commands, source: Path, tmp_path: Path
+    metspack: Commands, source: Path, tmp_path: Path, event: str
 ) -> None:
     """All that a description puts is there, as after a kill during the check: then it is a package."""
     package = _built(metspack, source, tmp_path / "package")
     paths = [*_listed(package, "children"), *_listed(package, "manifests"), "mets.xml"]
     puts = [(each, hashlib.sha256((package / each).read_bytes()).hexdigest()) for each in paths]
-    forged(package, *putting(*puts))
+    partial = forged(package, *putting(*puts), *([] if event == journal.PUTTING else [{"event": event}]))
     before = tree(package)
-    (package / "stranger").write_bytes(b"in no manifest")
-    call = ("build", package, "--keep-segments", "--in-place")
-    outcome = metspack(*call)
-    assert outcome.code == 6
-    assert "put there, and it is not right: stranger" in outcome.err
-    (package / "stranger").unlink()
-    outcome = metspack(*call)
-    assert outcome.code == 4
-    assert "did not say as what" in outcome.err
+    outcome = metspack("build", package, "--keep-segments", "--in-place")
+    assert outcome.code == 5
+    assert "run metspack check if it is a package already" in outcome.err
     assert tree(package) == before
+    assert not partial.exists()
 
 
 # --- A target, and a run that somebody else began ---------------------------------------------------------

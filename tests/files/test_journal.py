@@ -12,7 +12,7 @@ from metspack.errors import TargetError
 from metspack.files import journal
 
 BEGUN = {"event": journal.BEGUN, "command": journal.IN_PLACE}
-PUTTING = {"event": journal.PUTTING, "puts": [["third/mets.xml", "0" * 64]], "made": {}}
+PUTTING = {"event": journal.PUTTING, "puts": [["third/mets.xml", "0" * 64]]}
 
 
 def written(folder: Path, *events: object) -> Path:
@@ -30,7 +30,6 @@ def written(folder: Path, *events: object) -> Path:
         (None, True),
         (journal.ALL_PUT, False),
         (journal.TAKING_BACK, True),
-        (journal.DONE, False),
         ("a word of another day", True),
     ],
 )

@@ -39,7 +39,7 @@ BEGIN = {
     "words": "metspack build x",
 }
 PLANNED = {"event": "planned", "segments": 3, "bytes": 3_000}
-CHANGES = {"event": journal.PUTTING, "puts": [["third/mets.xml", "0" * 64]], "made": {"ips": 2}}
+CHANGES = {"event": journal.PUTTING, "puts": [["third/mets.xml", "0" * 64]]}
 TRANSACTION = {"event": journal.BEGUN, "command": journal.IN_PLACE}
 
 
@@ -148,10 +148,10 @@ def plain(*events: object) -> bytes:
 def test_the_state_of_a_transaction_is_that_of_its_last_event(tmp_path: Path) -> None:
     begun = Recovery(event="begun")
     assert state(tmp_path, plain(TRANSACTION)) == begun
-    for last in (journal.PUTTING, journal.ALL_PUT, journal.TAKING_BACK, journal.DONE):
+    for last in (journal.PUTTING, journal.ALL_PUT, journal.TAKING_BACK):
         events = [TRANSACTION, CHANGES, *([] if last == journal.PUTTING else [{"event": last}])]
-        expected = Recovery(event=last, puts=(("third/mets.xml", "0" * 64),), made={"ips": 2})
-        torn = json.dumps({"event": journal.DONE}).encode()
+        expected = Recovery(event=last, puts=(("third/mets.xml", "0" * 64),))
+        torn = json.dumps({"event": journal.ALL_PUT}).encode()
         for rest in (b"", torn, b"[1]\n", b"no word\n", b'{"event": "another"}\n'):
             assert state(tmp_path, plain(*events) + rest) == expected
     for odd in (b"half of a wo\n", b"[" * 100_000 + b"\n"):
