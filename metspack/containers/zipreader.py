@@ -527,12 +527,10 @@ class ZipContainer(Closable):
         self.medium.close()
 
 
-_SCHEMA = """
-CREATE TABLE entry (
+_SCHEMA = """CREATE TABLE entry (
     offset INTEGER PRIMARY KEY, name TEXT NOT NULL, compressed INTEGER NOT NULL, size INTEGER NOT NULL,
     crc INTEGER NOT NULL, method INTEGER NOT NULL, flags INTEGER NOT NULL, at INTEGER NOT NULL
-)
-"""
+)"""
 _COLUMNS = "offset, name, compressed, size, crc, method, flags, at"
 _AT_ONCE = 1_000
 _LIMIT = (

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from metspack.layouts.interface import (
         Layout,
-        LobName,
-        PartName,
         SegmentName,
         safe_extension,
     )
@@ -23,9 +21,9 @@ if TYPE_CHECKING:
 
     LAYOUTS: Mapping[str, Layout]
 
-__all__ = ["LAYOUTS", "FolderStyle", "Layout", "LobName", "PartName", "SegmentName", "safe_extension"]
+__all__ = ["LAYOUTS", "FolderStyle", "Layout", "SegmentName", "safe_extension"]
 
-_OF_INTERFACE = ("Layout", "LobName", "PartName", "SegmentName", "safe_extension")
+_OF_INTERFACE = ("Layout", "SegmentName", "safe_extension")
 
 
 # The names of files and folders are asked for by all, the layouts by what writes packages.

@@ -1,4 +1,4 @@
-"""The interface of a layout: names of segments, LOBs and parts, made and read back; pure."""
+"""The interface of a layout: names of segments, LOBs and parts; pure."""
 
 from __future__ import annotations
 
@@ -29,29 +29,12 @@ class SegmentName:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartName:
-    """The suffix of a part, taken apart: its number from 0; None for ``.z``, the last part."""
-
-    number: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LobName:
-    """The path of a file in a segment, taken apart; ``part`` is None for a whole LOB."""
-
-    place: LobPlace
-    extension: str
-    part: PartName | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """A layout of LOBs in segments: functions that make names and read them; a value that can be pickled.
 
-    Every function is total: those that make names take any place, number and extension, and give names
-    that the same layout reads back; those that read names return None for any other name, also
-    for other spellings of one (``record007.bin``, ``.01``). Paths have ``/``, and lie below the package
-    (segments) or below the segment (LOBs).
+    Every function is total: those that make names take any place, number and extension, and give different
+    names to different ones; ``parsed_folder`` returns None for any other name, also for other spellings of
+    one (``seg_01``). Paths have ``/``, and lie below the package (segments) or below the segment (LOBs).
     """
 
     name: str
@@ -94,9 +77,6 @@ class Layout:
 
     parsed_folder: Callable[[str], SegmentName | None]
     """The reverse of ``segment_folder``."""
-
-    parsed_path: Callable[[str, str], LobName | None]
-    """The reverse of ``lob_path`` with or without a ``part_suffix``, of container and path."""
 
     def lob_path(self, place: LobPlace, extension: str) -> str:
         """Return the path of a whole LOB in its segment."""

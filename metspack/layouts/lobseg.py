@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metspack.layouts.interface import (
-    FROM_1,
     NUMBER,
     Layout,
-    LobName,
-    PartName,
     SegmentName,
     safe_extension,
 )
@@ -21,10 +18,6 @@ from metspack.model import LobPlace, Part
 from metspack.values import regex
 
 _FOLDER = regex(rf"([^/]+)_lobseg_{NUMBER}")
-_PATH = regex(
-    rf"content/schema{NUMBER}/table{NUMBER}/lob{FROM_1}((?:/[ua][1-9][0-9]{{0,17}})*)"
-    rf"/record{NUMBER}\.([A-Za-z0-9]{{1,10}})(?:\.(0|[1-9][0-9]{{0,17}}|z))?"
-)
 
 
 def segment_name(name: str, index: int) -> str:
@@ -52,11 +45,6 @@ def lob_paths(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]
     return [f"{folder}/record{row - 1}.{extension}" for row in rows]
 
 
-def lob_path(place: LobPlace, extension: str) -> str:
-    """Return a LOB's place inside its segment."""
-    return lob_paths(place, (place.row,), extension)[0]
-
-
 def part_suffix(part: Part) -> str:
     """Return the suffix of a part: its number from 0, ``.z`` for the last (recommendation 0.28 §5.3)."""
     return ".z" if part.is_last else f".{part.number}"
@@ -72,23 +60,6 @@ def parsed_folder(folder: str) -> SegmentName | None:
     """Return the name of a segment's folder taken apart, None for any other name."""
     found = _FOLDER.fullmatch(folder)
     return SegmentName(name=found[1], container="", index=int(found[2])) if found else None
-
-
-def parsed_path(container: str, path: str) -> LobName | None:
-    """Return the path of a file in a segment taken apart, None for any other path."""
-    found = _PATH.fullmatch(path)
-    if container or found is None:
-        return None
-    schema, table, column, below, record, extension, part = found.groups()
-    # What safe_extension refuses is no extension of ours: ``record0.0`` may be another writer's part.
-    if safe_extension(extension) != extension:
-        return None
-    cell = f"c{column}{below.replace('/', '.')}"
-    return LobName(
-        place=LobPlace(schema=int(schema), table=int(table), cell=cell, row=int(record) + 1),
-        extension=extension,
-        part=None if part is None else PartName(number=None if part == "z" else int(part)),
-    )
 
 
 def _container(_place: LobPlace) -> str:
@@ -114,6 +85,5 @@ LAYOUT = Layout(
     cell_files=cell_files,
     column_folders=_column_folders,
     parsed_folder=parsed_folder,
-    parsed_path=parsed_path,
 )
 """The layout of the recommendation for SIARD 2.0 and 2.1."""

@@ -59,9 +59,6 @@ LOB_PART_SUFFIX = rf"\.({LOB_PART_DIGITS}|{LAST})|_part({LOB_PART_DIGITS})"
 LOB_PART = regex(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
 """A part of a LOB: the name of the whole, and the part's number in one way or the other."""
 
-WRITTEN_LOB_PART = "_part((?!000)[0-9]{3}|[1-9][0-9]{3,17})"
-"""The suffix of SIARD 2.2 as it is written (S_8.1.1-0): with three digits, or as many as the number has."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobRoute:

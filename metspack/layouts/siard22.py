@@ -14,8 +14,6 @@ from metspack.layouts.interface import (
     FROM_1,
     NUMBER,
     Layout,
-    LobName,
-    PartName,
     SegmentName,
     safe_extension,
 )
@@ -24,10 +22,6 @@ from metspack.values import regex
 
 _CONTAINER = regex(rf"s{NUMBER}_t{NUMBER}_c{FROM_1}")
 _FOLDER = regex(rf"([^/]+)_lobs/({_CONTAINER.pattern})/seg_{NUMBER}")
-_FILE = regex(
-    rf"t{NUMBER}_c{FROM_1}((?:_[ua][1-9][0-9]{{0,17}})*)_r{FROM_1}"
-    rf"\.([A-Za-z0-9]{{1,10}})(?:{names.WRITTEN_LOB_PART})?"
-)
 
 
 def container(place: LobPlace) -> str:
@@ -54,11 +48,6 @@ def lob_paths(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]
     return [f"{cell}_r{row}.{extension}" for row in rows]
 
 
-def lob_path(place: LobPlace, extension: str) -> str:
-    """Return the name of a LOB's file in its segment."""
-    return lob_paths(place, (place.row,), extension)[0]
-
-
 def part_suffix(part: Part) -> str:
     """Return the suffix of a part (S_8.1.1-0): ``_part001`` for number 0, ``_part1000`` for 999."""
     return names.part_suffix(part.number + 1)
@@ -82,26 +71,6 @@ def parsed_folder(folder: str) -> SegmentName | None:
     return SegmentName(name=found[1], container=found[2], index=int(found[6]))
 
 
-def parsed_path(container: str, path: str) -> LobName | None:
-    """Return a file's name in a column's segment taken apart, None for any other name.
-
-    Table and column in the name are those of the container, which alone has the schema.
-    """
-    column_of, found = _CONTAINER.fullmatch(container), _FILE.fullmatch(path)
-    if column_of is None or found is None or column_of.group(2, 3) != found.group(1, 2):
-        return None
-    table, column, below, row, extension, number = found.groups()
-    # What safe_extension refuses is no extension of ours: ``t2_c4_r1.z`` may be another writer's part.
-    if safe_extension(extension) != extension:
-        return None
-    cell = f"c{column}{below.replace('_', '.')}"
-    return LobName(
-        place=LobPlace(schema=int(column_of[1]), table=int(table), cell=cell, row=int(row)),
-        extension=extension,
-        part=None if number is None else PartName(number=int(number) - 1),
-    )
-
-
 LAYOUT = Layout(
     name="siard22",
     one_series=False,
@@ -113,6 +82,5 @@ LAYOUT = Layout(
     cell_files=cell_files,
     column_folders=column_folders,
     parsed_folder=parsed_folder,
-    parsed_path=parsed_path,
 )
 """The layout of SIARD 2.2."""

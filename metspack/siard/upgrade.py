@@ -28,7 +28,6 @@ VERSION_FOLDERS = "header/siardversion/"
 METADATA_SCHEMA = "header/metadata.xsd"
 """The schema that every archive has (SIARD 2.2 P_4.2-5)."""
 
-_XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _FOLDER_NAME = regex(r"[A-Za-z][A-Za-z0-9][A-Za-z0-9_]*")
 _ENTRY_NAME = regex(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)?")
 _HINT = "Leave --siard-version out, or have the archive corrected by those who made it."

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metspack import layouts
 from metspack.errors import ConfigError
-from metspack.layouts import LAYOUTS, Layout, LobName, PartName, SegmentName, safe_extension
+from metspack.layouts import LAYOUTS, Layout, SegmentName, safe_extension
 from metspack.model import LobPlace, Part
 from tests.layouts.places import NUMBERS, PLACES
 
@@ -58,19 +58,6 @@ def test_an_extension_that_could_make_a_whole_lob_a_part_is_replaced(extension: 
     assert safe_extension(extension) == "bin"
 
 
-@given(LAYOUT, PLACES, EXTENSIONS, PARTS)
-def test_paths_of_lobs_and_parts_read_back(
-    layout: Layout, place: LobPlace, extension: str, part: Part | None
-) -> None:
-    path = layout.lob_path(place, extension) + (layout.part_suffix(part) if part else "")
-    number = None if part is None or (part.is_last and layout.name == "lobseg") else part.number
-    assert layout.parsed_path(layout.container(place), path) == LobName(
-        place=place,
-        extension=safe_extension(extension),
-        part=None if part is None else PartName(number=number),
-    )
-
-
 @given(LAYOUT, NAMES, PLACES, NUMBERS)
 def test_segment_folders_read_back(layout: Layout, name: str, place: LobPlace, index: int) -> None:
     container = layout.container(place)
@@ -79,14 +66,10 @@ def test_segment_folders_read_back(layout: Layout, name: str, place: LobPlace, i
     )
 
 
-@given(LAYOUT, st.text(max_size=30), st.text("/._0123bcrstuzapt", max_size=30))
-def test_reading_names_never_fails(layout: Layout, one: str, other: str) -> None:
-    for text in (one, other, f"t2_c4_r1.{one}", f"content/schema0/table2/lob4/record0.{other}"):
-        found = layout.parsed_path(layout.container(LobPlace(schema=0, table=2, cell="c4", row=1)), text)
-        if found is not None and found.part is None:
-            assert layout.lob_path(found.place, found.extension) == text
-        folder = layout.parsed_folder(text)
-        assert folder is None or layout.segment_folder(folder.name, folder.container, folder.index) == text
+@given(LAYOUT, st.text(max_size=30))
+def test_reading_names_never_fails(layout: Layout, text: str) -> None:
+    folder = layout.parsed_folder(text)
+    assert folder is None or layout.segment_folder(folder.name, folder.container, folder.index) == text
 
 
 @given(LAYOUT, PLACES, PLACES)

@@ -1,13 +1,11 @@
 import pytest
 
-from metspack.layouts import LobName, PartName, SegmentName
+from metspack.layouts import SegmentName
 from metspack.layouts.lobseg import (
     LAYOUT,
     lob_folder,
-    lob_path,
     lob_paths,
     parsed_folder,
-    parsed_path,
     part_suffix,
     segment_name,
 )
@@ -35,7 +33,7 @@ def test_records_count_from_0_and_rows_from_1() -> None:
 
 
 def test_a_lob_lies_where_the_recommendation_says() -> None:
-    path = lob_path(place("c4"), "bin")
+    path = LAYOUT.lob_path(place("c4"), "bin")
     assert f"{segment_name('Northwind', 0)}/{path}" == (
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"
     )
@@ -56,58 +54,6 @@ def test_all_lobs_share_one_series_of_segments() -> None:
 
 def test_cells_begin_in_the_folder_that_holds_the_siard() -> None:
     assert LAYOUT.column_folders("Northwind", "") == ("", "")
-
-
-@pytest.mark.parametrize(
-    ("file", "extension", "part"),
-    [
-        ("record14.bin", "bin", None),
-        ("record14.bin.0", "bin", PartName(number=0)),
-        ("record14.bin.1000", "bin", PartName(number=1000)),
-        ("record14.bin.z", "bin", PartName(number=None)),
-        ("record14.mp4.z", "mp4", PartName(number=None)),
-    ],
-)
-def test_paths_read_back(file: str, extension: str, part: PartName | None) -> None:
-    name = LobName(place=place("c3.a1.u2", row=15), extension=extension, part=part)
-    assert parsed_path("", f"content/schema0/table2/lob3/a1/u2/{file}") == name
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "",
-        "mets.xml",
-        "record0.bin",
-        "content/schema0/table2/lob4/",
-        "content/schema0/table2/lob4/record0",
-        "content/schema0/table2/lob4/record0.",
-        "content/schema0/table2/lob4/record0.z",
-        "content/schema0/table2/lob4/record0.0",
-        "content/schema0/table2/lob4/record0.bin.01",
-        "content/schema0/table2/lob4/record0.bin.Z",
-        "content/schema0/table2/lob4/record0.bin.x",
-        "content/schema0/table2/lob4/record0.bin.0.z",
-        "content/schema0/table2/lob4/record0.bin_part001",
-        "content/schema0/table2/lob4/record0.bin\n",
-        "content/schema0/table2/lob4/record00.bin",
-        "content/schema0/table2/lob4/record\N{ARABIC-INDIC DIGIT THREE}.bin",
-        "content/schema0/table2/lob4/record-1.bin",
-        f"content/schema0/table2/lob4/record{'9' * 5000}.bin",
-        "content/schema0/table2/lob0/record0.bin",
-        "content/schema0/table2/lob4/u0/record0.bin",
-        "content/schema0/table2/lob4/x1/record0.bin",
-        "content/schema0/table02/lob4/record0.bin",
-        "/content/schema0/table2/lob4/record0.bin",
-        "a/content/schema0/table2/lob4/record0.bin",
-    ],
-)
-def test_what_is_no_path_of_a_lob_says_nothing(path: str) -> None:
-    assert parsed_path("", path) is None
-
-
-def test_a_path_in_another_layouts_container_says_nothing() -> None:
-    assert parsed_path("s0_t2_c4", "content/schema0/table2/lob4/record0.bin") is None
 
 
 def test_segment_folders_read_back() -> None:

@@ -1,12 +1,10 @@
 import pytest
 
-from metspack.layouts import LobName, PartName, SegmentName
+from metspack.layouts import SegmentName
 from metspack.layouts.siard22 import (
     LAYOUT,
     container,
-    lob_path,
     parsed_folder,
-    parsed_path,
     part_suffix,
     segment_folder,
     segment_id,
@@ -20,7 +18,7 @@ def test_a_lob_lies_where_the_standard_says() -> None:
     picture = place("c4")
     assert container(picture) == "s0_t2_c4"
     assert segment_folder("Northwind", "s0_t2_c4", 0) == "Northwind_lobs/s0_t2_c4/seg_0"
-    assert lob_path(picture, "bin") == "t2_c4_r1.bin"
+    assert LAYOUT.lob_path(picture, "bin") == "t2_c4_r1.bin"
     assert LAYOUT.cell_file("Northwind", 0, picture, "bin") == "seg_0/t2_c4_r1.bin"
     assert not LAYOUT.one_series
 
@@ -28,7 +26,7 @@ def test_a_lob_lies_where_the_standard_says() -> None:
 def test_a_nested_cell_lies_with_its_column_and_keeps_its_path() -> None:
     nested = place("c3.u2.a3", table=1)
     assert container(nested) == "s0_t1_c3"
-    assert lob_path(nested, "txt") == "t1_c3_u2_a3_r1.txt"
+    assert LAYOUT.lob_path(nested, "txt") == "t1_c3_u2_a3_r1.txt"
 
 
 def test_a_segment_has_one_word_for_its_id() -> None:
@@ -44,57 +42,6 @@ def test_parts_are_numbered_from_001_and_go_on_behind_999() -> None:
 
 def test_lob_folders_lead_to_the_column() -> None:
     assert LAYOUT.column_folders("Northwind", "s0_t2_c4") == ("Northwind_lobs/", "s0_t2_c4/")
-
-
-@pytest.mark.parametrize(
-    ("suffix", "part"),
-    [
-        ("", None),
-        ("_part001", PartName(number=0)),
-        ("_part100", PartName(number=99)),
-        ("_part1000", PartName(number=999)),
-    ],
-)
-def test_names_read_back(suffix: str, part: PartName | None) -> None:
-    name = LobName(place=place("c3.a1.u2", row=15), extension="mp4", part=part)
-    assert parsed_path("s0_t2_c3", f"t2_c3_a1_u2_r15.mp4{suffix}") == name
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        "mets.xml",
-        "record0.bin",
-        "t2_c4_r1",
-        "t2_c4_r1.",
-        "t2_c4_r0.bin",
-        "t2_c4_r01.bin",
-        "t2_c5_r1.bin",
-        "t3_c4_r1.bin",
-        "t2_c4_x1_r1.bin",
-        "t2_c4_u0_r1.bin",
-        "t2_c4_r1.z",
-        "t2_c4_r1.001",
-        "t2_c4_r1.bin.z",
-        "t2_c4_r1.bin.0",
-        "t2_c4_r1.bin_part000",
-        "t2_c4_r1.bin_part01",
-        "t2_c4_r1.bin_part0001",
-        "t2_c4_r1.bin_part001_part001",
-        "t2_c4_r1.bin_part",
-        f"t2_c4_r{'9' * 5000}.bin",
-        "a/t2_c4_r1.bin",
-        "t2_c4_r1.bin\n",
-    ],
-)
-def test_what_is_no_lobs_name_says_nothing(name: str) -> None:
-    assert parsed_path("s0_t2_c4", name) is None
-
-
-@pytest.mark.parametrize("column", ["", "s0_t2", "s0_t2_c0", "s00_t2_c4", "s0_t2_c4/"])
-def test_a_name_in_what_is_no_columns_folder_says_nothing(column: str) -> None:
-    assert parsed_path(column, "t2_c4_r1.bin") is None
 
 
 def test_segment_folders_read_back() -> None:

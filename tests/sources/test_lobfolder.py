@@ -134,7 +134,7 @@ def order(place: LobPlace) -> tuple[int, int, int, list[tuple[str, int]]]:
 @given(st.sets(PLACES, min_size=1, max_size=12))
 def test_what_the_layout_places_is_found_in_order(places: set[LobPlace]) -> None:
     with TemporaryDirectory() as folder:
-        written(Path(folder), *(lobseg.lob_path(place, "txt") for place in places))
+        written(Path(folder), *(lobseg.LAYOUT.lob_path(place, "txt") for place in places))
         assert [lob.place for lob in lobs(Path(folder))] == sorted(places, key=order)
 
 
