@@ -134,6 +134,10 @@ def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_pat
             "x.siard is the name of an archive, but --into folder",
         ),
         (("-o", "x.siard", "--siard", "--only", "s0"), "--only cannot be combined with --siard"),
+        (("-o", "x.siard", "--siard", "--lob-folder-style", "sfa"), "--lob-folder-style requires --into"),
+        ((), "restore requires --output TARGET"),
+        (("--dry-run", "-o", "x"), "--dry-run cannot be combined with --output"),
+        (("--dry-run", "--restart"), "--dry-run cannot be combined with --restart"),
     ],
 )
 def test_options_that_contradict_each_other(
