@@ -84,6 +84,7 @@ def test_every_changed_byte_of_what_describes_the_package_is_found(
     assert missed == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(SLICES))
 @pytest.mark.parametrize("name", METS)
 def test_with_all_digests_computed_anew_only_what_says_nothing_goes_unseen(

@@ -64,20 +64,17 @@ def test_a_process_that_was_ended_is_no_fault_of_a_document(
     assert late.ended == 1
 
 
-@pytest.mark.parametrize("level", [Level.LINKS, Level.STRUCTURE])
-def test_a_process_beside_finds_the_same(
-    tmp_path: Path, level: Level, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_beside_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = forge.forge(tmp_path / "package")
     (package / "odd").mkdir()
     (package / "odd" / "CON.bin").touch()
     (package / "odd" / "x").symlink_to("y")
     (package / "odd" / "mets.xml").write_bytes(b"<mets")
     (package / "nothing").mkdir()
-    alone = ordered(check(package, level))
+    alone = ordered(check(package, Level.STRUCTURE))
     assert {each.path for each in alone} >= {"odd/mets.xml"}
     monkeypatch.setattr(inventory, "_LONG", -1)
-    assert ordered(check(package, level, jobs=2)) == alone
+    assert ordered(check(package, Level.STRUCTURE, jobs=2)) == alone
 
 
 NAME = st.text(st.sampled_from("abxCO.N 1_-é/:"), min_size=1, max_size=5).filter(lambda each: "/" not in each)

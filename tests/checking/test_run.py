@@ -196,7 +196,7 @@ def _good() -> Path:
     return _GOOD["package"]
 
 
-@law(30)
+@law(15)
 @given(
     path=st.sampled_from(["mets.xml", CHILD, "manifest-md5.txt", "Northwind.siard"]),
     cut=st.floats(0, 1),

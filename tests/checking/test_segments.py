@@ -302,7 +302,7 @@ def test_a_package_of_one_mets_is_looked_at_in_one_go(alone: Path, agreed: list[
     assert agreed == [True]
 
 
-@law(20)
+@law(8)
 @given(st.integers(0, 1 << 20), st.sampled_from([1, 2, 4, 0x20, 0xFF]), st.booleans())
 def test_of_a_damaged_package_of_one_mets_the_same_is_found_file_by_file(
     tmp_path_factory: pytest.TempPathFactory, at: int, mask: int, is_lost: bool

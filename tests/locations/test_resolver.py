@@ -196,7 +196,6 @@ def test_an_absolute_place_in_a_granted_root_is_convention_b(name: str, tmp_path
     [
         ("northwind/Northwind.siard", 17),
         ("siard/sample-datalink-2.2.siard", 25),
-        ("siard/sfdbsakila-2.1.siard", 2604),
         ("siard/sfdbsakila-2.2.siard", 2604),
         ("siard/dbptk-example.siard", 0),
         ("siard/sql2008/sql2008.siard", 8),

@@ -8,7 +8,6 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,6 @@ from metspack.restoring.siard import restore_archive
 from metspack.sizes import parsed_range
 from tests import siards
 from tests.kept import copied
-from tests.laws import spread
 from tests.trees import tree
 
 DIALECTS = {"recommendation": "MD5", "csip": "SHA-256"}
@@ -60,7 +58,7 @@ def options(dialect: str, pack: str | None, layout: str = "lobseg") -> BuildOpti
 
 
 @pytest.mark.parametrize(
-    ("dialect", "layout", "pack"), spread(product(DIALECTS, ["lobseg", "siard22"], ["zip", "tar"]), 3)
+    ("dialect", "layout", "pack"), [("recommendation", "siard22", "tar"), ("csip", "lobseg", "zip")]
 )
 def test_what_is_given_back_is_what_the_unpacked_package_gives(
     tmp_path: Path, dialect: str, layout: str, pack: str
@@ -91,6 +89,7 @@ def test_what_is_given_back_is_what_the_unpacked_package_gives(
     assert tree(package) == before
 
 
+@pytest.mark.slow
 def test_a_packed_package_is_divided_anew(tmp_path: Path) -> None:
     package = built(tmp_path, "csip", "tar")
     convert.convert_package(package, tmp_path / "new", options("csip", None))
@@ -128,16 +127,15 @@ def recompressed(package: Path) -> Path:
     return package
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_compressed_lobs_are_given_back_from_where_they_are(tmp_path: Path, dialect: str) -> None:
-    plain = built(tmp_path, dialect, None)
-    package = recompressed(built(tmp_path, dialect, "zip"))
+def test_compressed_lobs_are_given_back_from_where_they_are(tmp_path: Path) -> None:
+    plain = built(tmp_path, "csip", None)
+    package = recompressed(built(tmp_path, "csip", "zip"))
     for each in (plain, package):
         restore_archive(each, each.with_suffix(".siard"))
         restore_files(each, each.with_suffix(".files"))
     assert package.with_suffix(".siard").read_bytes() == plain.with_suffix(".siard").read_bytes()
     assert tree(package.with_suffix(".files")) == tree(plain.with_suffix(".files"))
-    convert.convert_package(package, tmp_path / "new", options(dialect, None))
+    convert.convert_package(package, tmp_path / "new", options("csip", None))
     assert tree(tmp_path / "new") == tree(plain)
     assert [each.message for each in DryRun(package)] == []
 

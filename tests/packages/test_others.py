@@ -26,6 +26,7 @@ def test_there_are_twenty_dialects_of_names_of_their_own() -> None:
     assert len({other.name for other in OTHERS}) == len(OTHERS) >= 20
 
 
+@pytest.mark.slow
 def test_all_of_them_are_one_delivery(tmp_path: Path) -> None:
     """What is told of each is the same when they come together; that some have one OBJID is a note."""
     expected = Counter[str]()

@@ -21,7 +21,7 @@ STEMS = st.sampled_from(
 )
 
 
-@law(300)
+@law(100)
 @given(
     st.lists(
         st.one_of(st.integers(1, 99).map("s0.t0.c1.r{}".format), st.tuples(STEMS, ROWS).map("".join)),

@@ -37,6 +37,7 @@ def test_they_are_right(out: Path) -> None:
         assert list(premis_faults(path)) == [], path
 
 
+@pytest.mark.slow
 def test_lobs_are_given_back_from_both(out: Path, tmp_path: Path) -> None:
     for number, data in enumerate(FIRST, 1):
         for lob in (f"First.s0.t0.c2.r{number}", *([f"s0.t0.c2.r{number}"] if number > len(SECOND) else [])):

@@ -301,7 +301,7 @@ def finder(root: Path) -> Iterator[Finder]:
         yield Finder(Files(catalogue, root), container, b"y.siard", Mapping())
 
 
-@law(60)
+@law(25)
 @example(
     database=None,
     column="../lobs/",

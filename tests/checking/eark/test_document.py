@@ -58,7 +58,7 @@ def elements(draw: st.DrawFn, depth: int = 0) -> str:
     return f"<m:{name}{attributes}>{draw(st.sampled_from(('', 'x')))}{''.join(inside)}</m:{name}>"
 
 
-@law(15)
+@law(8)
 @given(inside=st.lists(elements(), max_size=4), is_package=st.booleans())
 def test_any_document_is_read_to_its_end(inside: list[str], is_package: bool) -> None:
     faults = Faults(set(Standard))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from metspack.checking import Code, check, explained
+from metspack.checking import Code, Level, check, explained
 from metspack.checking.eark import package as eark_document
 from metspack.checking.eark import package as eark_package
 from metspack.checking.eark.faults import NAMED, REQUIREMENTS, examples
@@ -53,7 +53,7 @@ def test_a_representation_without_mets_is_only_advised_against(folder: Path) -> 
 @pytest.mark.parametrize("id_", EVERY)
 def test_a_damage_breaks_the_requirement_it_is_for(id_: str, folder: Path) -> None:
     case = EVERY[id_]
-    found = checked(csip.forge(folder, case.damage), case.profile)
+    found = list(check(csip.forge(folder, case.damage), Level.STRUCTURE, profile=case.profile))
     shown = "\n".join(f"{each.code} {each.path}:{each.line} {each.message}" for each in found)
     assert rules(found) == case.breaks, shown
     assert case.codes <= {each.code for each in found}, shown

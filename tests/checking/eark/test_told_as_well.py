@@ -9,7 +9,6 @@ import pytest
 
 from metspack.checking import check
 from metspack.checking.eark.profiles import Profile
-from metspack.model import Finding
 from metspack.reporting.model import line
 from tests.checking.rule_damages import package, representation
 from tests.packages import csip
@@ -149,10 +148,3 @@ def test_a_representation_is_held_against_what_its_package_is(tmp_path: Path) ->
     assert ("F002", "CSIP41") in found(root)
     (root / PACKAGE_METS).unlink()
     assert {each for each in found(root) if each[0] == "F002"} == {("F002", "")}
-
-
-def test_it_is_the_same_when_each_file_is_looked_at_by_itself(tmp_path: Path) -> None:
-    root = csip.forge(tmp_path / "package")
-    _sized(_PREMIS)(root)
-    both: list[list[Finding]] = [list(check(root, jobs=jobs)) for jobs in (1, 2)]
-    assert both[0] == both[1]

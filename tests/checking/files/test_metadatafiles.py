@@ -105,7 +105,7 @@ def changed(made: Path, target: Path, changes: Changes) -> Path:
     return package
 
 
-@law(8)
+@law(4)
 @given(
     changes=st.lists(st.tuples(CHANGES, st.integers(0, 29), st.booleans()), max_size=4),
     block=st.sampled_from([100, 1000, 1 << 20]),

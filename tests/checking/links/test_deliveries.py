@@ -187,7 +187,7 @@ def told(paths: Sequence[Path], known: Mapping[str, str], level: Level) -> Count
     return found
 
 
-@law(8, HealthCheck.function_scoped_fixture)
+@law(5, HealthCheck.function_scoped_fixture)
 @given(
     kinds=st.lists(st.sampled_from([each.__name__ for each in KINDS]), min_size=1, max_size=4, unique=True),
     places=st.lists(PLACES, min_size=14, max_size=14),

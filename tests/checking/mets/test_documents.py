@@ -123,7 +123,7 @@ def many(draw: st.DrawFn) -> list[Values]:
     return files
 
 
-@law(80)
+@law(40)
 @given(
     files=many(),
     group=st.sampled_from(["seg_0", "ID_SIARD_DDL"]),

@@ -44,6 +44,7 @@ def judged(grammar: Grammar, document: bytes) -> bool:
     return bool(grammar.schema.validate(etree.fromstring(document)))
 
 
+@pytest.mark.slow
 def test_the_corpus_is_always_the_same(mutants: Sequence[Mutant]) -> None:
     assert len(mutants) >= 5_000
     assert mutants == tuple(corpus.mutants())
@@ -105,6 +106,7 @@ def test_the_verdicts_are_those_that_the_official_grammar_gave(mutants: Sequence
     assert ours.splitlines() == corpus.TABLE.read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.slow
 def test_the_written_verdicts_are_the_official_grammars(mutants: Sequence[Mutant]) -> None:
     theirs = official()
     written = corpus.TABLE.read_text(encoding="utf-8")
@@ -125,6 +127,7 @@ def _is_valid(schema: xmlschema.XMLSchema10, document: etree._Element) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_xmlschema_gives_the_same_verdict_with_the_official_grammar(mutants: Sequence[Mutant]) -> None:
     ours, theirs = _xmlschema(grammars.own()), _xmlschema(official())
     invalid = 0

@@ -89,6 +89,7 @@ def test_every_mutant_gets_the_verdict_and_the_lines_that_a_tree_would_give(
     assert located > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "every"), [(1, 499), (7, 211)])
 def test_the_verdict_does_not_depend_on_the_blocks(mutants: Sequence[Mutant], size: int, every: int) -> None:
     for mutant in spread(mutants, every):
@@ -137,6 +138,7 @@ def test_many_faults_are_shown_up_to_a_number_and_then_counted() -> None:
     assert findings[-1].message == "METS schema errors not listed here: 4,990"
 
 
+@pytest.mark.slow
 def test_very_many_faults_are_no_longer_counted() -> None:
     blocks = repeated((b"<structMap><div>", 1), (b'<fptr BAD="1"/>\n', 50_000), (b"</div></structMap>", 1))
     *shown, last = schema.findings("mets.xml", blocks)
@@ -186,6 +188,7 @@ LONG_TEXTS = {
 WRONG = {"cut off", "padded in the middle"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG_TEXTS)
 def test_long_base64_gets_the_verdict_of_short(name: str) -> None:
     before, after = (BINARY % b"|").split(b"|")

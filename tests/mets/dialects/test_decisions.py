@@ -16,6 +16,10 @@ FACE = "__init__.py"
 
 CLASSES = {"Dialect", *(dialects.named(name).__name__ for name in dialects.DIALECTS)}
 REGISTRY = {"DIALECTS", "dialects.DIALECTS"}
+_DECIDING = (
+    *(ast.Compare, ast.Call, ast.Subscript, ast.Match, ast.Dict),
+    *(ast.Import, ast.ImportFrom, ast.Constant),
+)
 
 
 def is_dialect(node: ast.expr) -> bool:
@@ -88,6 +92,8 @@ def is_imported(node: ast.AST) -> bool:
 def decisions(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and text of everything that decides by dialect."""
     for node in ast.walk(tree):
+        if not isinstance(node, _DECIDING):
+            continue
         compared = isinstance(node, ast.expr) and is_compared(node)
         if compared or is_judged_by_class(node) or is_looked_up(node) or is_imported(node):
             yield getattr(node, "lineno", 0), ast.unparse(node).partition("\n")[0]

@@ -48,6 +48,7 @@ def codes(package: Path) -> set[str]:
     return {each.code for each in checking.check(package)} - {"S010"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("style", "pack"), list(zip(STYLES, PACKS, strict=True)))
 def test_a_package_checks_without_a_finding_in_every_style_and_form(
     tmp_path: Path, style: str, pack: str | None
@@ -68,6 +69,7 @@ def test_the_parent_refers_to_nothing_outside_its_folder_and_is_valid(tmp_path: 
     assert list(faults(package)) == []
 
 
+@pytest.mark.slow
 @given(
     style=st.sampled_from(STYLES), layout=st.sampled_from(["lobseg", "siard22"]), pack=st.sampled_from(PACKS)
 )
@@ -144,6 +146,7 @@ def test_a_child_may_lie_in_another_place_altogether(tmp_path: Path) -> None:
     assert "L010" not in found
 
 
+@pytest.mark.slow
 def test_convert_makes_the_one_form_of_the_other(tmp_path: Path) -> None:
     package = built(tmp_path, by_objid())
     location = replace(by_objid(), dialect_options=CsipOptions())
@@ -153,6 +156,7 @@ def test_convert_makes_the_one_form_of_the_other(tmp_path: Path) -> None:
     assert tree(tmp_path / "objid") == tree(package)
 
 
+@pytest.mark.slow
 def test_merge_says_once_that_nothing_proves_the_childrens_mets(tmp_path: Path) -> None:
     package = built(tmp_path, by_objid(pack="zip"))
     merged = api.merge([package], tmp_path / "merged", replace(OPTIONS, dialect_options=CsipOptions()))

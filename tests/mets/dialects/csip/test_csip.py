@@ -107,6 +107,7 @@ def test_the_package_checks_without_a_finding(package: Path) -> None:
     assert findings(package) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("style", "objid"), [("aip", None), ("csip-large", "urn:example:N"), ("recommendation", "urn:example:N")]
 )
@@ -119,6 +120,7 @@ def test_every_link_style_checks_without_a_finding_and_is_valid(
     assert list(faults(package)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "layout"), [("csip", "siard22"), ("cits-siard", "lobseg"), ("sip", "siard22")]
 )
