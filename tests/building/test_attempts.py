@@ -1,23 +1,13 @@
-"""Attempts at segments: accepted once each, seen in no package, and stopped by taking their folder away."""
+"""What holds of attempts at segments on another machine: no folder is made again, and devices have other numbers."""
 
 from __future__ import annotations
 
 import zipfile
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from metspack import BuildOptions, Limits, cluster
-from metspack.building import attempts, build
-from metspack.building.segments import SegmentTask, TaskPlaced
-from metspack.cluster import RemoteWork
 from metspack.errors import SourceError, TargetError
 from metspack.files.byteranges import HeldMedium
 from metspack.files.writing import ground, make_directories
@@ -25,69 +15,7 @@ from metspack.model import Extent, FileExtent, LobRun
 from metspack.planning import slices
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings
-from tests.trees import names, tree
-
-pytestmark = pytest.mark.slow
-
-OPTIONS = BuildOptions(created="2026-05-01T12:00:00Z", limits=Limits(files=4), cluster="local:2")
-SPLIT = Limits(files=12, bytes=20_000)
-
-
-class Here:
-    """A ``processes.Pool`` that does each task twice in this process, and accepts the second attempt."""
-
-    def __init__(self, remote: RemoteWork[SegmentTask, TaskPlaced]) -> None:
-        self.jobs = 2
-        self._remote = remote
-
-    def start(self, work: Callable[..., object]) -> None:
-        del work
-
-    def give_out(self, _work: Any, tasks: Iterator[SegmentTask], pending: deque[Any]) -> None:
-        pending.extend(islice(tasks, self.jobs))
-
-    def count(self, moved: Any) -> None:
-        del moved
-
-    def awaited(self, task: SegmentTask, moved: Any) -> TaskPlaced:
-        if (known := self._remote.known(task)) is not None:
-            return known
-        assert self._remote.work is not None
-        self._remote.work(task, lambda _: None)
-        return self._remote.accept(task, self._remote.work(task, moved), "here")
-
-    def close(self) -> None:
-        self._remote.stop()
-        self._remote.clear()
-
-
-@pytest.fixture(autouse=True)
-def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    @contextmanager
-    def opened(address: str | None, _credit: Any) -> Iterator[Any]:
-        yield None if address is None else SimpleNamespace(jobs=2)
-
-    monkeypatch.setattr(cluster, "opened", opened)
-    monkeypatch.setattr(attempts, "open_pool", lambda _of, work, _found: Here(attempts.placing(work)))
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {},
-        {"dialect": "csip", "pack": "tar"},
-        {"limits": SPLIT, "layout": "siard22", "add_digests": True},
-    ],
-    ids=lambda changed: " ".join(changed) or "plain",
-)
-def test_segments_that_are_done_twice_are_accepted_once(
-    changed: dict[str, Any], northwind_full: Path, tmp_path: Path
-) -> None:
-    options = replace(OPTIONS, **changed)
-    build.build(northwind_full, tmp_path / "one", replace(options, cluster=None))
-    build.build(northwind_full, tmp_path / "out", options)
-    assert tree(tmp_path / "out") == tree(tmp_path / "one")
-    assert names(tmp_path) == {"one", "out"}
+from tests.trees import names
 
 
 def test_no_folder_is_made_above_the_ground(tmp_path: Path) -> None:

@@ -120,42 +120,6 @@ def test_any_way_of_dividing_leads_back_to_any_other(
     assert tree(folder / "back") == tree(folder / "first")
 
 
-@given(
-    data=st.lists(st.binary(max_size=200), min_size=3, max_size=3),
-    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4),
-    first=segmented("lobseg"),
-    second=segmented("siard22"),
-)
-@law(5, HealthCheck.function_scoped_fixture)
-def test_bytes_that_two_columns_share_are_kept_by_each_from_the_first_siard22_on(
-    tmp_path_factory: pytest.TempPathFactory,
-    data: list[bytes],
-    rows: list[tuple[int, int]],
-    first: BuildOptions,
-    second: BuildOptions,
-) -> None:
-    """In lobseg they are there once, in siard22 once for each column; nothing joins them again."""
-    folder = tmp_path_factory.mktemp("law")
-    source = siards.two_columns(folder / "Small.siard", data, rows)
-    shared_by_both = {one for one, _ in rows} & {other for _, other in rows}
-    once = build.build(source, folder / "first", first)
-    other = convert_package(folder / "first", folder / "second", second)
-    build.build(source, folder / "direct", second)
-    assert tree(folder / "second") == tree(folder / "direct")
-    assert (once.files, other.files) == (len({*sum(rows, ())}), once.files + len(shared_by_both))
-    said = [each for each in other.warnings if "placed as a separate file" in each]
-    assert [each.partition(" ")[0] for each in said] == [str(len(shared_by_both))] * bool(shared_by_both)
-    back = convert_package(folder / "second", folder / "back", first)
-    assert back.files == other.files
-    if not shared_by_both:
-        assert tree(folder / "back") == tree(folder / "first")
-    convert_package(folder / "back", folder / "again", second)
-    assert tree(folder / "again") == tree(folder / "second")
-    expected = list(contents(source))
-    for name in ("first", "second", "back"):
-        assert list(contents(folder / name / "Small.siard")) == expected
-
-
 def test_what_stayed_inside_stays_with_the_same_option(northwind_full: Path, tmp_path: Path) -> None:
     first = replace(OPTIONS, min_size=1_000)
     kept = build.build(northwind_full, tmp_path / "first", first).kept

@@ -295,24 +295,6 @@ def test_an_unpacked_archive_is_listed_file_by_file(folder: Path, name: str) -> 
     assert codes(folder, Severity.ERROR) == set()
 
 
-def test_an_unpacked_archive_whose_lobs_are_named_from_outside(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    inside = "content/schema0/table0/lob1/record0.bin"
-    digest = f"<messageDigest><digestType>MD5</digestType><digest>{'0' * 32}</digest></messageDigest>"
-    table = forging.Table(
-        columns=(forging.column(lob_folder="./"),),
-        rows=(segmented_folders.cell("c1", f"x/{inside}", b"inside"),),
-    )
-    packed = forging.siard(tmp_path / "x.siard", tables=[table], lobs={inside: b"inside"}, digests=digest)
-    with zipfile.ZipFile(packed) as archive:
-        archive.extractall(folder / "x")
-    result = described(folder)
-    assert (result.files, result.inside, result.segments) == (0, 1, 0)
-    assert "messageDigest could not be compared" in result.warnings[0]
-    assert codes(folder, Severity.ERROR) == set()
-
-
 def test_a_changed_messagedigest_is_told_and_left(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()

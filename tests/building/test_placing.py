@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,23 +34,28 @@ from tests.laws import law
 from tests.trees import tree
 
 
-def place_all(
-    source: Path, segment: Path, checksum: str = "MD5", *, together: bool = True
+def place(
+    source: Archive | LooseLobs, segment: Path, *, together: bool, **options: Any
 ) -> tuple[list[PlacedFile], list[int]]:
-    """Place all LOBs of an archive, those that are alike together or all one by one."""
+    """Place all LOBs of a source, those that are alike together or all one by one."""
     amounts: list[int] = []
-    with Archive(source) as archive, OpenHoldings(archive.holdings()) as shelf:
-        placing = Placing(
-            shelf, lobseg.LAYOUT, checksum=checksum, moved=amounts.append, ended=ended, joined=fail
-        )
-        alone: Iterable[LobRun | Entry] = ((lob, None) for lob in archive.lobs())
+    with source, OpenHoldings(source.holdings()) as shelf:
+        placing = Placing(shelf, lobseg.LAYOUT, moved=amounts.append, ended=ended, joined=fail, **options)
+        alone: Iterable[LobRun | Entry] = ((lob, None) for lob in source.lobs())
         planned = segment.with_suffix(".jsonl")
         with slices.Slice(planned) as written:
-            for lob in archive.lobs():
+            for lob in source.lobs():
                 written.add(lob)
         with Folder(segment) as folder:
             found = list(one_by_one(placing.place(slices.runs(planned) if together else alone, folder)))
     return found, amounts
+
+
+def place_all(
+    source: Path, segment: Path, checksum: str = "MD5", *, together: bool = True
+) -> tuple[list[PlacedFile], list[int]]:
+    """Place the LOBs of an archive."""
+    return place(Archive(source), segment, together=together, checksum=checksum)
 
 
 @pytest.mark.parametrize(
@@ -66,22 +72,8 @@ def test_together_or_one_by_one_lobs_are_placed_alike(sample: str, checksum: str
 
 
 def place_files(source: Path, segment: Path, *, links: bool, together: bool = True) -> list[PlacedFile]:
-    """Place the LOBs of a folder as ``place_all`` does those of an archive, by copying or by hard links."""
-    with LooseLobs(source) as lobs, OpenHoldings(lobs.holdings()) as shelf:
-        placing = Placing(
-            shelf, lobseg.LAYOUT, checksum="MD5", moved=ignore, ended=ended, joined=fail, links=links
-        )
-        alone: Iterable[LobRun | Entry] = ((lob, None) for lob in lobs.lobs())
-        planned = segment.with_suffix(".jsonl")
-        with slices.Slice(planned) as written:
-            for lob in lobs.lobs():
-                written.add(lob)
-        with Folder(segment) as folder:
-            return list(one_by_one(placing.place(slices.runs(planned) if together else alone, folder)))
-
-
-def ignore(_bytes: int) -> None:
-    pass
+    """Place the LOBs of a folder, by copying or by hard links."""
+    return place(LooseLobs(source), segment, together=together, checksum="MD5", links=links)[0]
 
 
 def lob_folder(root: Path, contents: Sequence[bytes]) -> Path:

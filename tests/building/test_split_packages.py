@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from metspack import checking, processes
+from metspack import checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
-from metspack.files import threads
 from metspack.layouts import LAYOUTS
 from metspack.model import Limits, Severity
 from metspack.planning.division import Split
@@ -40,24 +39,6 @@ def built(folder: Path, contents: tuple[bytes, ...], options: BuildOptions, targ
         siards.siard(source, *contents)
     build.build(source, folder / target, options)
     return folder / target
-
-
-def test_threads_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    contents = (bytes(range(250)), b"", b"b" * 16, b"c" * 101, bytes(99))
-    found = []
-    for cores in (1, 3):
-        monkeypatch.setattr(processes, "cores", lambda cores=cores: cores)
-        monkeypatch.setattr(threads, "LARGE", 16)
-        package = built(tmp_path, contents, OPTIONS, f"out{cores}")
-        restored = tmp_path / f"restored{cores}"
-        restore_files(package, restored)
-        made = tree(package)
-        part = package / "N_lobseg_1" / f"{RECORDS}0.bin.1"
-        part.write_bytes(part.read_bytes()[::-1])
-        findings = list(checking.check(package))
-        assert {"F003", "S017"} <= {each.code for each in findings}
-        found.append((made, tree(restored), findings))
-    assert found[0] == found[1]
 
 
 def test_several_processes_find_the_same_of_split_lobs(tmp_path: Path) -> None:
@@ -138,6 +119,8 @@ def test_parts_joined_are_the_lob(
     )
     siards.packed(folder / "N.siard", siards.parts(siards.lobs(*contents)), method=method)
     package = built(folder, contents, options)
+    with zipfile.ZipFile(package / "N.siard") as archive:
+        assert [name for name in archive.namelist() if name.startswith("content/")] == [siards.TABLE]
     restore_files(package, folder / "files")
     files = tree(folder / "files")
     assert [files[f"{RECORDS}{number}.bin"] for number in range(len(contents))] == list(contents)

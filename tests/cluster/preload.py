@@ -1,7 +1,7 @@
 """``dask worker --preload``: makes a worker slow, or lets it be what a cluster refuses; notes its attempts.
 
 The variable ``CLUSTER_WORKER`` says how: as JSON, ``notes`` a file that each attempt is a line of, ``slow``
-the seconds that each takes longer (``slow_at`` by label), ``version`` and ``blind`` what the worker
+the seconds that each takes longer, ``version`` and ``blind`` what the worker
 says of itself; ``dying`` the name of a worker that dies as it is asked. What a file beside the notes
 says holds from then on: ``blind`` and ``unreadable``.
 """
@@ -70,8 +70,7 @@ def _note_placing(worker: Any, said: _Said) -> None:
             label = label_of(task)
             _note(worker, said, label)
             done = real(task, moved, disk)
-            slow = said.first.get("slow_at", {}).get(label, said.first.get("slow", 0))
-            ending = time.monotonic() + slow
+            ending = time.monotonic() + said.first.get("slow", 0)
             while time.monotonic() < ending:
                 time.sleep(0.02)
                 moved(cluster._REPORTED)

@@ -160,28 +160,6 @@ def test_a_worker_that_was_taken_for_dead_goes_on_and_changes_nothing(
     assert tree(out) == tree(tmp_path / "one")
 
 
-def test_what_was_accepted_is_not_done_again_when_its_worker_dies(
-    northwind_full: Path, tmp_path: Path
-) -> None:
-    """Results are accepted as they come, and wait here for the first, which another worker is at."""
-    gold, out = tmp_path / "gold", tmp_path / "out"
-    assert ended(metspack("build", northwind_full, "-o", gold, *LIMIT))[0] == 0
-    with Hosts(tmp_path / "hosts", 2, slow_at={"0": 4}) as hosts:
-        command = metspack("build", northwind_full, "-o", out, *LIMIT, "--cluster", hosts.address)
-        with ending(command):
-            wait_for(lambda: len(recorded(out)) >= 3 or command.poll() is not None)
-            done = {(each["number"], each["worker"]) for each in recorded(out)}
-            assert (0, "w0") not in done
-            assert (0, "w1") not in done
-            (worker,) = {worker for _, worker in done}
-            hosts.workers[int(worker[1:])].send_signal(signal.SIGKILL)
-            code, _, errors = ended(command)
-        assert code == 0, errors
-        attempts = hosts.attempts()
-    assert {attempts.count(str(number)) for number, _ in done} == {1}
-    assert tree(out) == tree(gold)
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_build_that_is_stopped_goes_on_and_does_nothing_twice(
     how: signal.Signals, northwind_full: Path, tmp_path: Path

@@ -176,14 +176,10 @@ def test_workers_that_do_not_see_the_package_are_refused(package: Path, hosts: H
 def test_what_cannot_be_is_refused(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metspack.cluster._ANSWER", 0.5)
     nobody = "tcp://127.0.0.1:9"
-    for address, error, words in (
-        (nobody, TargetError, "no Dask scheduler answers at"),
-        ("here", ConfigError, "is not tcp://HOST:PORT or local:N"),
-    ):
-        with pytest.raises(error, match=words):
-            checked(package, address)
-        with pytest.raises(error, match=words):
-            files.restore_files(package, tmp_path / "lobs", RestoreOptions(cluster=address))
+    with pytest.raises(TargetError, match="no Dask scheduler answers at"):
+        checked(package, nobody)
+    with pytest.raises(TargetError, match="no Dask scheduler answers at"):
+        files.restore_files(package, tmp_path / "lobs", RestoreOptions(cluster=nobody))
     with pytest.raises(ConfigError, match="--siard cannot be combined with --cluster"):
         siard.restore_archive(package, tmp_path / "a.siard", options=RestoreOptions(cluster=nobody))
     with pytest.raises(ConfigError, match="cannot be combined with s3://a/b"):

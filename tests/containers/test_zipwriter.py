@@ -219,20 +219,6 @@ def test_new_entries_are_the_same_in_every_run(tmp_path: Path, most: int | None)
     unzip_agrees(tmp_path / "target.zip")
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_an_entry_in_one_block_is_written_as_in_many(method: int, tmp_path: Path) -> None:
-    archives = []
-    for number in range(2):
-        writer = ZipWriter(tmp_path / f"{number}.zip", tmp_path)
-        for name, data in (("a.bin", b""), ("b\xe4.bin", b"x" * 70_000), ("c/", b""), ("d.bin", b"\x00" * 9)):
-            contents = (data,) if number else iter((data,))
-            writer.add(name, contents, method=method, most=len(data), when=(7, 40))
-        writer.finish(b"")
-        writer.file.close()
-        archives.append((tmp_path / f"{number}.zip").read_bytes())
-    assert archives[0] == archives[1]
-
-
 @pytest.mark.parametrize("limit", [MAX32, 100])
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_a_run_of_entries_is_written_as_each_by_itself(

@@ -107,24 +107,6 @@ def test_an_error_at_any_block_is_raised_and_nothing_is_taken_after_it(
     assert not left(before)
 
 
-def test_a_few_blocks_wait_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "cores", lambda: 4)
-    behind: list[int] = []
-    taken: list[bytes] = []
-    put = 0
-
-    def take(block: bytes) -> None:
-        time.sleep(0.001)
-        behind.append(put - len(taken))
-        taken.append(block)
-
-    with BlockThread(take) as thread:
-        for put in range(1, 50):  # noqa: B007 -- counted for the thread
-            thread.put(b"")
-    assert len(taken) == 49
-    assert 1 < max(behind) <= threads._AHEAD + 1
-
-
 def test_the_error_that_ends_the_block_goes_before_that_of_the_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

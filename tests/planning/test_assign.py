@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.errors import PlanError
 from metspack.layouts import LAYOUTS
 from metspack.model import (
     Digest,
@@ -123,7 +122,7 @@ def given_lobs(draw: st.DrawFn) -> list[Given]:
     return found
 
 
-@law(150)
+@law(60)
 @given(given_lobs(), DIVISIONS)
 def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
     given: list[Given], division: Division
@@ -195,26 +194,6 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
     assert Course.restored(json.loads(json.dumps(course.document()))) == course
 
 
-def test_lobs_leave_before_they_are_taken(tmp_path: Path) -> None:
-    """What is in a slice is out of the archive: a build that is stopped knows of all that it has placed."""
-    left: list[Given] = []
-
-    class Watching(Sharing):
-        def firsts(self, found: Given, container: str) -> Iterator[Given]:
-            assert left[-1] is found
-            yield from super().firsts(found, container)
-
-    with Watching() as sharing:
-        assigned(
-            [lob(1, 1), run(2, [1, 1])],
-            Division(limits=Limits()),
-            tmp_path,
-            sharing=sharing,
-            departs=left.append,
-        )
-    assert len(left) == 2
-
-
 @pytest.mark.parametrize(("layout", "lobs"), [("lobseg", 1), ("siard22", 2)])
 def test_cells_share_a_lob_within_a_container(tmp_path: Path, layout: str, lobs: int) -> None:
     one, other = lob(1, 5, cell="c4"), lob(2, 5, cell="c5")
@@ -226,26 +205,6 @@ def test_cells_share_a_lob_within_a_container(tmp_path: Path, layout: str, lobs:
     assert course.lobs == lobs
     assert course.columns == {(0, 2, 4), (0, 2, 5)}
     assert len(course.runs) == lobs
-
-
-def test_what_is_open_is_discarded_when_planning_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    division = Division(limits=Limits(files=1, bytes=5), split=Split.NEVER)
-    agreed: list[PlannedSegment | None] = []
-    discarded: list[str] = []
-
-    class Watched(slices.Slice):
-        def discard(self) -> None:
-            discarded.append(self._file.path.name)
-            super().discard()
-
-    monkeypatch.setattr(slices, "Slice", Watched)
-    given = [lob(1, 1), lob(2, 1), lob(3, 6)]
-    with Sharing() as sharing, pytest.raises(PlanError, match=r"s0\.t2\.c4\.r3 has 6 bytes"):
-        assign(given, division, tmp_path, sharing=sharing, departs=lambda _: None, agreed=agreed.append)
-    assert [each and each.index for each in agreed] == [0]
-    assert discarded == ["slice-1.jsonl"]
 
 
 def test_a_slice_may_be_cut_where_a_stretch_is_long_enough(

@@ -33,7 +33,7 @@ CONTENTS = (b"", b"a", b"bcd", b"efghi")
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6)
 
 
-@law(60)
+@law(25)
 @given(PAIRS, st.integers(0, 6))
 def test_a_column_stays_where_each_of_its_lobs_is_smaller(rows: list[tuple[int, int]], least: int) -> None:
     stays = {

@@ -174,7 +174,7 @@ def _runs(firsts: Mapping[str, str]) -> int:
     return runs
 
 
-@law(150)
+@law(60)
 @given(founds(), st.booleans(), st.lists(st.integers(0, 20), max_size=5), st.sampled_from([1, 1, 2]))
 def test_cells_share_as_in_a_table_of_all_that_were_named(
     drawn: list[Drawn],

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, LobRun, Part, Proofs, ZipExtent
 from metspack.planning import slices
+from tests.laws import law
 
 NUMBERS = st.integers(0, 1 << 60)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -74,6 +75,7 @@ def alike(draw: st.DrawFn) -> list[tuple[LobRef, None]]:
     return made
 
 
+@law(40)
 @given(st.lists(st.tuples(LOBS, PARTS), max_size=5), alike())
 def test_a_slice_of_the_plan_gives_back_its_lobs_and_parts(
     tmp_path_factory: pytest.TempPathFactory,

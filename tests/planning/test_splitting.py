@@ -199,42 +199,6 @@ def test_more_than_999_parts_have_names_in_both_layouts() -> None:
         assert (found[0], found[999], found[1_000]) == names
 
 
-TWO_COLUMNS = [
-    lob(1, 6, "c4"),
-    lob(1, 3, "c5"),
-    lob(2, 6, "c4"),
-    lob(2, 15, "c5"),
-    lob(3, 1, "c4"),
-    lob(3, 1, "c5.u1"),
-    lob(1, 1, "c1", table=3),
-]
-
-
-def test_columns_have_segments_of_their_own_and_end_with_their_table() -> None:
-    events = planned(TWO_COLUMNS, Limits(bytes=10), split=Split.FILL, layout=SIARD22)
-    said = [
-        path(each, SIARD22).removeprefix("N_lobs/")
-        if isinstance(each, Slot)
-        else (each.container, each.index, each.files, each.bytes, each.closed_by)
-        for each in events
-    ]
-    assert said == [
-        "s0_t2_c4/seg_0/t2_c4_r1.bin",
-        "s0_t2_c5/seg_0/t2_c5_r1.bin",
-        ("s0_t2_c4", 0, 1, 6, ClosedBy.BYTES),
-        "s0_t2_c4/seg_1/t2_c4_r2.bin",
-        "s0_t2_c5/seg_0/t2_c5_r2.bin_part001",
-        ("s0_t2_c5", 0, 2, 10, ClosedBy.BYTES),
-        "s0_t2_c5/seg_1/t2_c5_r2.bin_part002",
-        "s0_t2_c4/seg_1/t2_c4_r3.bin",
-        "s0_t2_c5/seg_1/t2_c5_u1_r3.bin",
-        ("s0_t2_c4", 1, 2, 7, ClosedBy.END),
-        ("s0_t2_c5", 1, 2, 9, ClosedBy.END),
-        "s0_t3_c1/seg_0/t3_c1_r1.bin",
-        ("s0_t3_c1", 0, 1, 1, ClosedBy.END),
-    ]
-
-
 def test_a_table_that_comes_back_goes_on_with_its_numbers() -> None:
     source = [lob(1, 1), lob(1, 1, table=3), lob(2, 1), lob(3, 1)]
     assert [(each[0], each[3]) for each in closed(source, Limits(files=9), Split.NEVER, SIARD22)] == [

@@ -7,13 +7,11 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from metspack import list_lobs
-from metspack.errors import ConfigError, SourceError, TargetError
-from metspack.files import tempdb
+from metspack.errors import ConfigError, SourceError
 from metspack.model import Budgets
 from metspack.packages.cells import cell_of, opened_archive
 from metspack.packages.package import Package
@@ -263,16 +261,3 @@ def test_the_cell_of_a_lob_is_found_in_its_own_table(root: Path) -> None:
         assert cell_of(package, "s0.t2.c4.r99") is None
         assert cell_of(package, "s9.t2.c4.r1") is None
         assert cell_of(package, "no place") is None
-
-
-def test_a_full_temporary_disk_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = tempdb.create
-
-    def tiny(*statements: str, **given: Any) -> object:
-        database = real(*statements, **given)
-        database.execute("PRAGMA max_page_count = 5")
-        return database
-
-    monkeypatch.setattr(tempdb, "create", tiny)
-    with Package(root) as package, pytest.raises(TargetError, match="on disk"):
-        package.objid  # noqa: B018

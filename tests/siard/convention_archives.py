@@ -107,6 +107,10 @@ def zipped(path: Path, entries: Mapping[str, bytes]) -> Path:
     return path
 
 
+Pair = tuple[str, str]
+"""The names of the two LOBs."""
+
+
 def _two(first: str, second: str) -> tuple[Row, ...]:
     return Row(file=first), Row(file=second, data=SECOND)
 
@@ -115,215 +119,121 @@ def _bytes(first: str, second: str) -> dict[str, bytes]:
     return {first: BINARY, second: SECOND}
 
 
+def _at(cells: Pair, at: str | Pair) -> dict[str, bytes]:
+    return _bytes(*(at if isinstance(at, tuple) else (f"{at}{cells[0]}", f"{at}{cells[1]}")))
+
+
+def _inside(letter: str, cells: Pair, at: str | Pair, **levels: str) -> Sample:
+    """Return an archive with LOBs inside, ``at`` these names or what stands before those in the cells."""
+    return Sample(letter=letter, rows=_two(*cells), inside=_at(cells, at), **levels)  # type: ignore[arg-type]
+
+
+def _outside(letter: str, cells: Pair, at: str | Pair, **levels: str) -> Sample:
+    """Return an archive with LOBs outside; ``at`` is as above."""
+    return Sample(letter=letter, rows=_two(*cells), outside=_at(cells, at), **levels)  # type: ignore[arg-type]
+
+
+def _pair(before: str, *, first: int = 0, extension: str = "bin", other: str = "") -> Pair:
+    """Return the names of two records in a folder, or in one and in another."""
+    names = f"record{first}.{extension}", f"record{first + 1}.{extension}"
+    return f"{before}{names[0]}", f"{other or before}{names[1]}"
+
+
+_RECORDS = _pair("")
+_LOBS = _pair("lobs/")
+_IN_ONE = ("seg_0/t2_c1_r1.bin", "seg_0/t2_c1_r2.bin")
+_IN_TWO = ("seg_0/t2_c1_r1.bin", "seg_1/t2_c1_r2.bin")
+_DBPTK = ("seg_0/t1_c3_r1.bin", "seg_0/t1_c3_r2.bin")
+_TEXTS = ("seg0/rec1.txt", "seg0/rec2.txt")
+_OWN = "./Northwind_lobs/"
+_FIRST, _LATER = (f"Northwind_lobseg_{number}/content/schema0/table2/lob4/" for number in (0, 1))
+
+_SEGMENT_1, _SEGMENT_2 = (f"x.siard_lobseg_{number}/content/schema1/table1/lob4/" for number in (1, 2))
+
 SAMPLES: Mapping[str, Sample] = {
-    "A-outside": Sample(
-        letter="A",
-        database="../Northwind_lobs/",
-        column="s0_t2_c1/",
-        rows=_two("seg_0/t2_c1_r1.bin", "seg_0/t2_c1_r2.bin"),
-        outside=_bytes(
-            "Northwind_lobs/s0_t2_c1/seg_0/t2_c1_r1.bin", "Northwind_lobs/s0_t2_c1/seg_0/t2_c1_r2.bin"
-        ),
+    "A-outside": _outside(
+        "A", _IN_ONE, "Northwind_lobs/s0_t2_c1/", database="../Northwind_lobs/", column="s0_t2_c1/"
     ),
-    "A-inside": Sample(
-        letter="A",
-        database="content/",
-        rows=_two("schema0/table2/lob1/record0.bin", "schema0/table2/lob1/record1.bin"),
-        inside=_bytes(f"{TABLE}/lob1/record0.bin", f"{TABLE}/lob1/record1.bin"),
+    "A-inside": _inside("A", _pair("schema0/table2/lob1/"), "content/", database="content/"),
+    "A-cell": _outside("A", _pair("../lobs/"), _LOBS),
+    "C-inside": _inside("C", _pair(f"{TABLE}/lob1/"), "", database=_OWN),
+    "C-outside": _outside(
+        "C", _IN_TWO, "Northwind_lobs/s0_t2_c1/", database=_OWN, column="s0_t2_c1/", version="2.2"
     ),
-    "A-cell": Sample(
-        letter="A",
-        rows=_two("../lobs/record0.bin", "../lobs/record1.bin"),
-        outside=_bytes("lobs/record0.bin", "lobs/record1.bin"),
-    ),
-    "C-inside": Sample(
-        letter="C",
-        database="./Northwind_lobs/",
-        rows=_two(f"{TABLE}/lob1/record0.bin", f"{TABLE}/lob1/record1.bin"),
-        inside=_bytes(f"{TABLE}/lob1/record0.bin", f"{TABLE}/lob1/record1.bin"),
-    ),
-    "C-outside": Sample(
-        letter="C",
-        database="./Northwind_lobs/",
-        column="s0_t2_c1/",
-        version="2.2",
-        rows=_two("seg_0/t2_c1_r1.bin", "seg_1/t2_c1_r2.bin"),
-        outside=_bytes(
-            "Northwind_lobs/s0_t2_c1/seg_0/t2_c1_r1.bin", "Northwind_lobs/s0_t2_c1/seg_1/t2_c1_r2.bin"
-        ),
-    ),
-    "D-outside": Sample(
-        letter="D",
+    "D-outside": _outside(
+        *("D", _DBPTK, "northwind.siard_lobs/s1_t1_c3/"),
         database="../northwind.siard_lobs",
         column="s1_t1_c3",
         siard="northwind.siard",
         version="2.2",
-        rows=_two("seg_0/t1_c3_r1.bin", "seg_0/t1_c3_r2.bin"),
-        outside=_bytes(
-            "northwind.siard_lobs/s1_t1_c3/seg_0/t1_c3_r1.bin",
-            "northwind.siard_lobs/s1_t1_c3/seg_0/t1_c3_r2.bin",
-        ),
     ),
-    "D-inside": Sample(
-        letter="D",
+    "D-inside": _inside(
+        *("D", _pair("", first=1), "content/schema1/table1/lob3/"),
         database="content",
         column="schema1/table1/lob3",
         version="2.2",
-        rows=_two("record1.bin", "record2.bin"),
-        inside=_bytes("content/schema1/table1/lob3/record1.bin", "content/schema1/table1/lob3/record2.bin"),
     ),
-    "E": Sample(
-        letter="E",
+    "E": _outside(
+        *("E", _pair(f"../{_SEGMENT_1}", first=1, other=f"../{_SEGMENT_2}")),
+        _pair(_SEGMENT_1, first=1, other=_SEGMENT_2),
         database="content",
         siard="x.siard",
-        rows=_two(
-            "../x.siard_lobseg_1/content/schema1/table1/lob4/record1.bin",
-            "../x.siard_lobseg_2/content/schema1/table1/lob4/record2.bin",
-        ),
-        outside=_bytes(
-            "x.siard_lobseg_1/content/schema1/table1/lob4/record1.bin",
-            "x.siard_lobseg_2/content/schema1/table1/lob4/record2.bin",
-        ),
     ),
-    "F": Sample(
-        letter="F",
-        database="content",
-        rows=_two("content/schema1/table1/lob4/record1.bin", "content/schema1/table1/lob4/record2.bin"),
-        inside=_bytes("content/schema1/table1/lob4/record1.bin", "content/schema1/table1/lob4/record2.bin"),
-    ),
-    "G-content": Sample(
-        letter="G",
+    "F": _inside("F", _pair("content/schema1/table1/lob4/", first=1), "", database="content"),
+    "G-content": _inside(
+        *("G", ("seg0/rec1.txt", "seg1/rec2.txt"), "content/schema0/table0/lob1/"),
         database="content/",
         column="schema0/table0/lob1/",
-        rows=_two("seg0/rec1.txt", "seg1/rec2.txt"),
-        inside=_bytes(
-            "content/schema0/table0/lob1/seg0/rec1.txt", "content/schema0/table0/lob1/seg1/rec2.txt"
-        ),
     ),
-    "G-column": Sample(
-        letter="G",
-        column="content/schema0/table74/lob3/",
-        rows=_two("seg0/rec1.txt", "seg0/rec2.txt"),
-        inside=_bytes(
-            "content/schema0/table74/lob3/seg0/rec1.txt", "content/schema0/table74/lob3/seg0/rec2.txt"
-        ),
+    "G-column": _inside("G", _TEXTS, "content/schema0/table74/lob3/", column="content/schema0/table74/lob3/"),
+    "G-short": _inside("G", _TEXTS, "content/schema0/table0/lob1/", column="schema0/table0/lob1/"),
+    "H-inside": _inside("H", _pair("content/schema0/table0/lob2/", extension="txt"), "", column="lob2"),
+    "H-outside": _outside("H", ("record0.txt", "seq3/record1.txt"), "lobs/", column="../lobs/"),
+    "H-cell": _outside("H", _pair("../lobs/"), _LOBS, database=_OWN),
+    "I": _inside("I", _RECORDS, f"{TABLE}/lob1/", folder="lob1", version="2.0"),
+    "I-whole": _inside("I", _RECORDS, f"{TABLE}/lob1/", folder=f"{TABLE}/lob1/", version="2.0"),
+    "I-database": _inside(
+        "I", _RECORDS, f"{TABLE}/lob1/", database="content", folder="schema0/table2/lob1", version="2.0"
     ),
-    "G-short": Sample(
-        letter="G",
-        column="schema0/table0/lob1/",
-        rows=_two("seg0/rec1.txt", "seg0/rec2.txt"),
-        inside=_bytes(
-            "content/schema0/table0/lob1/seg0/rec1.txt", "content/schema0/table0/lob1/seg0/rec2.txt"
-        ),
-    ),
-    "H-inside": Sample(
-        letter="H",
-        column="lob2",
-        rows=_two("content/schema0/table0/lob2/record0.txt", "content/schema0/table0/lob2/record1.txt"),
-        inside=_bytes("content/schema0/table0/lob2/record0.txt", "content/schema0/table0/lob2/record1.txt"),
-    ),
-    "H-outside": Sample(
-        letter="H",
-        column="../lobs/",
-        rows=_two("record0.txt", "seq3/record1.txt"),
-        outside=_bytes("lobs/record0.txt", "lobs/seq3/record1.txt"),
-    ),
-    "H-cell": Sample(
-        letter="H",
-        database="./Northwind_lobs/",
-        rows=_two("../lobs/record0.bin", "../lobs/record1.bin"),
-        outside=_bytes("lobs/record0.bin", "lobs/record1.bin"),
-    ),
-    "I": Sample(
-        letter="I",
-        folder="lob1",
-        version="2.0",
-        rows=_two("record0.bin", "record1.bin"),
-        inside=_bytes(f"{TABLE}/lob1/record0.bin", f"{TABLE}/lob1/record1.bin"),
-    ),
-    "I-whole": Sample(
-        letter="I",
-        folder=f"{TABLE}/lob1/",
-        version="2.0",
-        rows=_two("record0.bin", "record1.bin"),
-        inside=_bytes(f"{TABLE}/lob1/record0.bin", f"{TABLE}/lob1/record1.bin"),
-    ),
-    "I-database": Sample(
-        letter="I",
-        database="content",
-        folder="schema0/table2/lob1",
-        version="2.0",
-        rows=_two("record0.bin", "record1.bin"),
-        inside=_bytes(f"{TABLE}/lob1/record0.bin", f"{TABLE}/lob1/record1.bin"),
-    ),
-    "J-database": Sample(
-        letter="J",
-        database="..\\WinMed 2.siard_documents\\content",
-        siard="WinMed 2.siard",
-        rows=_two("schema1/table1/lob3/rec1.bin", "schema1\\table1\\lob3\\rec2.bin"),
-        outside=_bytes(
+    "J-database": _outside(
+        *("J", ("schema1/table1/lob3/rec1.bin", "schema1\\table1\\lob3\\rec2.bin")),
+        (
             "WinMed 2.siard_documents/content/schema1/table1/lob3/rec1.bin",
             "WinMed 2.siard_documents/content/schema1/table1/lob3/rec2.bin",
         ),
+        database="..\\WinMed 2.siard_documents\\content",
+        siard="WinMed 2.siard",
     ),
-    "J-cell": Sample(
-        letter="J",
+    "J-cell": _outside(
+        *(
+            "J",
+            ("seq1\\record0.txt", "seq2\\record1.txt"),
+            ("lobs/seq1/record0.txt", "lobs/seq2/record1.txt"),
+        ),
         column="./lobs/",
-        rows=_two("seq1\\record0.txt", "seq2\\record1.txt"),
-        outside=_bytes("lobs/seq1/record0.txt", "lobs/seq2/record1.txt"),
     ),
-    "K-cell": Sample(
-        letter="K",
-        rows=_two(
-            "file:///Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin",
-            "file:///Northwind_lobseg_1/content/schema0/table2/lob4/record1.bin",
-        ),
-        outside=_bytes(
-            "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin",
-            "Northwind_lobseg_1/content/schema0/table2/lob4/record1.bin",
-        ),
+    "K-cell": _outside(
+        "K", _pair(f"file:///{_FIRST}", other=f"file:///{_LATER}"), _pair(_FIRST, other=_LATER)
     ),
-    "K-column": Sample(
-        letter="K",
+    "K-column": _outside(
+        *("K", _pair("schema0/table2/lob4/"), "Northwind_lobseg_0/content/"),
         column="file:///Northwind_lobseg_0/content/",
-        rows=_two("schema0/table2/lob4/record0.bin", "schema0/table2/lob4/record1.bin"),
-        outside=_bytes(
-            "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin",
-            "Northwind_lobseg_0/content/schema0/table2/lob4/record1.bin",
-        ),
     ),
-    "K-database": Sample(
-        letter="K",
-        database="file:///Archives/Northwind/",
-        rows=_two("Northwind_lobseg_0/record0.bin", "Northwind_lobseg_0/record1.bin"),
-        outside=_bytes(
-            "Archives/Northwind/Northwind_lobseg_0/record0.bin",
-            "Archives/Northwind/Northwind_lobseg_0/record1.bin",
-        ),
+    "K-database": _outside(
+        "K", _pair("Northwind_lobseg_0/"), "Archives/Northwind/", database="file:///Archives/Northwind/"
     ),
-    "S": Sample(
-        letter="S",
-        database="./elsewhere/",
-        column="s0_t2_c1/",
-        rows=_two("seg_0/t2_c1_r1.bin", "seg_0/t2_c1_r2.bin"),
-        outside=_bytes("s0_t2_c1/seg_0/t2_c1_r1.bin", "s0_t2_c1/seg_0/t2_c1_r2.bin"),
-    ),
-    "R": Sample(
-        letter="R",
+    "S": _outside("S", _IN_ONE, "s0_t2_c1/", database="./elsewhere/", column="s0_t2_c1/"),
+    "R": _outside(
+        *("R", _DBPTK, "after.siard_lobs/s1_t1_c3/"),
         database="../before.siard_lobs",
         column="s1_t1_c3",
         siard="after.siard",
-        rows=_two("seg_0/t1_c3_r1.bin", "seg_0/t1_c3_r2.bin"),
-        outside=_bytes(
-            "after.siard_lobs/s1_t1_c3/seg_0/t1_c3_r1.bin", "after.siard_lobs/s1_t1_c3/seg_0/t1_c3_r2.bin"
-        ),
     ),
-    "R-segment": Sample(
-        letter="R",
+    "R-segment": _outside(
+        *("R", _pair("../before.siard_lobseg_1/c/", first=1, other="../before.siard_lobseg_2/c/")),
+        _pair("after.siard_lobseg_1/c/", first=1, other="after.siard_lobseg_2/c/"),
         database="content",
         siard="after.siard",
-        rows=_two("../before.siard_lobseg_1/c/record1.bin", "../before.siard_lobseg_2/c/record2.bin"),
-        outside=_bytes("after.siard_lobseg_1/c/record1.bin", "after.siard_lobseg_2/c/record2.bin"),
     ),
 }
 """By convention; those that need an absolute path (B) are made by a function."""
@@ -408,18 +318,7 @@ PACKED: Mapping[str, Sample] = {
 
 def absolute(folder: Path) -> Mapping[str, Sample]:
     """Return the samples of convention B, whose absolute paths lie below a folder."""
-    files = _bytes("lobs/record0.bin", "lobs/record1.bin")
     return {
-        "B-cell": Sample(
-            letter="B",
-            rows=_two(f"{folder}/lobs/record0.bin", f"file://{folder}/lobs/record1.bin"),
-            outside=files,
-        ),
-        "B-column": Sample(
-            letter="B",
-            database="./Northwind_lobs/",
-            column=f"file://{folder}/lobs/",
-            rows=_two("record0.bin", "record1.bin"),
-            outside=files,
-        ),
+        "B-cell": _outside("B", (f"{folder}/lobs/record0.bin", f"file://{folder}/lobs/record1.bin"), _LOBS),
+        "B-column": _outside("B", _RECORDS, _LOBS, database=_OWN, column=f"file://{folder}/lobs/"),
     }

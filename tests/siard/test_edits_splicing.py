@@ -107,7 +107,7 @@ def test_what_was_read_is_given_out_before_the_end() -> None:
     pieces = spliced_table(
         blocks(), TABLE, Budgets(), NewCells(one=lambda _cell: NewCell(file="b")), version="2.2"
     )
-    assert sum(map(len, itertools.islice(pieces, 2_000))) > 20_000
+    assert sum(map(len, itertools.islice(pieces, 200))) > 2_000
 
 
 # --- digests and lengths ------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ def document(draw: st.DrawFn) -> tuple[bytes, str]:
     return mark + text.encode(codec, "xmlcharrefreplace"), codec
 
 
-@law(150)
+@law(60)
 @given(document(), st.lists(st.integers(1, 60), min_size=1, max_size=5), TEXT)
 def test_everything_but_the_values_of_file_is_byte_for_byte_the_same(
     made: tuple[bytes, str], sizes: list[int], new: str

@@ -292,7 +292,7 @@ def by_lxml(data: bytes) -> tuple[list[LobCell], int, int]:
     return found, len(root.findall("{*}row")), inline
 
 
-@law(60)
+@law(30)
 @given(
     rows=st.lists(st.tuples(TEXTS, TAGS, GAPS, GAPS, st.sampled_from([1, 1, 300])), max_size=6),
     head=GAPS,

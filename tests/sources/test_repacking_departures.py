@@ -105,7 +105,7 @@ def as_run(container: ZipContainer, names: list[str]) -> LobRun:
     return LobRun(shared=shared, rows=range(len(names)), files=names, sizes=found[0], extents=found[1])
 
 
-@law(200)
+@law(60)
 @given(
     st.lists(
         st.one_of(

@@ -237,33 +237,6 @@ def test_real_archives_fulfil_the_law(tmp_path: Path, parts: tuple[str, ...]) ->
 # --- entries and folders ------------------------------------------------------------------------------
 
 
-def test_folders_left_empty_go_and_folders_that_were_empty_stay(tmp_path: Path) -> None:
-    deep = "content/schema0/table0/lob2/seg_0/deep/record0.bin"
-    beside = "content/schema0/table0/lob2/seg_1/record1.bin"
-    rows = (f"<c1 file='{deep}'/>", f"<c1 file='{beside}'/>")
-    folders = [
-        "content/",
-        "content/schema0/",
-        "content/schema0/table0/",
-        "content/schema0/table0/lob2/",
-        "content/schema0/table0/lob2/seg_0/",
-        "content/schema0/table0/lob2/seg_0/deep/",
-        "content/schema0/table0/lob2/seg_1/",
-        "content/schema0/table0/lob2/seg_1/empty/",
-        "content/schema0/table0/lob20/",
-        "content/schema0/table0/lob2x",
-    ]
-    source = siard(
-        tmp_path / "s.siard", tables=[Table(rows=rows)], lobs={deep: b"1", beside: b"2"}, folders=folders
-    )
-    assert set(names(source)) - set(names(moved_out(source))) == {
-        deep,
-        beside,
-        "content/schema0/table0/lob2/seg_0/",
-        "content/schema0/table0/lob2/seg_0/deep/",
-    }
-
-
 def test_a_lob_that_two_cells_name_leaves_once(tmp_path: Path) -> None:
     rows = (f"<c1 file='{LOB_1}'/>", f"<c1 file='{LOB_1}'/>")
     source = siard(tmp_path / "s.siard", tables=[Table(rows=rows)], lobs={LOB_1: b"x"})
@@ -567,13 +540,6 @@ def test_a_column_whose_cells_name_their_entries_in_full_has_no_folder(tmp_path:
     assert "<folder>lob3<" in described
     assert "<c2 file='content/schema0/table0/lob2/r'/><c3 file='r'/>" in table
     assert described.count("<lobFolder>../</lobFolder>") == 1
-
-
-@pytest.mark.parametrize("version", ["1.0", "2.2"])
-def test_a_column_whose_cells_stay_as_they_are_keeps_its_folder(tmp_path: Path, version: str) -> None:
-    described, table = staying(tmp_path, version, ("".join(FULL),), named=False)
-    assert "<folder>lob2<" in described
-    assert "".join(FULL[1:]) in table
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0", "2.1", "2.2"])

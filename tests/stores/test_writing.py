@@ -233,49 +233,6 @@ def test_segments_take_no_room_once_they_are_in_the_store(
     assert seen == [8]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [("ftruncate", 1), ("utime", 0)])
-def test_a_build_that_is_killed_while_it_empties_a_file_goes_on(
-    s3: S3,
-    northwind: Path,
-    expected: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-    at: tuple[str, int],
-) -> None:
-    call, before = at
-
-    class KilledError(BaseException):
-        """The end of the process, after which nothing more is done on disk."""
-
-    real, left = mirrors.empty, [3]
-
-    def empty(path: Path, *given: Any) -> None:
-        left[0] -= 1
-        if left[0]:
-            real(path, *given)
-            return
-        called = getattr(os, call)
-        done: list[object] = []
-
-        def killing(*given: Any, **named: Any) -> Any:
-            done.append(given)
-            if len(done) > before:
-                raise KilledError
-            return called(*given, **named)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, call, killing)
-            real(path, *given)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(mirrors, "empty", empty)
-        with pytest.raises(KilledError):
-            metspack.build(northwind, f"{s3.url}/package", options())
-    s3.forget()
-    metspack.build(northwind, f"{s3.url}/package", options())
-    assert s3.objects("package") == expected
-
-
 def test_an_object_of_many_parts(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(client, "PART", 5 << 20)
     monkeypatch.setattr(storetarget, "PART", 5 << 20)
