@@ -1,4 +1,4 @@
-"""What holds of attempts at segments on another machine: no folder is made again, and devices have other numbers."""
+"""What holds of attempts at segments: no folder is made again, and devices have other numbers elsewhere."""
 
 from __future__ import annotations
 
