@@ -310,8 +310,11 @@ def test_a_lob_outside(tmp_path: Path) -> None:
     assert "--lob-root DIR" in error.hint
     (tmp_path / "lobs").mkdir()
     (tmp_path / "lobs" / "record0.bin").write_bytes(b"outside")
-    (found,) = lobs(path)
+    with Archive(path) as archive:
+        (found,) = archive.lobs()
+        (said,) = archive.conventions()
     assert (found.size, found.entries) == (7, ())
+    assert said.endswith("instead of the DILCIS Board's rule (metspack explain P108)")
 
 
 def test_a_lob_of_a_column_that_metadata_does_not_have(tmp_path: Path) -> None:
