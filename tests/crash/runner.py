@@ -31,12 +31,9 @@ from tests.crash.commands import Command, Place
 from tests.crash.control import FAIL_FROM_NOW, KILLED, SIGNAL, UNDISTURBED, Control, Fault
 from tests.crash.power import Drop, Recording
 
-RESUMES = True
-"""Whether the same command goes on by itself where an earlier one was stopped."""
-
 _TIMEOUT = 20.0
 _GRACE = 3.0  # seconds for workers to end after their parent
-_FINE, _FINDINGS, _TARGET, _EXISTS, _STOPPED = 0, 1, 4, 5, 6
+_FINE, _FINDINGS, _TARGET, _STOPPED = 0, 1, 4, 6
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SUBREAPER = 36  # prctl: orphans become children of this process
 _OF_COMMAND = re.compile(r" of the command .*")  # which names what was given, not what has failed
@@ -332,10 +329,6 @@ def again(bench: Bench) -> Iterator[str]:
     """Run the same command once more, undisturbed: it makes what it would have made at once."""
     golden, _ = bench.golden
     ended = bench.run_command()
-    if ended.code in {_EXISTS, _STOPPED} and not RESUMES and not bench.command.changes:
-        for left in bench.place.made.glob("*.partial"):
-            shutil.rmtree(left)
-        ended = bench.run_command()
     found = bench.made()
     if bench.command.changes and found == golden:
         return  # it was complete before, and says so
@@ -358,7 +351,7 @@ def _of_process(ended: Ended, fault: Fault) -> Iterator[str]:
     if fault.is_kill:
         expected |= {-signal.SIGKILL}
     elif fault.is_stop:
-        expected |= {128 + fault.number} if RESUMES else {130}
+        expected |= {128 + fault.number}
     if ended.code is not None and ended.code not in expected:
         yield f"exit code {ended.code}"
 

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.slow
 
 Making = Callable[[Path], list[str | Path]]
 
-_KILLS = 50
 _WORKERS_KILLED = 15
 _ENVIRONMENT = {
     **{name: os.environ[name] for name in ("PATH", "HOME", "VIRTUAL_ENV") if name in os.environ},

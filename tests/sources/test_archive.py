@@ -106,13 +106,10 @@ def test_a_lob_has_the_type_of_its_column_or_of_its_extension(tmp_path: Path) ->
         ("a.bin", "bin"),
         ("a/b.TXT ", "TXT"),
         ("a", "bin"),
-        ("a.b/c", "bin"),
         ("a.tar.gz", "gz"),
         ("a.", "bin"),
         ("a.\u00e9", "bin"),
         ("a.abcdefghijk", "bin"),
-        ("a.b\n", "b"),
-        (".bin", "bin"),
         ("", "bin"),
     ],
 )
