@@ -266,11 +266,9 @@ def check_reader(options: BuildOptions) -> None:
     """Raise ``ConfigError`` for packages that the reader does not read for which they are made."""
     if options.reader is not None:
         reader = readers.named(options.reader)
-        reader.check_form(options.pack)
-        reader.check_dialect(options.dialect)
         given = options.dialect_options or dialects.named(options.dialect).options({})
-        said = {name: getattr(given, name) for name in reader.required(is_packed=True)}
-        reader.check_terms(said, is_packed=options.pack is not None)
+        own = {name: getattr(given, name, None) for name in reader.required(is_packed=True)}
+        reader.check(own | {"dialect": options.dialect}, options.pack)
 
 
 def readers_missing(

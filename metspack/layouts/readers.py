@@ -73,9 +73,9 @@ class SiardReader:
 
     ``follows`` tells whether it follows the references of a LOB in a version of SIARD; ``stumbles`` says by
     which traits of a LOB it does not find it all the same. ``key`` is its name for ``--for``, "" without one;
-    ``style`` and ``layouts`` (by version of SIARD) are what it reads best. ``dialect``, ``terms`` and, where
-    IPs are packed, ``packed_terms`` are what it requires of packages, and ``forms`` the forms that it
-    unpacks. ``is_told`` says that it is named among those that find LOBs.
+    ``style`` and ``layouts`` (by version of SIARD) are what it reads best. ``terms`` and, where IPs are
+    packed, ``packed_terms`` are the options that it requires of packages, the dialect among them, and
+    ``forms`` the forms that it unpacks. ``is_told`` says that it is named among those that find LOBs.
     """
 
     name: str
@@ -87,7 +87,6 @@ class SiardReader:
     key: str = ""
     style: FolderStyle | None = None
     layouts: Mapping[str, str] = field(default_factory=dict)
-    dialect: str = ""
     terms: Mapping[str, object] = field(default_factory=dict)
     packed_terms: Mapping[str, object] = field(default_factory=dict)
     forms: tuple[str, ...] = ()
@@ -99,35 +98,24 @@ class SiardReader:
         return f"{self.name} {self.version}".strip()
 
     def required(self, *, is_packed: bool) -> dict[str, object]:
-        """Return the options of its dialect that it requires, by name."""
+        """Return the options that it requires, by name."""
         return {**self.terms, **(self.packed_terms if is_packed else {})}
 
-    def check_dialect(self, dialect: str) -> None:
-        """Raise ``ConfigError`` for a dialect that it does not read."""
-        if self.dialect and dialect != self.dialect:
-            raise ConfigError(
-                f"--for {self.key} requires the dialect {self.dialect}, and it is {dialect}",
-                hint=f"Leave --dialect out, or write --dialect {self.dialect}.",
-            )
-
-    def check_terms(self, given: Mapping[str, object], *, is_packed: bool) -> None:
-        """Raise ``ConfigError`` for values of the dialect's options that it does not read."""
-        for name, value in self.required(is_packed=is_packed).items():
-            if given.get(name, value) != value:
-                flag = _flag(name, given[name])
-                raise ConfigError(
-                    f"--for {self.key} requires {_flag(name, value)}, which does not go with {flag}",
-                    hint=f"Leave {flag} out, or leave --for {self.key} out.",
-                )
-
-    def check_form(self, form: str | None) -> None:
-        """Raise ``ConfigError`` for a form of packed IPs that it does not unpack."""
+    def check(self, given: Mapping[str, object], form: str | None) -> None:
+        """Raise ``ConfigError`` for values of options that it does not read, and a form of packed IPs."""
         if form is not None and self.forms and form not in self.forms:
             known = " or ".join(self.forms)
             raise ConfigError(
                 f"{self.label} does not read IPs packed as {form} (--for {self.key})",
                 hint=f"Write --pack {known}, or leave --pack out.",
             )
+        for name, value in self.required(is_packed=form is not None).items():
+            if given.get(name, value) != value:
+                flag = _flag(name, given[name])
+                raise ConfigError(
+                    f"--for {self.key} requires {_flag(name, value)}, which does not go with {flag}",
+                    hint=f"Leave {flag} out, or leave --for {self.key} out.",
+                )
 
     def misses(self, routes: Iterable[tuple[str, LobRoute, int]]) -> Iterator[str]:
         """Yield in words how many LOBs of those it does not find, by why; each with its version and count."""
@@ -243,8 +231,7 @@ READERS: Sequence[SiardReader] = (
         "these are found by DBPTK once the packages are merged",
         source="validator of commons-ip 2.11 (docs/interop.md)",
         style=FolderStyle.DBPTK,
-        dialect="csip",
-        terms={"package_type": "SIP", "profile": "sip", "roda_ancestors": True},
+        terms={"dialect": "csip", "package_type": "SIP", "profile": "sip", "roda_ancestors": True},
         packed_terms={"child_links": "objid"},
         forms=("zip",),
         follows=_all,

@@ -131,9 +131,9 @@ def test_lobs_located_for_a_reader_are_one_note_at_most(version: str, reader: st
     source = siards.packed(tmp_path / "A.siard", siards.parts(siards.lobs(*CONTENTS), version=version))
     given = FOR[reader]
     terms = dict(given.required(is_packed=False))
-    if given.dialect:
+    dialect = str(terms.pop("dialect", "recommendation"))
+    if terms:
         terms["submitter"] = ("Archive",)
-    dialect = given.dialect or "recommendation"
     options = replace(
         OPTIONS, reader=reader, dialect=dialect, dialect_options=dialects.named(dialect).options(terms)
     )

@@ -252,26 +252,25 @@ def test_lobs_that_the_reader_misses_are_warned_of() -> None:
 
 def test_roda_requires_its_dialect_its_terms_and_zip() -> None:
     roda = named("roda")
-    roda.check_dialect("csip")
-    roda.check_form("zip")
-    roda.check_form(None)
-    roda.check_terms({"child_links": "location"}, is_packed=False)
-    with pytest.raises(ConfigError, match="requires the dialect csip, and it is recommendation") as dialect:
-        roda.check_dialect("recommendation")
-    assert dialect.value.hint == "Leave --dialect out, or write --dialect csip."
+    roda.check({"dialect": "csip"}, "zip")
+    roda.check({"child_links": "location"}, None)
+    with pytest.raises(
+        ConfigError, match="requires --dialect csip, which does not go with --dialect recommendation"
+    ) as dialect:
+        roda.check({"dialect": "recommendation"}, None)
+    assert dialect.value.hint == "Leave --dialect recommendation out, or leave --for roda out."
     with pytest.raises(ConfigError, match="does not read IPs packed as tar") as form:
-        roda.check_form("tar")
+        roda.check({}, "tar")
     assert form.value.hint == f"Write --pack {' or '.join(roda.forms)}, or leave --pack out."
     with pytest.raises(ConfigError, match="which does not go with --child-links location"):
-        roda.check_terms({"child_links": "location"}, is_packed=True)
+        roda.check({"child_links": "location"}, "zip")
     with pytest.raises(ConfigError, match="requires --type SIP, which does not go with --type AIP") as terms:
-        roda.check_terms({"package_type": "AIP"}, is_packed=False)
+        roda.check({"package_type": "AIP"}, None)
     assert terms.value.hint == "Leave --type AIP out, or leave --for roda out."
     with pytest.raises(ConfigError, match="requires --roda-ancestors, which does not go with "):
-        roda.check_terms({"roda_ancestors": False}, is_packed=False)
+        roda.check({"roda_ancestors": False}, None)
     for key in FOR.keys() - {"roda"}:
-        FOR[key].check_dialect("recommendation")
-        FOR[key].check_form("tar")
+        FOR[key].check({"dialect": "recommendation"}, "tar")
         assert FOR[key].required(is_packed=True) == {}
 
 

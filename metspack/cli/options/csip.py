@@ -206,16 +206,9 @@ class DialectGroup(TermGroup):
         if key is None:
             return self
         reader: readers.SiardReader = readers.FOR[choices.siard_readers.read("--for", key)]
-        reader.check_form(form)
-        if not reader.dialect:
-            return self
-        is_packed = form is not None
-        reader.check_dialect(self.dialect or reader.dialect)
-        reader.check_terms(
-            {each.name: getattr(self, each.name) for each, _ in self.stated()}, is_packed=is_packed
-        )
-        terms: dict[str, Any] = reader.required(is_packed=is_packed)
-        return replace(self, dialect=reader.dialect, **terms)
+        reader.check({each.name: getattr(self, each.name) for each, _ in self.stated()}, form)
+        terms: dict[str, Any] = reader.required(is_packed=form is not None)
+        return replace(self, **terms)
 
     def values(self) -> dict[str, Any]:
         """Return the dialect and its own options; raises ``ConfigError`` for those that it does not take."""

@@ -83,7 +83,7 @@ def test_packages_for_roda_name_their_children_by_objid(
     [
         (("--for", "word"), "--for 'word' is not known"),
         (("--for", "dbptk", "--lob-folder-style", "dilcis"), "finds no LOBs located so in SIARD 2.2"),
-        (("--for", "roda", "--dialect", "recommendation"), "requires the dialect csip"),
+        (("--for", "roda", "--dialect", "recommendation"), "requires --dialect csip"),
         (("--for", "roda"), "requires a submitting agent"),
     ],
 )
