@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking.similarity import KnownEdits, TextEdit, likeness
+from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
 
 IDENTIFIERS = st.text(st.sampled_from("abAB:-."), max_size=8)
 
@@ -18,6 +18,13 @@ def test_likeness_in_words() -> None:
     assert likeness("lobseg_one", "lobseg_1") == "'1' where 'one' was expected"
     assert likeness("lobseg_one", "record_1") == ""
     assert likeness("a" * 500, "a" * 499) == ""
+
+
+def test_the_nearest_is_alike_or_ends_with_it() -> None:
+    longer = "archive/of/another/disk/segment_12"
+    assert nearest("segment_12", ["other", longer]) == longer
+    assert nearest("segment_12", [longer, "Segment_12", "segment_13"]) == "Segment_12"
+    assert nearest("segment_12", ["nothing"]) == ""
 
 
 @given(IDENTIFIERS, IDENTIFIERS)
