@@ -222,12 +222,6 @@ def test_a_folder_in_place_of_a_tag_file_is_told(bag: Path, name: str) -> None:
     assert ("P007", f"../{name}") in [(each.code, each.path) for each in found(bag)]
 
 
-def test_more_bytes_than_there_can_be(bag: Path) -> None:
-    edited(INFO, "Oxum: ", f"Oxum: {'9' * 60}")(bag)
-    seal_tags(bag)
-    assert codes(bag) == ["F042"]
-
-
 FORMS: dict[str, Callable[[Path], Path]] = {
     "folder": lambda bag: bag,
     "zip": lambda bag: zipped(bag, bag.with_suffix(".zip"), inside="bag"),

@@ -308,14 +308,6 @@ def test_what_no_package_has_is_told_with_the_command_that_makes_one(tmp_path: P
     assert [each.is_package for each in run.summary.results] == [True, False]
 
 
-def test_where_there_is_no_package_at_all_nothing_is_checked(tmp_path: Path) -> None:
-    _loose(tmp_path / "in")
-    for paths in ([tmp_path / "in"], [tmp_path / "in/alone", tmp_path / "in/Other.siard"]):
-        with pytest.raises(SourceError, match=r"is not a package|is a SIARD archive") as caught:
-            list(check(paths))
-        assert "metspack build" in (caught.value.hint or "")
-
-
 def test_an_archive_beside_packages_in_a_zip_file_is_told_too(tmp_path: Path) -> None:
     numbered(tmp_path / "in/good", 21)
     (tmp_path / "in/a/x").mkdir(parents=True)
