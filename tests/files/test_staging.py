@@ -27,7 +27,7 @@ Command = Callable[[], object]
 RUN = RunFacts(command="build")
 
 
-CONTENTS = tuple(bytes([number]) * (number * 40 % 260) for number in range(24))
+CONTENTS = tuple(bytes([number]) * (number * 40 % 260) for number in range(9))
 OPTIONS = build.BuildOptions(created="2024-05-06T07:08:09Z", limits=Limits(files=3, bytes=100))
 DIVIDED = {"csip": "SHA-256", "recommendation": "MD5"}
 

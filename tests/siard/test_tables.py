@@ -331,6 +331,7 @@ def test_cells_are_those_that_a_tree_has_whatever_the_blocks(
         assert set(tags) <= {f"<{run.cell.rpartition('.')[2]}"}
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_table() -> None:
     def blocks(rows: int) -> Iterator[bytes]:
         yield b"<table>"

@@ -342,6 +342,7 @@ def test_lobs_come_together_as_far_as_they_are_alike(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path) -> None:
     def peak() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -400,12 +401,6 @@ def test_plain_files_give_what_each_by_itself_gives(places: list[str]) -> None:
         together = outcome(Path(folder))
         patch.setattr(lobfolder, "_plain_files", lambda _: {})
         assert together == outcome(Path(folder))
-
-
-def test_plain_files_of_a_column_come_in_runs_of_a_thousand(tmp_path: Path) -> None:
-    written(tmp_path, *(f"{LOB4}/record{row}.bin" for row in range(lobfolder._STRETCH + 1_001)))
-    found = [len(each) for each in lobfolder.lob_runs(tmp_path) if isinstance(each, LobRun)]
-    assert found == [*[1_000] * 16, lobfolder._STRETCH % 1_000 - 1, 1_000, 2]
 
 
 def test_what_became_of_plain_files_meanwhile_is_told(tmp_path: Path) -> None:

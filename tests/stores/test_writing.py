@@ -22,6 +22,7 @@ from metspack.files import mirrors, staging, storetarget
 from metspack.files.mirrors import UNFINISHED
 from metspack.model import LinkMode
 from metspack.stores import client
+from tests import siards
 from tests.stores.conftest import S3
 from tests.trees import tree
 
@@ -64,12 +65,13 @@ def test_what_was_looked_at_before_is_seen_once_it_is_there(
     assert s3.objects("package") == expected
 
 
-@pytest.mark.parametrize("given", [{"limits": Limits(files=10)}, {"pack": "zip"}])
+@pytest.mark.parametrize("given", [{}, {"pack": "zip", "layout": "siard22"}])
 def test_a_package_in_a_store_has_the_bytes_of_one_on_disk(
-    s3: S3, northwind_full: Path, given: dict[str, Any], tmp_path: Path
+    s3: S3, given: dict[str, Any], tmp_path: Path
 ) -> None:
-    metspack.build(northwind_full, tmp_path / "package", options(**given))
-    built = metspack.build(northwind_full, f"{s3.url}/package", options(**given))
+    source = siards.siard(tmp_path / "Small.siard", b"one", b"", b"three" * 99, b"four")
+    metspack.build(source, tmp_path / "package", options(**given))
+    built = metspack.build(source, f"{s3.url}/package", options(**given))
     assert str(built.target) == f"{s3.url}/package"
     assert s3.objects("package") == files(tmp_path / "package")
     assert not left(tmp_path)
