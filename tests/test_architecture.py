@@ -38,7 +38,7 @@ BUDGETS: Mapping[str, int] = {
     "(foundation)": 3_179,
     "stores": 348,
     "files": 3_065,
-    "layouts": 585,
+    "layouts": 576,
     "containers": 2_009,
     "siard": 2_035,
     "locations": 2_075,
@@ -48,11 +48,11 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 728,
     "packages": 2_790,
     "checking": 15_412,
-    "building": 3_588,
-    "reporting": 2_424,
+    "building": 3_586,
+    "reporting": 2_418,
     "restoring": 1_834,
     "merging": 1_225,
-    "cli": 3_820,
+    "cli": 3_813,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -34,40 +34,34 @@ def place(node: Node) -> str:
     return printable(node.found or node.path)
 
 
-class _LinkTree:
-    """The nodes of a graph, depth first; below a node that was met before nothing is repeated."""
+def _depth_first(graph: Graph) -> Iterator[tuple[int, Edge | None, Node, bool]]:
+    """Yield depth, link from above (None at a top), node, and whether it is the last below its parent.
 
-    def __init__(self, graph: Graph) -> None:
-        self.nodes = {node.id: node for node in graph.nodes}
-        self._down: dict[int, list[Edge]] = {}
-        for edge in graph.edges:
-            self._down.setdefault(edge.parent, []).append(edge)
-        named = {edge.child for edge in graph.edges if edge.parent != edge.child}
-        above = [edge.parent for edge in graph.edges if not self.nodes[edge.parent].is_there]
-        first = [*above, *(node.id for node in graph.nodes if node.id not in named)]
-        self._tops = list(dict.fromkeys((*first, *self.nodes)))
-
-    def walked(self) -> Iterator[tuple[int, Edge | None, Node, bool]]:
-        """Yield depth, link from above (None at a top), node, and whether it is the last below its parent."""
-        seen: set[int] = set()
-        for top in self._tops:
-            if top in seen:
-                continue
-            ahead: list[tuple[int, Edge | None, int, bool]] = [(0, None, top, True)]
-            while ahead:
-                depth, edge, number, last = ahead.pop()
-                yield depth, edge, self.nodes[number], last
-                if number in seen:
-                    continue
+    Below a node that was met before nothing is repeated.
+    """
+    nodes = {node.id: node for node in graph.nodes}
+    down: dict[int, list[Edge]] = {}
+    for edge in graph.edges:
+        down.setdefault(edge.parent, []).append(edge)
+    named = {edge.child for edge in graph.edges if edge.parent != edge.child}
+    above = [edge.parent for edge in graph.edges if not nodes[edge.parent].is_there]
+    first = [*above, *(node.id for node in graph.nodes if node.id not in named)]
+    seen: set[int] = set()
+    for top in dict.fromkeys((*first, *nodes)):
+        ahead: list[tuple[int, Edge | None, int, bool]] = [] if top in seen else [(0, None, top, True)]
+        while ahead:
+            depth, link, number, last = ahead.pop()
+            yield depth, link, nodes[number], last
+            if number not in seen:
                 seen.add(number)
-                below = self._down.get(number, [])
+                below = down.get(number, [])
                 ahead += [(depth + 1, each, each.child, each is below[-1]) for each in reversed(below)]
 
 
 def tree(graph: Graph) -> Iterator[str]:
     """Yield the lines of a tree: each package's state, OBJID and place, children below their parent."""
     bars: list[str] = []
-    for depth, edge, node, last in _LinkTree(graph).walked():
+    for depth, edge, node, last in _depth_first(graph):
         del bars[max(depth - 1, 0) :]
         where = f"  {place(node)}" if place(node) not in {"", name(node)} else ""
         if edge is None:
