@@ -68,6 +68,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [each for each in first if each not in set(left)]
 
 
+class _Shown:
+    """What a run says besides: each failure with its name as it happens, and which tests are left out."""
+
+    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+        self._reporter = reporter
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._reporter.write_line(f"\nFAILED {report.nodeid} ({report.when})")
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        if config.getoption("markexpr") == "not slow":
+            self._reporter.write_line("those that take long are deselected: just slow")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
+        config.pluginmanager.register(_Shown(reporter))
+
+
 def _is_drawn(test: str) -> bool:
     return SLOW_EVERY == 1 or zlib.crc32(f"{seed()} {test}".encode()) % SLOW_EVERY == 0
 
