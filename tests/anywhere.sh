@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs the README's second command in clones of the last commit, as people have them, and prints what came of each:
+#   tests/anywhere.sh [PLACE ...]     all places where none is named; ANYWHERE is the folder for the clones
+# As root on Linux all places are tried; where a place cannot be made, it is said.
+set -uo pipefail
+here=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
+base=$(mktemp -d "${ANYWHERE:-${TMPDIR:-/tmp}}/metspack-anywhere-XXXXXX")
+trap 'rm -rf -- "$base"' EXIT
+chmod 755 "$base"
+command=$(grep -m1 'uv run -q --locked pytest' "$here/README.md")
+places=(below_tmp blanks user no_interrupt umask_077 other_locale offline bare oldest newest again)
+
+clone() { # FOLDER
+    git clone -q "$here" "$1" && cd "$1"
+}
+
+tried() { # NAME COMMAND ...
+    local name=$1
+    shift
+    echo "== $name: $(pwd), TMPDIR $TMPDIR"
+    { time "$@" > "$base/$name.log" 2>&1; echo "rc $?"; } 2>&1 | grep -v '^$'
+    grep -h '^FAILED\|^ERROR\|passed\|failed' "$base/$name.log" | sort -u | head -n 30
+    git status --short
+}
+
+readme() { # runs the command as it stands there, behind others
+    bash -c "$*${*:+ }$command"
+}
+
+below_tmp() { export TMPDIR=$base; clone "$base/clone" && tried below_tmp readme; }
+blanks() {
+    export TMPDIR="$base/tmp of mine"
+    mkdir "$TMPDIR" && clone "$base/Prüfung der Großen Objekte" && tried blanks readme
+}
+user() {
+    [ "$(id -u)" = 0 ] || { echo "== user: only root can become another"; return; }
+    export TMPDIR=$base/tmp HOME=$base/home
+    mkdir "$TMPDIR" "$HOME" && clone "$base/clone" && chown -R nobody "$TMPDIR" "$HOME" "$base/clone"
+    tried user setpriv --reuid=nobody --clear-groups bash -c "$command"
+}
+no_interrupt() { clone "$base/clone" && tried no_interrupt readme "trap '' INT;"; }
+umask_077() { clone "$base/clone" && tried umask_077 readme "umask 077;"; }
+other_locale() {
+    clone "$base/clone" && LC_ALL=C LANGUAGE=de tried other_locale readme
+}
+offline() { # the environment is made while there is a network
+    clone "$base/clone" && bash -c "${command%pytest -q}python -V" > "$base/made.log" 2>&1
+    tried offline unshare --net bash -c ".venv/bin/uv run -q --offline --locked pytest -q"
+}
+bare() { # only what every system has: no browser, jq, strace, Java, just
+    mkdir "$base/bin"
+    for each in bash sh env git python3 cat cp dd df grep head id ln ls md5sum mkdir mkfifo mktemp mv rm rmdir sed \
+        sha256sum sort tail touch tr true uname unzip wc xargs; do
+        ln -s "$(command -v "$each")" "$base/bin/$each"
+    done
+    clone "$base/clone" && PATH=$base/bin tried bare readme
+}
+oldest() { clone "$base/clone" && UV_PYTHON=3.11 tried oldest readme; }
+newest() { clone "$base/clone" && UV_PYTHON=3.13 tried newest readme; }
+again() { clone "$base/clone" && readme > "$base/first.log" 2>&1; tried again readme; }
+
+for each in "${@:-${places[@]}}"; do
+    (TMPDIR=$base "$each")
+    rm -rf -- "${base:?}"/*
+done
