@@ -101,7 +101,7 @@ def test_with_all_digests_computed_anew_only_what_says_nothing_goes_unseen(
 
 @pytest.mark.parametrize("name", [*LOBS, ARCHIVE])
 def test_every_changed_byte_of_lobs_and_archive_is_found(package: Path, name: str) -> None:
-    for at, mask in damages(name, 0, 3, masks=BITS):
+    for at, mask in damages(name, 0, 1, masks=BITS):
         with changed(package / name, at, mask):
             assert is_found(package), (at, mask)
 
@@ -110,7 +110,7 @@ def test_every_changed_byte_of_lobs_and_archive_is_found(package: Path, name: st
 def test_a_changed_lob_is_found_by_its_cell_when_all_digests_are_computed_anew(
     package: Path, name: str
 ) -> None:
-    for at, mask in damages(name, 1, 2, masks=BITS):
+    for at, mask in damages(name, 1, 1, masks=BITS):
         with changed(package / name, at, mask), agreeing(package, package / name):
             assert {each.code for each in check(package)} == {"Z015"}, (at, mask)
 

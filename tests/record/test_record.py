@@ -23,7 +23,7 @@ def compare(found: list[findings.Row], recorded: list[findings.Row]) -> None:
     assert findings.lines(found) == findings.lines(recorded), f"other words or lines; {HINT}"
 
 
-WHOLE = {each.id for each in spread(cases(), 6)}
+WHOLE = {each.id for each in spread(cases(), 12)}
 """Cases in which what is alike is looked at all at once first, however little there is of it."""
 
 
