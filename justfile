@@ -25,6 +25,14 @@ test:
     {{uv}} pytest --cov --cov-report=term
     {{uv}} coverage report --fail-under=100 --include="$(tr '\n' ',' < tests/pure_modules.txt)"
 
+# What to run while working: the tests of pure modules, of the samples and of the rules of the source.
+quick:
+    {{uv}} pytest -q $(cat tests/pure_tests.txt) tests/test_golden.py tests/test_architecture.py tests/test_imports.py
+
+# The README's tests in clones as people have them: other places, users, languages and Pythons.
+anywhere *places:
+    tests/anywhere.sh {{places}}
+
 # The tests that `just test` and the README leave out, as they take long.
 slow:
     {{uv}} pytest -q -m slow
