@@ -50,7 +50,7 @@ def run(root: Path, archives: tuple[str, ...]) -> Outcome:
         target = Path(folder)
         note("shards", lambda: _sharded(root))
         for number, archive in enumerate(archives if len(archives) > 1 else (None,)):
-            for into in (None, *Into):
+            for into in (None, *(Into if archives else ())):  # without an archive LOBs are files alone
                 dry = f"restore --dry-run {number} {into}"
                 try:
                     run = metspack.restore_dry_run(root, RestoreOptions(archive=archive), into)
@@ -58,10 +58,11 @@ def run(root: Path, archives: tuple[str, ...]) -> Outcome:
                 except MetspackError as error:
                     outcome.refused.append(f"{dry}: {error.message}")
             note(f"restore {number}", lambda n=number, a=archive: _restored(root, target / f"{n}", a))  # type: ignore[misc]
-            note(
-                f"restore --siard {number}",
-                lambda n=number, a=archive: _archived(root, target / f"{n}.siard", a),  # type: ignore[misc]
-            )
+            if archives:
+                note(
+                    f"restore --siard {number}",
+                    lambda n=number, a=archive: _archived(root, target / f"{n}.siard", a),  # type: ignore[misc]
+                )
     return outcome
 
 
