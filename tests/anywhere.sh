@@ -4,7 +4,7 @@
 # As root on Linux all places are tried; where a place cannot be made, it is said.
 set -uo pipefail
 here=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
-base=$(mktemp -d "${ANYWHERE:-${TMPDIR:-/tmp}}/metspack-anywhere-XXXXXX")
+base=$(mktemp -d -p "${ANYWHERE:-${TMPDIR:-/tmp}}")
 trap 'rm -rf -- "$base"' EXIT
 chmod 755 "$base"
 command=$(grep -m1 'uv run -q --locked pytest' "$here/README.md")

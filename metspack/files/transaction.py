@@ -109,7 +109,7 @@ class _Steps:
 
     def take_back(self, record: Record) -> None:
         """Remove the new files, the last first."""
-        # On a full disk no word can be written, but removing goes on.
+        # On a full disk no event can be written, but files can be removed.
         with suppress(TargetError):
             record(event=journal.TAKING_BACK)
         for path, digest in reversed(self.puts):

@@ -247,26 +247,26 @@ class ObStore:
         found = _CODE.search(text)
         code, status = found[1] if found else "", int(next(iter(_STATUS.findall(text)), "0"))
         where = f"{self._url}/{key}" if key else self._url
-        said = f"{status or kind}{f' {code}' if code else ''}"
+        answer = f"{status or kind}{f' {code}' if code else ''}"
         if code == "NoSuchBucket":
             where, problem = self._url, "there is no such bucket"
             hint = "Look at its name, at the region (AWS_REGION) and the endpoint (AWS_ENDPOINT_URL)."
         elif isinstance(error, FileNotFoundError):
             raise FileNotFoundError(2, "No such object", where) from None
         elif status in {401, 403} or "Expired" in code or kind in _REFUSALS:
-            problem = f"the store refuses: {said}"
+            problem = f"the store refuses: {answer}"
             hint = (
                 "The credentials are wrong, have run out, or do not allow this: get others, and run the "
                 "same command again."
             )
         elif status >= _INTERNAL_ERROR or status == 429:  # noqa: PLR2004 -- too many requests
-            problem = f"the store answers {said}, also after {_RETRIES} retries"
+            problem = f"the store answers {answer}, also after {_RETRIES} retries"
             hint = "It is overloaded: run the same command again later, or with --io-jobs 4."
         elif "InvalidPath" in kind:
             problem = "the store has a key that no folder could hold (an empty name, . or ..)"
             hint = "Rename that object, or name a prefix without it."
         else:
-            problem = f"the store cannot be reached or gives no answer: {said}"
+            problem = f"the store cannot be reached or gives no answer: {answer}"
             hint = (
                 "Look at the endpoint (AWS_ENDPOINT_URL), the region (AWS_REGION), the connection, and the "
                 "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE with boto3 "
