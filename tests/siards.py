@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from metspack.model import Budgets, LobCell
+from metspack.siard.metadata import Table
+from metspack.siard.tables import Tally, cell_runs
 
 METADATA = "header/metadata.xml"
 TABLE = "content/schema0/table0/table0.xml"
@@ -25,6 +29,14 @@ class Lob:
     file: str | None = None
     entry: str | None = ""
     attributes: str | None = None
+
+
+def cells(
+    blocks: Iterable[bytes], table: Table, budgets: Budgets | None = None, tally: Tally | None = None
+) -> Iterator[LobCell]:
+    """Yield the cells of a table's document one by one."""
+    for run in cell_runs(blocks, table, budgets, tally):
+        yield from run.cells()
 
 
 def md5(data: bytes) -> str:

@@ -40,7 +40,7 @@ BUDGETS: Mapping[str, int] = {
     "files": 3_065,
     "layouts": 576,
     "containers": 2_009,
-    "siard": 2_035,
+    "siard": 2_039,
     "locations": 2_075,
     "sources": 1_987,
     "mets": 3_722,

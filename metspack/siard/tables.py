@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from metspack import digests, safexml
 from metspack.errors import SourceError
-from metspack.model import LONGEST, Budgets, CellRun, Digest, LobCell, LobPlace
+from metspack.model import LONGEST, Budgets, CellRun, Digest, LobPlace
 from metspack.siard.metadata import Table, unescaped
 from metspack.siard.offsets import detected
 from metspack.uris import shown
@@ -21,7 +21,6 @@ _BLOCK = 1 << 18  # its cells are held together
 _PIECE = 1 << 16
 _REMEMBERED = 10_000
 _HEAD = 1024  # bytes in which the declaration stands
-_new = tuple.__new__  # takes half the time of a call of the class
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
 
 
@@ -38,17 +37,6 @@ class Tally:
     datalinks: int = 0
     both: int = 0
     first_of_both: str = ""
-
-
-def cells(
-    blocks: Iterable[bytes], table: Table, budgets: Budgets | None = None, tally: Tally | None = None
-) -> Iterator[LobCell]:
-    """Yield the cells with a ``file`` attribute, at any depth of a row, in document order.
-
-    Raises ``SourceError`` as ``cell_runs`` does.
-    """
-    for run in cell_runs(blocks, table, budgets, tally):
-        yield from run.cells()
 
 
 def cell_runs(
@@ -76,19 +64,14 @@ def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     yield b"", True
 
 
-class _Tag(NamedTuple):
-    """The start tag of a LOB cell: its offset, the cell and row that it is of, its line, its attributes."""
+class _Tags(NamedTuple):
+    """Start tags of LOB cells of one column, attributes alike in names and ``digestType``: columns."""
 
-    start: int
     cell: str
-    row: int
-    line: int
-    attributes: dict[str, str]
-
-
-def _likeness(tag: _Tag) -> tuple[str | None, ...]:
-    """Return what cells that go together have in common."""
-    return tag.cell, tag.attributes.get("digestType"), *tag.attributes
+    rows: list[int]
+    starts: list[int]
+    lines: list[int]
+    attributes: list[dict[str, str]]
 
 
 class CellReader:
@@ -98,12 +81,11 @@ class CellReader:
         self._table = table
         self._budgets = budgets
         self._tally = tally
-        self._tags: list[_Tag] = []
+        self._tags: list[_Tags] = []
+        self._likeness: tuple[str | None, ...] = ()  # of the last of them
+        self._alone = ""  # the cell with a file that was begun last, while it holds nothing else
         self._fed = 0
         self._head: bytes | None = b""
-        self._empty: _Tag | None = (
-            None  # the cell with a file that was begun last, while it holds nothing else
-        )
         self._named: set[str] = set()  # cells whose names were looked at
         self._parser = safexml.expat_parser()
         self._install()
@@ -162,33 +144,41 @@ class CellReader:
                 detected(self._head, self._table.path)
                 self._head = None
 
-    def _install(self) -> None:
+    def _install(self) -> None:  # noqa: C901 -- closures, which call little for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
         deepest = self._budgets.depth
         path = [""] * (deepest + 1)
         inline = frozenset(f"c{column.number}" for column in self._table.columns if column.is_lob)
         tally = self._tally
         depth = named = 0  # named: the depth of the cell with a file that was begun last
-        seen: set[str] = set()
+        seen: set[str] = set()  # cells of this row
+        parser, names, text = self._parser, self._named, self._text
+        tags = _Tags("", [], [], [], [])
 
         def start(name: str, attributes: dict[str, str]) -> None:
-            nonlocal depth, named
+            nonlocal depth, named, tags
             depth += 1
             if depth > deepest:
-                raise SourceError(
-                    f"{self._where()}: elements are nested more than {deepest} deep",
-                    hint="If that is what it should be, raise the budget: --budget depth=N.",
-                )
+                raise self._too_deep()
             path[depth] = name
             if depth == _ROW:
                 tally.rows += 1
                 seen.clear()
             elif "file" in attributes and depth >= _COLUMN:
                 cell = name if depth == _COLUMN else ".".join(path[_COLUMN : depth + 1])
-                if ":" in cell:
-                    cell = ".".join(each.rpartition(":")[2] for each in path[_COLUMN : depth + 1])
-                self._take(cell, attributes, seen)
+                if cell in seen or cell not in names:
+                    cell = self._looked_at(path[_COLUMN : depth + 1], seen)
+                seen.add(cell)
+                likeness = (cell, attributes.get("digestType"), *attributes)
+                if likeness != self._likeness or len(tags.rows) == LONGEST:
+                    tags = self._begin_tags(likeness, cell)
+                tags.rows.append(tally.rows)
+                tags.starts.append(parser.CurrentByteIndex)
+                tags.lines.append(parser.CurrentLineNumber)
+                tags.attributes.append(attributes)
                 named = depth
+                self._alone = cell
+                parser.CharacterDataHandler = text
             elif "dlurlpathonly" in attributes and depth >= _COLUMN:
                 tally.datalinks += 1
             elif depth == _COLUMN and name in inline:
@@ -197,36 +187,39 @@ class CellReader:
         def end(_name: str) -> None:
             nonlocal depth
             if depth == named:
-                self._parser.CharacterDataHandler = None
+                parser.CharacterDataHandler = None
             depth -= 1
 
-        self._parser.StartElementHandler = start
-        self._parser.EndElementHandler = end
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
 
-    def _take(self, cell: str, attributes: dict[str, str], seen: set[str]) -> None:
-        """Take the cell at a path of tags; ``seen`` are those of its row before it."""
-        if cell in seen:
-            raise SourceError(f"{self._where()}: row {self._tally.rows:,} has the cell {cell} twice")
-        seen.add(cell)
-        if cell not in self._named:
-            self._check_name(cell)
-        parser = self._parser
-        tag = parser.CurrentByteIndex, cell, self._tally.rows, parser.CurrentLineNumber, attributes
-        self._empty = _new(_Tag, tag)
-        self._tags.append(self._empty)
-        parser.CharacterDataHandler = self._text
+    def _begin_tags(self, likeness: tuple[str | None, ...], cell: str) -> _Tags:
+        self._likeness = likeness
+        self._tags.append(_Tags(cell, [], [], [], []))
+        return self._tags[-1]
 
     def _text(self, words: str) -> None:
         """Count a cell with a file that holds a value too; a long one comes in pieces."""
-        if self._empty and words.strip():
-            self._tally.both += 1
-            self._tally.first_of_both = self._tally.first_of_both or self._place(self._empty).id
-            self._empty = None
+        if self._alone and words.strip():
+            tally = self._tally
+            tally.both += 1
+            tally.first_of_both = tally.first_of_both or self._place(self._alone, tally.rows).id
+            self._alone = ""
 
     def _where(self, line: int | None = None) -> str:
         return f"{self._table.path} line {line or self._parser.CurrentLineNumber}"
 
-    def _check_name(self, cell: str) -> None:
+    def _too_deep(self) -> SourceError:
+        return SourceError(
+            f"{self._where()}: elements are nested more than {self._budgets.depth} deep",
+            hint="If that is what it should be, raise the budget: --budget depth=N.",
+        )
+
+    def _looked_at(self, path: list[str], seen: set[str]) -> str:
+        """Return the name of the cell at a path of tags, one that its row has not ``seen`` before it."""
+        cell = ".".join(each.rpartition(":")[2] for each in path)
+        if cell in seen:
+            raise SourceError(f"{self._where()}: row {self._tally.rows:,} has the cell {cell} twice")
         if not _CELL.fullmatch(cell):
             raise SourceError(
                 f"{self._where()}: a file attribute stands at {cell[:100]!r}, "
@@ -236,82 +229,84 @@ class CellReader:
         if len(self._named) >= _REMEMBERED:  # every element of an array has a name of its own
             self._named.clear()
         self._named.add(cell)
+        return cell
 
-    def _place(self, tag: _Tag) -> LobPlace:
-        return LobPlace(schema=self._table.schema, table=self._table.number, cell=tag.cell, row=tag.row)
+    def _place(self, cell: str, row: int) -> LobPlace:
+        return LobPlace(schema=self._table.schema, table=self._table.number, cell=cell, row=row)
 
     def _runs(self) -> list[CellRun]:
         """Return the cells whose tags were parsed since the last call."""
-        found: list[CellRun] = []
-        for _, alike in groupby(self._tags, _likeness):
-            tags = list(alike)
-            for start in range(0, len(tags), LONGEST):
-                found += self._run(tags[start : start + LONGEST])
+        found = [run for tags in self._tags for run in self._of(tags)]
         self._tags.clear()
+        self._likeness = ()
         return found
 
-    def _run(self, tags: list[_Tag]) -> Iterator[CellRun]:
+    def _of(self, tags: _Tags) -> Iterator[CellRun]:
         """Yield cells with the same attributes, together unless these are written in an odd way."""
-        attributes = tags[0].attributes
+        attributes = tags.attributes[0]
         lengths: list[int] | None = []
         values: list[str] | None = []
         algorithm = None
         if "length" in attributes:
-            lengths = _lengths([each.attributes["length"] for each in tags])
+            lengths = _lengths([each["length"] for each in tags.attributes])
         if "messageDigest" in attributes:
             values = None
         elif "digest" in attributes:
             algorithm = attributes.get("digestType")
-            values = digests.usual([each.attributes["digest"] for each in tags], algorithm)
+            values = digests.usual([each["digest"] for each in tags.attributes], algorithm)
         if lengths is not None and values is not None:
-            yield self._of(tags, algorithm, lengths, values)
+            yield self._run(tags, algorithm, lengths, values)
             return
-        read = [(self._length(tag), self._digest(tag), tag) for tag in tags]
-        for (algorithm, has_length), alike in groupby(read, _likeness_read):
-            own = list(alike)
-            yield self._of(
-                [tag for _, _, tag in own],
+        read = [(self._length(tags, at), self._digest(tags, at)) for at in range(len(tags.rows))]
+        kinds = [
+            (None if digest is None else digest.algorithm, length is not None) for length, digest in read
+        ]
+        for (algorithm, _), places in groupby(range(len(read)), kinds.__getitem__):
+            own = [*places]
+            these = slice(own[0], own[-1] + 1)
+            yield self._run(
+                _Tags(tags.cell, tags.rows[these], tags.starts[these], [], tags.attributes[these]),
                 algorithm,
-                [length for length, _, _ in own if length is not None] if has_length else [],
-                [digest.value for _, digest, _ in own if digest is not None],
+                [length for length, _ in read[these] if length is not None],
+                [digest.value for _, digest in read[these] if digest is not None],
             )
 
-    def _of(self, tags: list[_Tag], algorithm: str | None, lengths: list[int], values: list[str]) -> CellRun:
+    def _run(self, tags: _Tags, algorithm: str | None, lengths: list[int], values: list[str]) -> CellRun:
         return CellRun(
             schema=self._table.schema,
             table=self._table.number,
-            cell=tags[0].cell,
+            cell=tags.cell,
             algorithm=algorithm,
-            rows=[each.row for each in tags],
-            files=[each.attributes["file"] for each in tags],
+            rows=tags.rows,
+            files=[each["file"] for each in tags.attributes],
             lengths=lengths,
             digests=values,
-            starts=[each.start for each in tags],
+            starts=tags.starts,
         )
 
-    def _cell(self, tag: _Tag) -> str:
+    def _where_cell(self, tags: _Tags, at: int) -> str:
         """Return the words that name a cell in an error."""
-        place = self._place(tag)
-        where = self._where(tag.line)
+        place = self._place(tags.cell, tags.rows[at])
+        where = self._where(tags.lines[at])
         return f"{where}: table {self._table.label} row {place.row:,}, cell {place.cell} ({place.id})"
 
-    def _length(self, tag: _Tag) -> int | None:
-        text = tag.attributes.get("length")
+    def _length(self, tags: _Tags, at: int) -> int | None:
+        text = tags.attributes[at].get("length")
         if text is None or not (text := text.strip()):
             return None
         if not _LENGTH.fullmatch(text):
             raise SourceError(
-                f"{self._cell(tag)} has the length {shown(text)}, expected a whole number",
+                f"{self._where_cell(tags, at)} has the length {shown(text)}, expected a whole number",
                 hint="It counts the bytes, or the characters of a text (SIARD 2.2 T_6.2-1).",
             )
         return int(text)
 
-    def _digest(self, tag: _Tag) -> Digest | None:
+    def _digest(self, tags: _Tags, at: int) -> Digest | None:
         """Return the digest in ``digest`` and ``messageDigest``: of two algorithms the stronger one's.
 
         Both are digests of the same bytes; two values of one algorithm cannot both be right.
         """
-        attributes = tag.attributes
+        attributes = tags.attributes[at]
         said: dict[str, tuple[str, Digest]] = {}
         for name in ("digest", "messageDigest"):
             text = attributes.get(name, "").strip()
@@ -323,15 +318,15 @@ class CellReader:
             if digest is None:
                 kind = attributes.get("digestType")
                 raise SourceError(
-                    f"{self._cell(tag)} has the {name} {shown(text)} (digestType "
+                    f"{self._where_cell(tags, at)} has the {name} {shown(text)} (digestType "
                     f"{'absent' if kind is None else shown(kind)}), which is not a message digest",
                     hint="SIARD allows MD5, SHA-1 and SHA-256 in hexadecimal (2.2, T_6.2-1).",
                 )
             other, before = said.setdefault(digest.algorithm, (name, digest))
             if before != digest:
                 raise SourceError(
-                    f"{self._cell(tag)} has the {other} {before.value} and the {name} {digest.value}, "
-                    f"both {digest.algorithm}",
+                    f"{self._where_cell(tags, at)} has the {other} {before.value} "
+                    f"and the {name} {digest.value}, both {digest.algorithm}",
                     hint="The archive contradicts itself; find out which is right before building a package.",
                 )
         return max(
@@ -408,11 +403,6 @@ class RowValues:
         elif self._depth == _ROW:
             self._rows.append(tuple(self._row))
         self._depth -= 1
-
-
-def _likeness_read(read: tuple[int | None, Digest | None, _Tag]) -> tuple[str | None, bool]:
-    length, digest, _ = read
-    return None if digest is None else digest.algorithm, length is not None
 
 
 def _lengths(texts: list[str]) -> list[int] | None:

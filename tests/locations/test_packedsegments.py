@@ -15,8 +15,8 @@ from metspack.errors import SourceError
 from metspack.locations import grantedroots, packedsegments
 from metspack.locations.resolver import LobAmbiguous, LobMissing, LobRefused, Resolution, Resolver
 from metspack.model import Budgets, FileExtent, ZipExtent
-from metspack.siard import tables
 from metspack.sources.archive import Archive
+from tests import siards
 from tests.laws import law
 from tests.locations.test_resolver import cell, field, md5, only_opening_below, table, written
 from tests.siard.convention_archives import PACKED, TABLE, Sample, zipped
@@ -59,7 +59,7 @@ def paths(opened: Resolver) -> list[str]:
 def test_packed_segments_are_found_as_their_folders_would_be(sample: Sample, tmp_path: Path) -> None:
     with Archive(sample.build(tmp_path)) as archive:
         (only,) = archive.metadata.tables
-        cells = tables.cells(archive.tree.contents(archive.document(only)), only)
+        cells = siards.cells(archive.tree.contents(archive.document(only)), only)
         with Resolver(
             archive.tree,
             [tmp_path],

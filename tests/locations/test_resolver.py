@@ -26,11 +26,11 @@ from metspack.locations.resolver import (
     read_mapping,
 )
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, ZipExtent
-from metspack.siard import tables
 from metspack.siard.metadata import Field, Table
 from metspack.sizes import TextLength
 from metspack.sources.archive import Archive
 from metspack.uris import Repair, shown
+from tests import siards
 from tests.laws import law
 from tests.shared_data import shared
 from tests.siard.convention_archives import SAMPLES, TABLE, Sample, absolute
@@ -164,7 +164,7 @@ def check_sample(sample: Sample, folder: Path) -> Resolver:
             lob_folder=archive.metadata.lob_folder,
         )
         (only,) = archive.metadata.tables
-        cells = tables.cells(archive.tree.contents(archive.document(only)), only)
+        cells = siards.cells(archive.tree.contents(archive.document(only)), only)
         for row, each in zip(sample.rows, cells, strict=True):
             found = resolver.resolved(only, each)
             data = b"".join(block for extent in found.extents for block in resolver.contents(extent))
@@ -212,7 +212,7 @@ def test_every_lob_of_real_archives_is_found_with_its_digest(path: str, expected
             lob_folder=archive.metadata.lob_folder,
         )
         for each in archive.metadata.tables:
-            for lob in tables.cells(archive.tree.contents(archive.document(each)), each):
+            for lob in siards.cells(archive.tree.contents(archive.document(each)), each):
                 seen += 1
                 found = resolver.resolved(each, lob)
                 lengths, hashers = TextLength(), digests.Hashers(["MD5", "SHA-1", "SHA-256"])

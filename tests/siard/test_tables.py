@@ -10,8 +10,9 @@ from lxml import etree
 from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, LobCell, LobPlace
 from metspack.siard.metadata import Field, Table
-from metspack.siard.tables import Tally, cell_runs, cells
+from metspack.siard.tables import Tally, cell_runs
 from tests.laws import law
+from tests.siards import cells
 
 MD5 = "0123456789abcdef0123456789abcdef"
 SHA1 = MD5 + "01234567"

@@ -27,7 +27,7 @@ from metspack.locations.resolver import Resolver
 from metspack.model import Finding, Severity
 from metspack.packages.files import FolderTree
 from metspack.siard import metadata as siard_metadata
-from metspack.siard import tables
+from tests import siards
 from tests.findings import ordered
 from tests.laws import law
 from tests.packages import forge
@@ -366,7 +366,7 @@ def test_the_checker_finds_what_the_reader_of_archives_finds(  # noqa: PLR0917 -
         (table,) = metadata.tables
         reader = Resolver(container, [root, root], siard_name="y.siard", lob_folder=metadata.lob_folder)
         ours_column = ours.column(metadata, table, "c1")
-        for cell in tables.cells([_document(container, table.path)], table):
+        for cell in siards.cells([_document(container, table.path)], table):
             outcome = ours.find(ours_column, cell)
             try:
                 resolution = reader.resolved(table, cell)
