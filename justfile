@@ -138,7 +138,7 @@ fuzz seconds="60" *options:
 
 # Hostile input at full size: time, memory and growth of each against the bounds; `just hostile --list`.
 hostile *options:
-    {{uv}} python -m bench.hostile {{options}}
+    {{uv}} python -m tests.hostile {{options}}
 
 # Mutate the code of planner, resolver, parts, link checker and journal; `just mutants links --every 10`, `--write` for the page.
 mutants *options:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the README's second command in clones of the last commit, as people have them, and prints what came of each:
-#   tests/anywhere.sh [PLACE ...]     all places where none is named; ANYWHERE is the folder for the clones
+#   tests/anywhere.sh [PLACE ...]     all places where none is named
+# ANYWHERE is the folder for the clones; OLDEST and NEWEST are the interpreters (python3.11, python3.13).
 # As root on Linux all places are tried; where a place cannot be made, it is said.
 set -uo pipefail
 here=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
@@ -18,9 +19,9 @@ tried() { # NAME COMMAND ...
     local name=$1
     shift
     echo "== $name: $(pwd), TMPDIR $TMPDIR"
-    { time "$@" > "$base/$name.log" 2>&1; echo "rc $?"; } 2>&1 | grep -v '^$'
-    grep -h '^FAILED\|^ERROR\|passed\|failed' "$base/$name.log" | sort -u | head -n 30
-    git status --short
+    { time "$@" > "$base/log" 2>&1; echo "rc $?"; } 2>&1 | grep -v '^$'
+    grep -h '^FAILED\|^ERROR\|passed\|failed' "$base/log" | sort -u | head -n 30
+    git -c safe.directory='*' status --short
 }
 
 readme() { # runs the command as it stands there, behind others
@@ -55,8 +56,13 @@ bare() { # only what every system has: no browser, jq, strace, Java, just
     done
     clone "$base/clone" && PATH=$base/bin tried bare readme
 }
-oldest() { clone "$base/clone" && UV_PYTHON=3.11 tried oldest readme; }
-newest() { clone "$base/clone" && UV_PYTHON=3.13 tried newest readme; }
+with_python() { # NAME PYTHON
+    mkdir "$base/bin"
+    ln -s "$(command -v "$2")" "$base/bin/python3" || { echo "== $1: there is no $2"; return; }
+    clone "$base/clone" && PATH=$base/bin:$PATH tried "$1 ($("$2" -V))" readme
+}
+oldest() { with_python oldest "${OLDEST:-python3.11}"; }
+newest() { with_python newest "${NEWEST:-python3.13}"; }
 again() { clone "$base/clone" && readme > "$base/first.log" 2>&1; tried again readme; }
 
 for each in "${@:-${places[@]}}"; do

@@ -125,3 +125,13 @@ def test_the_tree_of_the_map_is_that_of_the_code() -> None:
     folders = {f"{each.parent.name}/" for each in package.glob("*/__init__.py")}
     modules = {each.stem for each in package.glob("*.py") if not each.stem.startswith("__")}
     assert {name for row in rows for name in row.split()} == folders | modules
+
+
+def test_contributors_find_the_tests_of_each_package() -> None:
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    _head, *rows = text.split("| changed in `metspack/` |", 1)[1].split("\n\n", 1)[0].splitlines()
+    cells = [re.findall(r"`([^`]+)`", row) for row in rows[1:]]
+    packages = {each.parent.name for each in (CHECKOUT / "metspack").glob("*/__init__.py")}
+    assert {first for first, *_ in cells} >= packages
+    named = {place for first, *tests in cells if first in packages for place in " ".join(tests).split()}
+    assert {place for place in named if not (CHECKOUT / "tests" / place).exists()} == set()

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import metspack
-from bench.hostile_inputs import INPUTS, Hostile
 from metspack import checking, safexml
 from metspack.errors import SourceError
 from metspack.files import reading
@@ -21,6 +20,7 @@ from metspack.model import Budgets, Finding
 from metspack.planning.assignment import small_columns
 from metspack.siard import metadata
 from metspack.sources.archive import Archive
+from tests.hostile.inputs import INPUTS, Hostile
 
 pytestmark = pytest.mark.slow
 

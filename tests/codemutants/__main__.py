@@ -22,9 +22,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from bench.hostile import put_section
 from tests.codemutants.groups import GROUPS, Group
 from tests.codemutants.listed import KINDS, Mutant, kind_of
+from tests.pages import put_section
 from tests.shared_data import FOLDER
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.hostile import put_section
+from tests.pages import put_section
 
 _CORPUS = Path(__file__).parent / "corpus"
 _MEMORY_MB = 512

@@ -1,4 +1,4 @@
-"""Hostile input, and what it takes of metspack: ``python -m bench.hostile``, or ``just hostile``.
+"""Hostile input, and what it takes of metspack: ``python -m tests.hostile``, or ``just hostile``.
 
 Each input is made at two sizes, and each command that meets it runs in a process of its own. It is to end
 below 10 seconds, or to be refused within 1 second, with at most 256 MB; four times the size may take about
@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.hostile_inputs import INPUTS, Hostile
 from bench.measuring import Watch, environment
+from tests.hostile.inputs import INPUTS, Hostile
+from tests.pages import put_section
 
 SECONDS = 10.0
 REFUSED = 1.0
@@ -157,15 +158,6 @@ def table_line(told: dict[str, Any]) -> str:
     )
 
 
-def put_section(page: Path, name: str, text: str) -> None:
-    """Put text between the two comments of a name in a page, in place of what stands there."""
-    before, begun, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
-    _old, ended, after = rest.partition(f"<!-- end of {name} -->")
-    if not (begun and ended):
-        raise SystemExit(f"{page} has no comments <!-- {name} --> and <!-- end of {name} -->")
-    page.write_text(f"{before}{begun}\n{text}\n{ended}{after}", encoding="utf-8")
-
-
 def page_text(rows: Sequence[dict[str, Any]]) -> str:
     """Return the table of all rows with a sentence on them."""
     wrong = sum(bool(each["wrong"]) for each in rows)
@@ -175,7 +167,7 @@ def page_text(rows: Sequence[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Measure, print the table, write JSON; 1 when a bound does not hold."""
-    parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.hostile", description=__doc__)
     parser.add_argument("--inputs", help="only these, divided by commas")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--scale", type=float, default=1.0)

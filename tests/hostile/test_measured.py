@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import hostile
-from bench.hostile_inputs import INPUTS, Hostile
+from tests.hostile import __main__ as hostile
+from tests.hostile.inputs import INPUTS, Hostile
 from tests.laws import spread
+from tests.pages import put_section
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +36,7 @@ def test_each_input_is_met_with_an_exit_code_in_little_memory(tmp_path: Path, ea
 def test_figures_are_put_into_a_page_between_their_comments(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- fuzzing -->\nold\n<!-- end of fuzzing -->\nafter\n")
-    hostile.put_section(page, "fuzzing", "| new |\n")
+    put_section(page, "fuzzing", "| new |\n")
     assert page.read_text() == "before\n<!-- fuzzing -->\n\n| new |\n\n<!-- end of fuzzing -->\nafter\n"
     with pytest.raises(SystemExit, match="has no comments"):
-        hostile.put_section(page, "hostile input", "")
+        put_section(page, "hostile input", "")
