@@ -314,8 +314,8 @@ def _inflated(blocks: Iterator[bytes], extent: ZipExtent, what: str) -> Iterator
             limit = min(reading.CHUNK, left + 1)
             try:
                 out = inflater.decompress(rest, limit)
-            except inflating.error as error:
-                raise refusal(what, extent.name, f"does not inflate: {error}", DAMAGED) from None
+            except inflating.error:  # zlib and isal have other words for it
+                raise refusal(what, extent.name, "does not inflate: its stream is damaged", DAMAGED) from None
             left -= len(out)
             if left < 0:
                 problem = f"inflates to more than the {extent.size:,} bytes expected"

@@ -608,7 +608,7 @@ def content_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
         "entry 'e': has CRC-32 afb54d3a; expected adf3f363",
     )
     for words, payload in (
-        ("does not inflate: Error", b"\xff" * 9),
+        ("does not inflate: its stream is damaged", b"\xff" * 9),
         ("does not inflate: its 5 bytes end in the middle of the deflate stream", deflated(TEXT)[:5]),
         ("has 3 bytes after the end of its deflate stream; expected none", deflated(TEXT) + b"abc"),
         ("inflates to more than the 1,280 bytes expected", deflated(TEXT + b"x")),
