@@ -58,6 +58,7 @@ STRETCHED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", STRETCHED)
 def test_segments_placed_in_stretches_give_the_same_package(
     case: str, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -101,6 +101,7 @@ def segmented(*layouts: str) -> st.SearchStrategy[BuildOptions]:
     )
 
 
+@pytest.mark.slow
 @given(
     data=st.lists(st.binary(max_size=200), min_size=1, max_size=6),
     first=segmented("lobseg", "siard22"),
@@ -120,6 +121,7 @@ def test_any_way_of_dividing_leads_back_to_any_other(
     assert tree(folder / "back") == tree(folder / "first")
 
 
+@pytest.mark.slow
 def test_what_stayed_inside_stays_with_the_same_option(northwind_full: Path, tmp_path: Path) -> None:
     first = replace(OPTIONS, min_size=1_000)
     kept = build.build(northwind_full, tmp_path / "first", first).kept
@@ -140,6 +142,7 @@ def test_name_and_objid_are_kept_unless_others_are_given(northwind: Path, tmp_pa
     assert (given_.name, given_.objid) == ("New", "urn:x:2")
 
 
+@pytest.mark.slow
 def test_a_package_without_an_archive_is_divided_anew(northwind_full: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(northwind_full) as archive:
         for name in archive.namelist():

@@ -84,6 +84,7 @@ def test_a_build_that_goes_on_knows_the_segments_before(northwind_full: Path, tm
     exact(build(northwind_full, tmp_path / "out", options), tmp_path / "out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["recommendation", "csip"])
 def test_a_converted_package(dialect: str, northwind_full: Path, tmp_path: Path) -> None:
     build(northwind_full, tmp_path / "first", replace(OPTIONS, pack="zip", limits=Limits(files=3)))

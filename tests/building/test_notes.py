@@ -73,6 +73,7 @@ def test_what_was_accepted_is_no_error_of_the_package(
     assert list(metspack.restore_dry_run(tmp_path / "out")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", dialects.DIALECTS)
 def test_a_table_that_is_lost_after_packaging_is_an_error(
     dialect: str, northwind_full: Path, tmp_path: Path
@@ -88,6 +89,7 @@ def test_a_table_that_is_lost_after_packaging_is_an_error(
         assert found[0].severity is Severity.ERROR
 
 
+@pytest.mark.slow
 def test_what_was_accepted_stays_so(northwind_full: Path, tmp_path: Path) -> None:
     source = lacking(northwind_full, tmp_path / "source" / "Lacking.siard")
     accepting = replace(OPTIONS, accepted=ACCEPTED)

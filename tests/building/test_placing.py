@@ -87,6 +87,7 @@ def lob_folder(root: Path, contents: Sequence[bytes]) -> Path:
 COLUMN = "content/schema0/table0/lob1"
 
 
+@pytest.mark.slow
 @law(20)
 @given(st.lists(st.binary(max_size=20) | st.just(b"12" * (1 << 20)), max_size=6))
 def test_linked_or_copied_together_or_one_by_one_lobs_are_placed_alike(

@@ -75,6 +75,7 @@ def without_manifests(package: Path) -> dict[str, bytes]:
     return {name: data for name, data in tree(package).items() if name not in MANIFEST}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dialect", "layout", "pack"), spread(product(DIALECTS, ["lobseg", "siard22"], ipwriter.FORMS), 3)
 )

@@ -100,6 +100,7 @@ def needed(command: Command, monkeypatch: pytest.MonkeyPatch, what: str, words: 
     return int(found[1].replace(",", ""))
 
 
+@pytest.mark.slow
 def test_what_a_command_asks_for_is_enough(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def test_something_of_each_corpus_is_taken(name: str) -> None:
     assert any(run(name, path.read_bytes()) for path in corpus(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_changes_of_the_corpus_are_taken_or_refused(name: str) -> None:
     contents = [path.read_bytes() for path in corpus(name)]
@@ -73,6 +74,7 @@ def test_changes_of_the_corpus_are_taken_or_refused(name: str) -> None:
     holds()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_what_is_refused_leaves_no_file_open_and_little_in_memory(name: str) -> None:
     contents = [changed(path.read_bytes(), number) for path in corpus(name) for number in range(2)]

@@ -854,6 +854,7 @@ TEXT = st.one_of(PATH.map(lambda each: each[0] + "/".join(each[1])), st.text(max
 SETTING = st.one_of(st.none(), TEXT)
 
 
+@pytest.mark.slow
 @given(
     database=SETTING,
     column=SETTING,

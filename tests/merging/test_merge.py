@@ -110,6 +110,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 _FILE = "N_lobseg_0/representations/rep1/data/N_lobseg_0/content/schema0/table0/lob2/record9.bin"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [lambda file: file.write_bytes(b"!" * 20), lambda file: os.truncate(file, 3)],

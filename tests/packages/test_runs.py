@@ -181,6 +181,7 @@ def _proof(path: Path, jobs: int | None = None) -> tuple[list[str], object]:
     return [each.message for each in run], run.restored
 
 
+@pytest.mark.slow
 def test_lobs_are_proven_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     together = _proof(damaged_archived)
     monkeypatch.setattr(Resolver, "stated_files", lambda *_: None)

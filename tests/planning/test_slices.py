@@ -75,6 +75,7 @@ def alike(draw: st.DrawFn) -> list[tuple[LobRef, None]]:
     return made
 
 
+@pytest.mark.slow
 @law(40)
 @given(st.lists(st.tuples(LOBS, PARTS), max_size=5), alike())
 def test_a_slice_of_the_plan_gives_back_its_lobs_and_parts(

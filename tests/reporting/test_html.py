@@ -153,6 +153,7 @@ def many(count: int) -> tuple[Relation, ...]:
     )
 
 
+@pytest.mark.slow
 def test_of_very_many_children_those_at_fault_are_shown() -> None:
     with holding() as (frame, kept):
         found = page(replace(frame, facts=ReportFacts(tops=(TOP,), children=many(6_000))), kept)

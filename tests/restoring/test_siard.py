@@ -160,6 +160,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("meanwhile", [False, True])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_of_a_file_that_is_damaged_in_a_run_nothing_is_restored(

@@ -274,6 +274,7 @@ def test_all_lobs_that_are_not_there_are_named(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_any_number_is_named(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", tables=[Table(rows=("<c1 file='a'/>",) * 2_050)])
     error = refusal(path)
@@ -467,6 +468,7 @@ def test_what_is_no_lob_of_the_archive_is_not_advised(tmp_path: Path, what: str)
     assert "add --" not in advised(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cells",
     [

@@ -93,6 +93,7 @@ def test_ranges_of_an_object_are_its_bytes_wherever_they_begin(
     os.close(descriptor)
 
 
+@pytest.mark.slow
 def test_lobs_in_a_store_beside_an_archive_on_disk(s3: S3, package: Path, tmp_path: Path) -> None:
     archive = next(package.glob("*.siard"))
     for each in package.glob("*_lobseg_*"):
@@ -143,6 +144,7 @@ def test_a_package_in_a_store_is_checked_listed_restored_and_proven(
     )
 
 
+@pytest.mark.slow
 def test_children_elsewhere_in_a_store_are_found_by_root(s3: S3, package: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     for each in sorted(package.glob("*_lobseg_*")):
@@ -180,6 +182,7 @@ def test_many_small_objects_are_asked_for_once_each(s3: S3, package: Path) -> No
     assert len(got) == len(list(package.rglob("record*.*")))
 
 
+@pytest.mark.slow
 def test_nothing_is_left_on_disk(s3: S3, package: Path, tmp_path: Path) -> None:
     s3.put_folder(package, "package")
     assert list(metspack.check(f"{s3.url}/package")) == []

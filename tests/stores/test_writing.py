@@ -52,6 +52,7 @@ def left(tmp_path: Path) -> list[str]:
     return [each.name for each in (tmp_path / "tmp").glob("metspack-build-*")]
 
 
+@pytest.mark.slow
 def test_what_was_looked_at_before_is_seen_once_it_is_there(
     s3: S3, northwind: Path, expected: dict[str, bytes]
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_package_in_a_store_has_the_bytes_of_one_on_disk(
     assert metspack.check(f"{s3.url}/package").ok
 
 
+@pytest.mark.slow
 def test_from_a_store_into_a_store(s3: S3, northwind: Path, expected: dict[str, bytes]) -> None:
     s3.put("Northwind.siard", northwind.read_bytes())
     metspack.build(f"{s3.url}/Northwind.siard", f"{s3.url}/package", options(verify=True))
@@ -135,6 +137,7 @@ def test_going_on_puts_no_segment_twice(s3: S3, northwind: Path, expected: dict[
     assert s3.objects("package") == expected
 
 
+@pytest.mark.slow
 def test_without_what_is_on_disk_the_build_begins_anew(
     s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +153,7 @@ def test_without_what_is_on_disk_the_build_begins_anew(
     assert s3.objects("package") == expected
 
 
+@pytest.mark.slow
 def test_an_unfinished_package_of_other_options_is_left_alone_unless_asked(
     s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +193,7 @@ def test_an_error_of_the_source_leaves_nothing(s3: S3, northwind: Path, tmp_path
     assert not left(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_store_that_lists_late_is_waited_for_and_then_told(
     s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +240,7 @@ def test_segments_take_no_room_once_they_are_in_the_store(
     assert seen == [8]
 
 
+@pytest.mark.slow
 def test_an_object_of_many_parts(s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(client, "PART", 5 << 20)
     monkeypatch.setattr(storetarget, "PART", 5 << 20)
@@ -267,6 +273,7 @@ def test_what_only_disks_can_do_refuses_a_url(s3: S3, northwind: Path) -> None:
     assert mirrors.path_of("plain/path") is None
 
 
+@pytest.mark.slow
 def test_a_note_that_was_not_written_to_its_end_hides_no_later_ones(
     s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:

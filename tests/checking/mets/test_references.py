@@ -212,6 +212,7 @@ def renamed() -> Iterator[bytes]:
             element.set("ID", value)
 
 
+@pytest.mark.slow
 def test_xmlschema_finds_the_same_references_dangling() -> None:
     total = 0
     for data in renamed():

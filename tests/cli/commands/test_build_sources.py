@@ -186,6 +186,7 @@ def test_a_folder_of_lobs_is_packaged(metspack: Commands, scans: Path, tmp_path:
     assert not list((tmp_path / "out").glob("*.siard"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "layout"),
     [

@@ -106,6 +106,7 @@ def damage(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "level"), FORMS)
 def test_what_is_not_due_is_not_read(
     metspack: Commands, source: Path, tmp_path: Path, form: tuple[str, ...], level: str

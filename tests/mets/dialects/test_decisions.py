@@ -99,6 +99,7 @@ def decisions(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield getattr(node, "lineno", 0), ast.unparse(node).partition("\n")[0]
 
 
+@pytest.mark.slow
 def test_nothing_outside_decides_by_dialect() -> None:
     wrong = [
         (name, *each)
