@@ -57,6 +57,7 @@ SOURCES: dict[str, Callable[[Path, Path], Path]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ACCEPTABLE)
 @pytest.mark.parametrize(("dialect", "pack"), FORMS)
 def test_what_was_accepted_is_no_error_of_the_package(

@@ -127,6 +127,7 @@ def checked(package: Path) -> CheckSummary:
     return checking.summary
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "layout"), [("old", "siard22"), ("northwind", "lobseg")])
 def test_an_upgraded_archive_is_valid_with_every_row_and_lob(tmp_path: Path, kind: str, layout: str) -> None:
     given = old(tmp_path / "old.siard") if kind == "old" else northwind()

@@ -791,6 +791,7 @@ NAME = st.lists(SEGMENT, min_size=1, max_size=4).map("/".join)
 CONTENT = st.one_of(st.binary(max_size=300), st.integers(0, 30_000).map(bytes))
 
 
+@pytest.mark.slow
 @law(100, HealthCheck.function_scoped_fixture)
 @given(
     st.dictionaries(NAME, st.tuples(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]), CONTENT)),

@@ -188,6 +188,7 @@ def test_the_bytes_are_the_same_however_the_containers_are_named(made: Path, tmp
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("style", "layout"), [("aip", "siard22"), ("csip-large", "lobseg"), ("recommendation", "siard22")]
 )

@@ -57,6 +57,7 @@ def options(dialect: str, pack: str | None, layout: str = "lobseg") -> BuildOpti
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dialect", "layout", "pack"), [("recommendation", "siard22", "tar"), ("csip", "lobseg", "zip")]
 )

@@ -227,6 +227,7 @@ def sources(draw: st.DrawFn) -> list[LobRef]:
     ]
 
 
+@pytest.mark.slow
 @given(sources(), LIMITS, SPLITS, LAYOUT)
 def test_every_lob_is_whole_in_one_segment_or_one_chain_of_parts_in_order(
     source: list[LobRef], limits: Limits, split: Split, layout: Layout

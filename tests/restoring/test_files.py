@@ -173,6 +173,7 @@ def before_text(siard: Path, name: str) -> bytes:
         return archive.read(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "layout"),
     spread(product(SMALL, sorted(LAYOUTS)), 7),
@@ -196,6 +197,7 @@ def test_an_archive_with_one_folder_beside_it_gives_the_same_package_again(
     assert without_notes(tmp_path / "again") == without_notes(tmp_path / "first")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 def test_files_lie_as_in_the_archive(layout: str, northwind_full: Path, tmp_path: Path) -> None:
     built(northwind_full, tmp_path / "package", replace(OPTIONS, layout=layout, limits=Limits(bytes=9_000)))
@@ -324,6 +326,7 @@ def two_columns(small: bytes | None, large: bytes, *, taken: dict[str, bytes]) -
     return {**taken, **parts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("small", "taken", "expected", "unpacked"),
     [
@@ -375,6 +378,7 @@ def test_a_package_without_an_archive_gives_its_files(
         restore_archive(tmp_path / "package", tmp_path / "Back.siard")
 
 
+@pytest.mark.slow
 def test_files_are_the_same_whoever_wrote_them(
     northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

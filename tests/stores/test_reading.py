@@ -161,6 +161,7 @@ def test_children_elsewhere_in_a_store_are_found_by_root(s3: S3, package: Path, 
     assert "L002" not in {code for code, _ in found}
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_a_store_is_told_as_on_disk(s3: S3, package: Path) -> None:
     lobs = sorted(package.rglob("record*.*"))
     lobs[0].write_bytes(lobs[0].read_bytes()[:-1] + b"\0")

@@ -122,6 +122,7 @@ def test_a_build_that_stopped_is_unfinished_and_the_same_command_goes_on(
     assert not left(tmp_path)
 
 
+@pytest.mark.slow
 def test_going_on_puts_no_segment_twice(s3: S3, northwind: Path, expected: dict[str, bytes]) -> None:
     target = f"{s3.url}/package"
     s3.loopback.err(fails_from_put=9)

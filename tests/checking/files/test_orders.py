@@ -98,6 +98,7 @@ def facts_of(found: list[Finding]) -> Counter[tuple[object, ...]]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FULL])
 def test_lines_and_listings_in_any_order_give_the_same_findings(
     package: Path, level: Level, monkeypatch: pytest.MonkeyPatch

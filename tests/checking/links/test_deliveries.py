@@ -187,6 +187,7 @@ def told(paths: Sequence[Path], known: Mapping[str, str], level: Level) -> Count
     return found
 
 
+@pytest.mark.slow
 @law(5, HealthCheck.function_scoped_fixture)
 @given(
     kinds=st.lists(st.sampled_from([each.__name__ for each in KINDS]), min_size=1, max_size=4, unique=True),

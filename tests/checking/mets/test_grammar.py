@@ -99,6 +99,7 @@ def test_every_value_of_every_enumeration_is_in_the_corpus() -> None:
             assert values <= set(corpus.ENUMERATED.get(f"{prefix}{attribute.get('name')}", ()))
 
 
+@pytest.mark.slow
 def test_the_verdicts_are_those_that_the_official_grammar_gave(mutants: Sequence[Mutant]) -> None:
     verdicts = [(each, judged(grammars.own(), each.data)) for each in mutants]
     assert sum(not is_valid for _, is_valid in verdicts) >= len(mutants) / 2

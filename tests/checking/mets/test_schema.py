@@ -71,6 +71,7 @@ def is_repeated_id(message: str) -> bool:
     return message.endswith("is not a valid value of the atomic type 'xs:ID'")
 
 
+@pytest.mark.slow
 def test_every_mutant_gets_the_verdict_and_the_lines_that_a_tree_would_give(
     mutants: Sequence[Mutant],
 ) -> None:

@@ -52,6 +52,7 @@ def cut(siard: Path, folder: Path) -> Path:
     return folder / f"{siard.name}_part001"
 
 
+@pytest.mark.slow
 def test_every_form_of_an_archive_gives_the_same_segments(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:
