@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.hosts import Hosts
+from tests.loopback import needs_loopback
 from tests.watching import suite_watch
 
 pytest.importorskip("distributed", reason="metspack[cluster] is not installed")
@@ -14,6 +15,7 @@ pytest.importorskip("distributed", reason="metspack[cluster] is not installed")
 
 @pytest.fixture(autouse=True)
 def _this_machine_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_loopback()
     monkeypatch.setenv(suite_watch.LOOPBACK, "1")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
 
@@ -21,5 +23,6 @@ def _this_machine_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     """Two workers that do what they are asked."""
+    needs_loopback()
     with Hosts(tmp_path_factory.mktemp("cluster") / "hosts", 2) as found:
         yield found

@@ -17,6 +17,7 @@ import pytest
 
 from metspack.files import mirrors
 from metspack.stores import client
+from tests.loopback import needs_loopback
 
 SERVER = Path(__file__).with_name("server.py")
 BUCKET = "archive"
@@ -55,6 +56,7 @@ def loopback(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
     for name in ("obstore", "moto"):
         if find_spec(name) is None:  # to import moto would open sockets
             pytest.skip(f"{name} cannot be installed here: uv sync installs it")
+    needs_loopback()
     folder = tmp_path_factory.mktemp("store")
     # It is no part of what is tested: it may listen, which the watch over tests allows to nobody.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
