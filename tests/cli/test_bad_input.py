@@ -270,7 +270,8 @@ def test_a_targets_folder_that_is_none(metspack: Commands, place: Path, northwin
 
 
 def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place: Path) -> None:
-    (place / "closed").mkdir(mode=0o555)
+    (place / "closed").mkdir()
+    (place / "closed").chmod(0o555)
     target = place / "closed" / "out"
     if os.geteuid() == 0:
         # Modes do not hold for root, so a child gives that up once everything it needs is loaded.
@@ -281,6 +282,7 @@ def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place:
                 break
         source = place / "Northwind.siard"
         source.write_bytes(northwind.read_bytes())
+        source.chmod(0o644)
         code = (
             "import os, sys, metspack.building.build; from metspack import cli; wanted = sys.argv; "
             "sys.argv = ['metspack', 'plan', '-q', sys.argv[2]]; assert cli._run() == 0; sys.argv = wanted; "

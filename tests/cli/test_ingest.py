@@ -45,9 +45,9 @@ class Ingest:
         metspack = self.folder / "bin" / "metspack"
         said = json.dumps({"error": {"id": "target", "message": "m", "details": [], "hint": ""}})
         metspack.write_text(
-            f'#!/bin/bash\ncd {self.folder}; echo "$1" >> calls\n'
+            f'#!/bin/bash\ncd "{self.folder}"; echo "$1" >> calls\n'
             f"if [ $(grep -c build calls) -le {failures} ]; then echo '{said}'; exit 4; fi\n"
-            f'exec {sys.executable} -m metspack "$@"\n'
+            f'exec "{sys.executable}" -m metspack "$@"\n'
         )
         metspack.chmod(0o755)
         (self.folder / "calls").write_text("")

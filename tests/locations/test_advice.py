@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from pathlib import Path
 
@@ -18,9 +19,13 @@ def advice(root: Path, *files: str, length: int | None = None) -> list[str]:
         return [resolver.advice(table(field()), cell(file, length=length)) for file in files]
 
 
+def of_drive(letter: str, folder: Path) -> str:
+    return ADVICE.format(f"--map-drive {shlex.quote(f'{letter}:={folder}')}")
+
+
 def test_what_is_advised_for_a_drive_is_said_of_each_of_its_lobs(tmp_path: Path) -> None:
     written(tmp_path, {"a/r.bin": b"r"})
-    said = ADVICE.format(f"--map-drive S:={tmp_path}")
+    said = of_drive("S", tmp_path)
     assert advice(tmp_path, "S:/a/r.bin", "S:/a/s.bin", "S:/a/r.bin") == [said] * 3
 
 
@@ -37,7 +42,9 @@ def test_a_second_lob_of_a_drive_is_looked_for_and_no_third(tmp_path: Path) -> N
 def test_four_drives_are_looked_for_and_no_fifth(tmp_path: Path) -> None:
     written(tmp_path, {"a/r.bin": b"r"})
     said = advice(tmp_path, *(f"{drive}:/a/r.bin" for drive in "DEFGH"), "D:/a/r.bin")
-    assert said[:4] == [ADVICE.format(f"--map-drive {drive}:={tmp_path}") for drive in "DEFG"]
+    assert said[:4] == [
+        ADVICE.format(f"--map-drive {shlex.quote(f'{drive}:={tmp_path}')}") for drive in "DEFG"
+    ]
     assert said[4:] == ["", said[0]]
 
 
@@ -66,7 +73,7 @@ def test_a_folder_that_is_there_without_the_lob_is_none_that_has_it(tmp_path: Pa
 
 def test_parts_that_lie_in_the_granted_folder_itself_are_found(tmp_path: Path) -> None:
     root = written(tmp_path / "a", {"r.bin.0": b"r", "r.bin.z": b"s"})
-    assert advice(root, "S:/a/r.bin", length=2) == [ADVICE.format(f"--map-drive S:={tmp_path}")]
+    assert advice(root, "S:/a/r.bin", length=2) == [of_drive("S", tmp_path)]
 
 
 def test_a_drive_may_be_the_root_of_all(tmp_path: Path) -> None:

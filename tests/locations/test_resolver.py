@@ -708,7 +708,7 @@ def test_a_segment_folder_lies_where_the_mapping_says(how: str, below: str, tmp_
     written(
         tmp_path, {f"package/store/{below}r.bin": b"mapped", "package/Northwind_lobs/c/seg_0/q.bin": b"q"}
     )
-    target = {"file": f"file://{root}/store/", "relative": "./store", "drive": "file:///S:/"}[how]
+    target = {"file": f"{(root / 'store').as_uri()}/", "relative": "./store", "drive": "file:///S:/"}[how]
     mapped = read_mapping(mapping(root, f"\ufeffNorthwind_lobs/c/seg_0/ {target}\r\n\r\n./x/seg_1 ./y/\n"))
     resolver = Resolver(
         None,
@@ -727,7 +727,7 @@ def test_a_mapping_grants_nothing(tmp_path: Path) -> None:
     written(tmp_path, {"store/r.bin": b"x"})
     root = tmp_path / "package"
     root.mkdir()
-    for target in (f"file://{tmp_path}/store/", "../store/", "S:/"):
+    for target in (f"{(tmp_path / 'store').as_uri()}/", "../store/", "S:/"):
         mapped = read_mapping(mapping(root, f"lobs/seg_0/ {target}"))
         resolver = Resolver(None, [root], siard_name="x.siard", mapping=mapped)
         with pytest.raises(LobUnresolved):

@@ -66,7 +66,8 @@ def rows(name: str, given: Sequence[Path], level: Level, beside: Path, **options
         found: Iterable[Finding] = ordered(check(given, level, **options))
     except MetspackError as error:
         return [{"package": name, "level": level.value, "error": error.message.replace(str(beside), "DIR")}]
-    texts = (_text(each).replace(str(beside), "DIR") for each in found)
+    written = json.dumps(str(beside)).strip('"')
+    texts = (_text(each).replace(written, "DIR") for each in found)
     return [{"package": name, "level": level.value} | json.loads(each) for each in texts]
 
 

@@ -27,7 +27,8 @@ def test_every_form_is_written_and_replaced_by_its_like(tmp_path: Path, suffix: 
     write(path)
     assert path.read_bytes() == first
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
-    assert path.stat().st_mode & 0o777 == 0o644
+    os.umask(umask := os.umask(0))
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

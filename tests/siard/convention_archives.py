@@ -319,6 +319,6 @@ PACKED: Mapping[str, Sample] = {
 def absolute(folder: Path) -> Mapping[str, Sample]:
     """Return the samples of convention B, whose absolute paths lie below a folder."""
     return {
-        "B-cell": _outside("B", (f"{folder}/lobs/record0.bin", f"file://{folder}/lobs/record1.bin"), _LOBS),
-        "B-column": _outside("B", _RECORDS, _LOBS, database=_OWN, column=f"file://{folder}/lobs/"),
+        "B-cell": _outside("B", (f"{folder}/lobs/record0.bin", f"{folder.as_uri()}/lobs/record1.bin"), _LOBS),
+        "B-column": _outside("B", _RECORDS, _LOBS, database=_OWN, column=f"{folder.as_uri()}/lobs/"),
     }

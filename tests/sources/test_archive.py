@@ -445,7 +445,8 @@ def test_the_option_that_makes_lobs_found_is_given_and_finds_them_all(  # noqa: 
 ) -> None:
     path = outside(tmp_path, files, cells, database=database, own=own)
     hint = advised(path)
-    wanted = option.format(root=tmp_path)
+    name, value = shlex.split(option)
+    wanted = f"{name} {shlex.quote(value.format(root=tmp_path))}"
     assert hint == f"The LOB lies in a granted folder, elsewhere than the archive says: add {wanted}."
     with Archive(path, grants=granted(hint)) as archive:
         assert len(list(archive.lobs())) == len(cells)

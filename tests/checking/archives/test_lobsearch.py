@@ -102,7 +102,8 @@ def test_a_link_in_the_way_to_the_package_is_no_other_package(tmp_path: Path) ->
     (tmp_path / "link").symlink_to("real")
     root = tmp_path / "link/package"
     packaged(root, absolute(tmp_path / "real/package")["B-cell"])
-    assert codes(root) == ["P102"]
+    # P120 where the folder of temporary files has a blank in its name.
+    assert [each for each in codes(root) if each != "P120" or " " not in str(root)] == ["P102"]
 
 
 def test_of_several_the_one_is_taken_that_a_mets_gives_the_cells_digest(tmp_path: Path) -> None:

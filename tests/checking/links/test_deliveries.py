@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -299,9 +300,9 @@ def test_what_no_package_has_is_told_with_the_command_that_makes_one(tmp_path: P
     made = {
         path: each.message.partition("metspack build ")[2].partition(" -o")[0] for path, each in found.items()
     }
-    assert made["Other.siard"] == f"{tmp_path}/in/Other.siard"
-    assert made["alone/A.siard"] == f"{tmp_path}/in/alone/A.siard"
-    assert made["lobs"] == f"{tmp_path}/in/lobs"
+    assert made["Other.siard"] == shlex.quote(f"{tmp_path}/in/Other.siard")
+    assert made["alone/A.siard"] == shlex.quote(f"{tmp_path}/in/alone/A.siard")
+    assert made["lobs"] == shlex.quote(f"{tmp_path}/in/lobs")
     assert found["lobs"].message.startswith("not a package: it holds LOBs and no METS. To make one: ")
     assert found["alone/A.siard"].message.startswith("a SIARD archive. To make a package of it: ")
     run = check([good, tmp_path / "in/alone"])

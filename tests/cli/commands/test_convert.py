@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,8 @@ def test_a_package_is_divided_anew_and_back(metspack: Commands, out: Path, tmp_p
     assert lines[3].startswith("Made from Northwind.siard: ")
     assert lines[4].startswith("seal: sha256:")
     assert lines[5] == (
-        f"Package written to {other}; structure check passed. For a full check: metspack check {other}"
+        f"Package written to {other}; structure check passed. "
+        f"For a full check: metspack check {shlex.quote(str(other))}"
     )
     metspack.fine("check", other)
     outcome = metspack("convert", other, "--output", back, *CUT, "--json", "-j", "2")

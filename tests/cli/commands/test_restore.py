@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import subprocess
 import zipfile
 from pathlib import Path
@@ -119,7 +120,7 @@ def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_pat
     }
     folder = tmp_path / "folder"
     said = metspack.fine("restore", out, "-o", folder, "--siard", "--into", "folder").splitlines()
-    assert said[1].endswith(f"cd {folder} && sha256sum -c manifest-sha256.txt")
+    assert said[1].endswith(f"cd {shlex.quote(str(folder))} && sha256sum -c manifest-sha256.txt")
     assert names(folder) == {"Northwind.siard", "Northwind_lobs", "manifest-md5.txt", "manifest-sha256.txt"}
     assert names(folder / "Northwind_lobs" / "s0_t2_c4") == {"seg_0"}
 
