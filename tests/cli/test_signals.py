@@ -98,4 +98,5 @@ def test_before_that_only_python_itself_and_the_first_lines_have_a_traceback(
             _, err = run.communicate(timeout=60)
         assert not FURTHER.search(err), (delay, err)
         if "Traceback" in err:
-            assert err.endswith("KeyboardInterrupt\n"), (delay, err)
+            # Raised in a callback of Python's imports it is "ignored", and ends with a colon.
+            assert err.endswith(("KeyboardInterrupt\n", "KeyboardInterrupt: \n")), (delay, err)
