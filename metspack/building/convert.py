@@ -16,11 +16,10 @@ from metspack.building import build, draft
 from metspack.building.build import BuildOptions, Built
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, SourceError
-from metspack.files import reading
 from metspack.files.staging import check_target
 from metspack.layouts.names import is_archive
-from metspack.mets import is_mets_name, packages
-from metspack.model import Budgets
+from metspack.mets import is_mets_name
+from metspack.packages import delivery
 from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged
@@ -89,7 +88,7 @@ def objid_of(path: Path, options: BuildOptions) -> str:
 
 @contextmanager
 def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
-    if path.is_dir() and not _has_mets(path, options.budgets):
+    if path.is_dir() and delivery.the_one(path, options.budgets) is None:
         _check_never_had_mets(path)
         with Archive(_archive(path), options.budgets, options.grants) as archive:
             yield archive
@@ -103,12 +102,6 @@ def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
             yield source
 
 
-def _has_mets(folder: Path, budgets: Budgets) -> bool:
-    """Return whether a folder is a package or holds one."""
-    is_package = any(is_mets_name(each.name) for each in folder.iterdir())
-    return is_package or packages.parent(folder, budgets) is not None
-
-
 def _check_never_had_mets(folder: Path) -> None:
     """Raise ``SourceError`` for what is left of a package: nothing would prove its bytes."""
     for place, _, names in os.walk(folder):
@@ -116,7 +109,9 @@ def _check_never_had_mets(folder: Path) -> None:
             found = Path(place, name)
             if is_mets_name(name):
                 what = str(found)
-            elif place == str(folder) and is_manifest(name) and (line := _mets_in(found)):
+            elif (
+                place == str(folder) and is_manifest(name) and (line := next(delivery.mets_listed(found), ""))
+            ):
                 what = f"{found}, which lists {line}"
             else:
                 continue
@@ -125,16 +120,6 @@ def _check_never_had_mets(folder: Path) -> None:
                 hint="Get it from another copy of the package; without it, changed and missing files "
                 "cannot be noticed. metspack build makes a package of the .siard, verified by cells alone.",
             )
-
-
-def _mets_in(manifest: Path) -> str:
-    """Return the first METS that a manifest lists, "" when there is none."""
-    with reading.buffered(manifest) as lines:
-        for line in lines:
-            path = line.rstrip(b"\r\n").decode(errors="replace").partition(" ")[2].lstrip(" *")
-            if is_mets_name(path):
-                return path
-    return ""
 
 
 def _archive(folder: Path) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,15 +17,15 @@ from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
 from metspack.containers.ipreader import Content, OpenPacks, PackedError
-from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below
 from metspack.files.journal import not_found
-from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive
+from metspack.layouts.names import is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
 from metspack.model import Budgets, Finding
+from metspack.packages import delivery
 from metspack.packages.files import FolderTree, MountedTree, NoTree, PackageTree, PackedTree, path_of
 from metspack.values import dataclass, regex
 
@@ -161,7 +160,7 @@ def _opened(paths: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> Iterat
             if len(paths) == 1 and [each.shown for each in found] == [str(path)]:
                 _check_opened(found[0])
             yield from found
-        except _NoPackageError as error:
+        except delivery.NoPackageError as error:
             if len(paths) == 1:
                 raise
             yield _no_package(path, error)
@@ -182,11 +181,7 @@ NO_PACKAGE = "no package"
 """The kind of what is none."""
 
 
-class _NoPackageError(SourceError):
-    """What is at a path is no package, but the command in the hint makes one of it."""
-
-
-def _no_package(path: Path, error: _NoPackageError) -> UnopenedPackage:
+def _no_package(path: Path, error: delivery.NoPackageError) -> UnopenedPackage:
     shown = str(path)
     reason = error.message.removeprefix(f"{path} is ").partition(", expected")[0]
     finding = Code.NO_PACKAGE.at(shown, reason=reason, expected=error.hint or "")
@@ -203,9 +198,9 @@ def _check_some(found: Sequence[Opened]) -> None:
 
 def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Iterator[Opened]:
     """Yield what is at a path: a package, or the packages of a delivery."""
-    found = mets_packages.delivered(path, packs, budgets) if path.exists() else []
+    found = delivery.delivered(path, packs, budgets) if path.exists() else []
     is_none = is_only and path.is_dir() and all(each.source for each in found)
-    if is_none and (error := _never_a_package(path)) is not None:
+    if is_none and (error := delivery.never_a_package(path)) is not None:
         raise error
     if any(each.path != path or each.mets or each.within or each.unread or each.source for each in found):
         held = Counter(each.path for each in found if not each.source)
@@ -219,9 +214,9 @@ def _unopened(path: Path, reason: str) -> UnopenedPackage:
     return UnopenedPackage(shown=str(path), finding=Code.PACKAGE_UNREADABLE.at(str(path), reason=reason))
 
 
-def _delivered(each: mets_packages.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:
+def _delivered(each: delivery.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:
     if each.source:
-        return _no_package(*_about_source(each))
+        return _no_package(*delivery.about_source(each))
     if each.unread:
         shown = str(each.path)
         return UnopenedPackage(shown=shown, finding=Code.FORM_NOT_READ.at(shown, found=each.unread))
@@ -266,14 +261,14 @@ def _above(path: str) -> set[str]:
 def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
     """Return the package at a path that is no delivery; raises ``SourceError`` if nothing can be checked."""
     if path.is_dir():
-        mets = mets_packages.chosen(os.listdir(path))
-        if mets is None and (error := _never_a_package(path)) is not None:
+        mets = delivery.chosen(os.listdir(path))
+        if mets is None and (error := delivery.never_a_package(path)) is not None:
             raise error
         return _folder(path, path, number, mets)
     if not path.exists():
         raise not_found(path, _GIVE, "does not exist")
     if is_archive(path.name):
-        raise _about_archive(path)
+        raise delivery.about_archive(path)
     if mets_packages.stem_of_pack(path.name) is not None:
         return _packed(path, number, packs)
     if path.is_file() and not is_mets_name(path.name):
@@ -283,7 +278,6 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
 
 _GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
 _GUESSES = 50  # locations outside that get a guess at what was meant
-_DEPTH = 4  # folders below a package's, in which the METS of a segment may be
 _BEGINNINGS = (
     (b"%PDF-", "a PDF document"),
     (b"PK\x03\x04", "a zip file"),
@@ -304,59 +298,6 @@ _XML = regex(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
 _HTML = regex(rb"<!doctype html|<html", re.IGNORECASE)
 _TAR, _TAR_AT = b"ustar", 257
 _BLOCK = 512
-
-
-def _about_archive(path: Path) -> SourceError:
-    """Return what to do with an archive: check the package that it lies in, or make one of it."""
-    message = f"{path} is a SIARD archive, expected a package's folder or its METS file"
-    if _has_mets(path.parent, 0):
-        hint = f"Check the package that holds the archive: metspack check {shlex.quote(str(path.parent))}"
-        return SourceError(message, hint=hint)
-    made = _made(path.parent, [path.name], sorted(os.listdir(path.parent)))
-    hint = f"To make a package of it: {made}; to check the package that holds it, name the package's folder."
-    return _NoPackageError(message, hint=hint)
-
-
-def _about_source(each: mets_packages.DeliveredPackage) -> tuple[Path, _NoPackageError]:
-    """Return the path of what lies in a delivery and is in no package, and what to do with it."""
-    path = each.path / each.within / each.source if each.is_packed else each.path
-    if each.is_packed:
-        made = f"metspack build {shlex.quote(each.source)} -o OUT"
-        hint = f"Take it out of {each.path}; to make a package of it: {made}"
-        return path, _NoPackageError(f"{path} is a SIARD archive", hint=hint)
-    error = (path.is_dir() and not is_archive(path.name) and _never_a_package(path)) or _about_archive(path)
-    return path, _NoPackageError(error.message, hint=error.hint)
-
-
-def _never_a_package(folder: Path) -> _NoPackageError | None:
-    """Return the refusal of a folder that a package can be made of and that has nothing of one."""
-    names = sorted(os.listdir(folder))
-    archives = [name for name in names if ARCHIVE.fullmatch(name)]
-    found = archives[:1] or [mets_packages.lobs_in(folder)]
-    if not any(found) or any(map(is_manifest, names)) or _has_mets(folder, _DEPTH):
-        return None
-    hint = f"To make one: {_made(folder, archives, names)}"
-    return _NoPackageError(f"{folder} is not a package: it holds {found[0]} and no METS", hint=hint)
-
-
-def _made(folder: Path, archives: Sequence[str], names: Sequence[str]) -> str:
-    """Return the command that makes a package of what is in a folder: its archive, or LOBs."""
-    if archives and any(LOBSEG.fullmatch(name) or LOBS.fullmatch(name) for name in names):
-        return f"metspack build {shlex.quote(str(folder))} --keep-segments --in-place"
-    source = folder / archives[0] if archives else folder
-    return f"metspack build {shlex.quote(str(source))} -o OUT"
-
-
-def _has_mets(folder: Path, depth: int) -> bool:
-    """Return whether a folder holds a METS, or one below it down to a depth."""
-    folders = []
-    with suppress(OSError), os.scandir(folder) as entries:
-        for each in entries:
-            if is_mets_name(each.name):
-                return True
-            if depth and each.name != "content" and each.is_dir(follow_symlinks=False):
-                folders.append(folder / each.name)
-    return any(_has_mets(each, depth - 1) for each in folders)
 
 
 def _check_is_mets(path: Path) -> None:
@@ -444,7 +385,7 @@ def put_together(
         while ahead:
             here = ahead.pop()
             with suppress(OSError, MetspackError), here.tree.content(CSIP_METS.encode()) as content:
-                located, named = mets_packages.downs(content.blocks(), here.folder, budgets)
+                located, named = delivery.downs(content.blocks(), here.folder, budgets)
                 at = os.path.dirname(os.path.realpath(here.root))
                 found = [beside[at, name] for name in sorted(located) if (at, name) in beside]
                 known = roots.at(here.number, here.mets, here.within)

@@ -96,6 +96,7 @@ class ZipFile:
     def __init__(self, path: Below, budgets: Budgets) -> None:
         self._path = path
         self._container = ZipContainer.opened(path, budgets)
+        self.top = os.fsencode(self._container.top)
 
     def items(self, prefix: bytes) -> Iterator[Item]:
         """Yield the entries below a prefix, sorted by whole path."""
@@ -133,6 +134,7 @@ class TarFile:
 
         self._path = path
         self._tar = Tar(path, budgets)
+        self.top = os.fsencode(self._tar.top)
 
     def items(self, prefix: bytes) -> Iterator[Item]:
         """Yield the entries below a prefix, sorted by whole path."""

@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 
-from metspack.containers.zipformat import PLAIN
+from metspack.containers.zipformat import PLAIN, folder_of_all
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.files.byteranges import Below, Medium
@@ -70,6 +70,12 @@ class Tar(tempdb.Scratch):
         except sqlite3.IntegrityError:
             if member.kind != "d":
                 raise self._refusal(f"has the member {_shown(member.name)} twice") from None
+
+    @property
+    def top(self) -> str:
+        """The one folder that holds all members, "" where there is none."""
+        names = self._database.execute("SELECT min(name), max(name) FROM member").fetchone()
+        return folder_of_all(*(os.fsdecode(each or b"") for each in names))
 
     def member(self, name: bytes) -> Member | None:
         """Return the member of exactly that name, None when there is none."""

@@ -394,3 +394,9 @@ def descriptor_length(tail: bytes, extent: ZipExtent, room: int) -> int | None:
         and form.unpack_from(tail, len(mark)) == expected
     ]
     return room if room in fitting else max(fitting, default=None)
+
+
+def folder_of_all(first: str | None, last: str | None) -> str:
+    """Return the folder that holds all paths from the first to the last by name, "" where none does."""
+    folder, slash, _ = (first or "").partition("/")
+    return folder if slash and (last or "").startswith(f"{folder}/") else ""

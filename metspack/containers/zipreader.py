@@ -42,6 +42,7 @@ from metspack.containers.zipformat import (
     Row,
     descriptor_length,
     encoded,
+    folder_of_all,
     local_header_length,
     refusal,
 )
@@ -408,6 +409,11 @@ class ZipContainer(Closable):
 
     def __len__(self) -> int:
         return self._directory.entries
+
+    @property
+    def top(self) -> str:
+        """The one folder that holds all entries, "" where there is none."""
+        return folder_of_all(*self._index.execute("SELECT min(name), max(name) FROM entry").fetchone())
 
     def extent(self, name: str) -> ZipExtent | None:
         """Return the extent of the entry with exactly that name, None when there is none."""

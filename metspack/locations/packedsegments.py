@@ -89,8 +89,8 @@ class Packed:
 
         A folder of the path is a zip file by its own name (``sip.zip``, in any letter case), or ``.zip``
         follows that; the names behind it are looked up at the zip's root, then below one folder with the
-        name without ``.zip``. The deepest folder comes first. Raises ``Obstacle``, when there is no
-        entry, for a zip file that cannot be read.
+        name without ``.zip``, or the one folder that holds all. The deepest folder comes first. Raises
+        ``Obstacle``, when there is no entry, for a zip file that cannot be read.
         """
         found: list[ZipExtent] = []
         obstacle: Obstacle | None = None
@@ -103,7 +103,7 @@ class Packed:
             rest = names[each.taken :]
             found += [
                 replace(extent, archive=number)
-                for inside in (rest, (each.folder, *rest))
+                for inside in dict.fromkeys((rest, (each.folder, *rest), (container.top, *rest)))
                 if (extent := container.extent("/".join(inside))) is not None
             ]
         if obstacle is not None and not found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -190,10 +189,13 @@ def cell_of(package: Package, lob: str) -> LobCell | None:
     return None
 
 
-def from_root(path: tuple[str, ...], archive: Archive, extent: Extent) -> tuple[str, ...] | None:
+def from_root(
+    package: Package, path: tuple[str, ...], archive: Archive, extent: Extent
+) -> tuple[str, ...] | None:
     """Return the names from the package's root of a file that a cell of the archive at ``path`` names.
 
-    A packed one has those of the folder that it is packed from; None for an entry of the archive itself.
+    A packed one has those of the folder that it is packed from; None for an entry of the archive itself,
+    and for one in a file that holds no METS.
     """
     if isinstance(extent, FileExtent):
         # Root 0 is the archive's folder, the next that was granted (``grants``) the package's.
@@ -201,11 +203,8 @@ def from_root(path: tuple[str, ...], archive: Archive, extent: Extent) -> tuple[
     file = archive.resolver.packed[extent.archive - 1].paths[0] if extent.archive else None
     if not isinstance(file, Below):
         return None
-    *above, name = file.segments
-    stem, inside = os.path.splitext(name)[0], tuple(extent.name.split("/"))
-    folder = (*(path[:-1] if file.root == archive.resolver.roots[0] else ()), *above)
-    own = name if path[0] == name else stem  # the file that was named as the package
-    return (*folder, own, *(inside[1:] if inside[0] == stem else inside))
+    folder = path[:-1] if file.root == archive.resolver.roots[0] else ()
+    return package.index.files.names_of_entry((*folder, *file.segments), extent.name)
 
 
 def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell) -> Meant:
@@ -217,7 +216,7 @@ def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Tabl
     entries = archive.entries(table, cell)
     if entries:
         return Meant(lob=None, entries=entries, extents=found.extents)
-    files = tuple(from_root(path, archive, each) or () for each in found.extents)
+    files = tuple(from_root(package, path, archive, each) or () for each in found.extents)
     if (lob := package.index.lob_at(files[0])) is not None:
         return Meant(lob=lob, entries=(), extents=found.extents, files=files)
     raise SourceError(f"{'/'.join(files[0])}, which no METS lists", hint=_UNLISTED)

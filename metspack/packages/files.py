@@ -114,18 +114,18 @@ class PackedTree:
     def __init__(self, packs: OpenPacks, file: Below, folder: bytes = b"") -> None:
         self._packs = packs
         self.file = file
-        self._prefix = folder + b"/" if folder else b""
+        self.prefix = folder + b"/" if folder else b""
 
     @classmethod
     def of_mets(cls, packs: OpenPacks, file: Below, folder: bytes, mets: bytes) -> PackedTree:
-        """Return the part below a folder, or all of the file where its METS is not in that."""
-        tree = cls(packs, file, folder)
-        return tree if tree.is_there(mets) else cls(packs, file)
+        """Return the part below a folder, or the one folder there is, in which its METS is; or all."""
+        trees = (cls(packs, file, each) for each in (folder, packs.opened(file).top))
+        return next((each for each in trees if each.is_there(mets)), cls(packs, file))
 
     @property
     def shown(self) -> str:
         """The file's path, and the folder in it."""
-        inside = self._prefix.rstrip(b"/").decode("utf-8", "backslashreplace")
+        inside = self.prefix.rstrip(b"/").decode("utf-8", "backslashreplace")
         return f"{self.file}/{inside}" if inside else str(self.file)
 
     def walk(self) -> Generator[Item, None, None]:
@@ -133,7 +133,7 @@ class PackedTree:
         above: list[bytes] = []
         before = b""  # the folder of the last file
         for item in self.items():
-            name = item.name[len(self._prefix) :]
+            name = item.name[len(self.prefix) :]
             if not name:
                 continue
             folder = name.rpartition(b"/")[0]
@@ -152,7 +152,7 @@ class PackedTree:
 
     def around(self) -> Iterator[tuple[PackedTree, bytes]]:
         """Yield the folders that it is in, as ``FolderTree`` does, up to the whole zip or tar file."""
-        folder, above = self._prefix.rstrip(b"/"), b""
+        folder, above = self.prefix.rstrip(b"/"), b""
         while folder:
             folder, _, name = folder.rpartition(b"/")
             above = name + b"/" + above
@@ -160,17 +160,17 @@ class PackedTree:
 
     def names_at_top(self) -> list[str]:
         """Return the names of the files right in it, sorted."""
-        names = (item.name[len(self._prefix) :] for item in self.items() if item.kind != "d")
+        names = (item.name[len(self.prefix) :] for item in self.items() if item.kind != "d")
         return [os.fsdecode(each) for each in names if b"/" not in each]
 
     def items(self) -> Iterator[Item]:
         """Yield the entries by whole path in the zip or tar file, sorted."""
-        return self._packs.opened(self.file).items(self._prefix)
+        return self._packs.opened(self.file).items(self.prefix)
 
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:
         """Open a file; its damage is a ``PackedError`` while its blocks are read."""
-        found = self._packs.opened(self.file).content(self._prefix + path)
+        found = self._packs.opened(self.file).content(self.prefix + path)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         try:
@@ -180,14 +180,14 @@ class PackedTree:
 
     def is_there(self, path: bytes) -> bool:
         """Return whether there is a file at a path."""
-        return self._packs.opened(self.file).content(self._prefix + path) is not None
+        return self._packs.opened(self.file).content(self.prefix + path) is not None
 
     def location(self, path: bytes) -> Stretch | Compressed | None:
         """Return the place of a file's bytes in the zip or tar file, None for one that it does not contain.
 
         Raises ``PackedError`` for one that cannot be read.
         """
-        return self._packs.opened(self.file).location(self._prefix + path)
+        return self._packs.opened(self.file).location(self.prefix + path)
 
 
 class NoTree:
@@ -275,6 +275,16 @@ class PackageFiles(MountedTree):
         super().__init__(FolderTree(root))
         self._root = root
         self._packs = OpenPacks(budgets)
+        self._folders: dict[Names, tuple[Names, str]] = {}  # of zip and tar files that are mounted
+
+    def names_of_entry(self, file: Names, name: str) -> Names | None:
+        """Return the path at which an entry of a zip or tar file is mounted; None where none is."""
+        at, within = self._folders.get(file, ((), "/"))
+        return (*at, *name[len(within) :].split("/")) if name.startswith(within) else None
+
+    def _mount_packed(self, names: Names, tree: PackedTree) -> None:
+        self.mount(path_of(names), tree)
+        self._folders[tree.file.segments] = names, os.fsdecode(tree.prefix)
 
     @contextmanager
     def document(self, names: Names) -> Iterator[Content]:
@@ -293,7 +303,7 @@ class PackageFiles(MountedTree):
     def mount_packed(self, name: str, file: str, within: str) -> None:
         """Mount a folder in a zip or tar file by a name, whatever else has that name."""
         pack = Below(root=self._root, segments=(file,))
-        self.mount(path_of((name,)), PackedTree(self._packs, pack, path_of((within,))))
+        self._mount_packed((name,), PackedTree(self._packs, pack, os.fsencode(within)))
 
     def mets_in(self, folder: Names) -> Names:
         """Return the METS of a folder that may be packed; raises as ``document`` when there is none."""
@@ -322,7 +332,7 @@ class PackageFiles(MountedTree):
                 inner = path_of(names[length:])
                 tree = PackedTree.of_mets(self._packs, file, os.fsencode(name), inner)
                 if tree.is_there(inner):
-                    self.mount(path_of(names[:length]), tree)
+                    self._mount_packed(names[:length], tree)
                     return tree, inner
                 raise _lacking(file, names[length - 1 :])
         return None

@@ -20,8 +20,9 @@ from metspack.files import reading, tempdb
 from metspack.layouts.names import SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, links, reader
 from metspack.mets.fastreader import Run, condensed
-from metspack.mets.packages import ByObjid, DeliveredPackage, stem_of_pack
+from metspack.mets.packages import ByObjid, stem_of_pack
 from metspack.model import Budgets, Digest
+from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import PackageFiles, path_of
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
 from metspack.packages.metsfiles import (

@@ -19,8 +19,9 @@ from metspack.files.reading import Closable
 from metspack.files.staging import NOT_FOUND
 from metspack.layouts.names import SIARD, is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
-from metspack.mets.packages import DeliveredPackage
 from metspack.model import LONGEST, Budgets, Digest
+from metspack.packages import delivery
+from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import UNPACK, open_part
 from metspack.packages.index import Index, Row
 from metspack.packages.lobs import (
@@ -455,40 +456,34 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
         for name in (*METS_NAMES, *names):
             if name in names:
                 return path, name, None
-        found = packages.parent(path, budgets)
-        if found is not None and packages.is_beside(path, found):
-            return (path, *_of_ip(found, found.folder))
-        if found is not None:
-            raise SourceError(f"{path} is no package, but holds one", hint=f"Name that: {found.path}.")
-        raise SourceError(
-            f"{path} holds no mets.xml, so it is not a package",
-            hint="Name the folder that metspack build made.",
-        )
-    if is_archive(path.name) and path.is_file():
-        beside = f", {path.parent}" if (path.parent / METS_NAMES[0]).is_file() else ""
-        raise SourceError(
-            f"{path} is a SIARD archive; expected a package",
-            hint=f"Name the folder that holds its mets.xml{beside}; metspack build makes packages.",
-        )
-    if path.is_file() and (packages.stem_of_pack(path.name) is not None or packages.unread_form(path.name)):
-        if (found := packages.parent(path, budgets)) is None:
-            raise SourceError(f"{path} holds no METS, so it is not a package", hint=UNPACK)
-        # By the name of the file, which nothing else has that lies beside it.
-        return (path.parent, *_of_ip(found, path.name))
-    if path.exists():
+    elif not path.exists():
+        raise not_found(path, NOT_FOUND)
+    elif is_archive(path.name):
+        raise delivery.about_archive(path)
+    elif packages.stem_of_pack(path.name) is None and not delivery.unread_form(path.name):
         return path.parent, path.name, None
-    raise not_found(path, NOT_FOUND)
+    return _further_down(path, budgets)
 
 
-def _of_ip(ip: DeliveredPackage, name: str) -> tuple[str, DeliveredPackage | None]:
-    """Return the METS of an IP that is given a name, and the IP if it is packed."""
-    if not ip.is_packed:
-        return f"{name}/{ip.mets}", None
-    stem = packages.stem_of_pack(ip.path.name)
-    if ip.mets != CSIP_METS or ip.within not in {"", stem}:
-        found = "/".join(filter(None, (ip.within, ip.mets)))
-        raise SourceError(f"{ip.path} holds {found}; expected {stem}/{CSIP_METS}", hint=UNPACK)
-    return f"{name}/{CSIP_METS}", ip
+def _further_down(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | None]:
+    """Return the same of the one package in a folder without a METS, or in a zip or tar file."""
+    is_folder = path.is_dir()
+    if (found := delivery.the_one(path, budgets)) is None:
+        if is_folder and (refusal := delivery.never_a_package(path)) is not None:
+            raise refusal
+        raise SourceError(
+            f"{path} holds no METS, so it is not a package",
+            hint="Name the folder that metspack build made." if is_folder else UNPACK,
+        )
+    if not (found.is_packed or delivery.is_beside(found.path.parent, found)):
+        return found.path, found.mets or "", None
+    if found.is_packed and (found.mets != CSIP_METS or "/" in found.within):
+        inside = "/".join(filter(None, (found.within, found.mets)))
+        expected = f"{packages.stem_of_pack(found.path.name)}/{CSIP_METS}"
+        raise SourceError(f"{found.path} holds {inside}; expected {expected}", hint=UNPACK)
+    # A file that is named is called as it is, which nothing else is that lies beside it.
+    name = found.folder if is_folder else path.name
+    return found.path.parent, f"{name}/{found.mets}", found if found.is_packed else None
 
 
 _SEVERAL = 2

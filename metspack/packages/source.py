@@ -463,7 +463,7 @@ class PackagedArchive(Archive):
         """Return the names from the package's root of a file that lies below it."""
         if isinstance(extent, FileExtent) and extent.root not in {0, self._root}:
             return None
-        return from_root(self._names, self, extent)
+        return from_root(self.package, self._names, self, extent)
 
     def unnamed(self) -> Iterator[LobRef | LostLob]:
         """Yield the selected LOBs that METS lists and no cell named so far, and those that cannot be read.

@@ -120,6 +120,27 @@ def _bag(shelf: Shelf, name: str) -> None:
     put_in_a_bag(shelf / "bag")
 
 
+def _bagged(shelf: Shelf, name: str = "bag/data", *, bag: bool = True) -> None:
+    """Put all that is here into a folder here, the payload of a bag."""
+    found = list(shelf.folder.iterdir())
+    (shelf / name).mkdir(parents=True)
+    for each in found:
+        shutil.move(each, shelf / name)
+    if bag:
+        put_in_a_bag((shelf / name).parent)
+
+
+def _packed_bag(shelf: Shelf, name: str) -> None:
+    _bag(shelf, name)
+    zipped(shelf / "bag", shelf / "bag.zip", "bag")
+    shutil.rmtree(shelf / "bag")
+
+
+def _cut_off(shelf: Shelf) -> None:
+    file = shelf.merged("HX").packed("HX", "zip") / "HX.zip"
+    file.write_bytes(file.read_bytes()[:1000])
+
+
 def _beside_a_bag(shelf: Shelf) -> None:
     _bag(shelf, "HX")
     shelf.merged("HY")
@@ -146,7 +167,7 @@ KINDS = {
     "a file called otherwise than its folder": Kind(
         lambda shelf: shelf.merged("HX").merged("HY").packed("HX", "zip", "HY"),
         "HY.zip",
-        also="{}/HY.zip holds HX/METS.xml; expected HY/METS.xml",
+        read="HX",
     ),
     "a packed parent whose children lie beside": Kind(
         lambda shelf: shelf.group("HX").packed("HX", "tar").group("HY"), "HX.tar", read="HX"
@@ -182,12 +203,20 @@ KINDS = {
         refused=(HX, "{}/copy.zip (HY)"),
     ),
     "an IP and one in a bag": Kind(_beside_a_bag, refused=("{}/bag/data/HX (HX)", HY)),
-    "a bag": Kind(
-        lambda shelf: _bag(shelf, "HX"),
-        "bag",
-        also="{}/bag is no package, but holds one\nhint: Name that: {}/bag/data/HX.",
+    "a bag": Kind(lambda shelf: _bag(shelf, "HX"), "bag", read="HX"),
+    "a bag of a packed parent and its children": Kind(
+        lambda shelf: _bagged(shelf.group("HX").packed("HX", "zip")), "bag", read="HX"
     ),
-    "one of the recommendation in a folder": Kind(lambda shelf: shelf.recommended("HX"), also="{}/HX"),
+    "a file of a bag": Kind(lambda shelf: _packed_bag(shelf, "HX"), "bag.zip", also="expected bag/METS.xml"),
+    "one of the recommendation in a folder": Kind(lambda shelf: shelf.recommended("HX"), read="HX"),
+    "one in a folder two levels down": Kind(
+        lambda shelf: _bagged(shelf.group("HX"), "delivery/2026", bag=False), read="HX"
+    ),
+    "one that lost its METS": Kind(
+        lambda shelf: (shelf.recommended("HX").merged("HY") / "HX/mets.xml").unlink(),
+        refused=("{}/HX (no METS)", HY),
+    ),
+    "a file that is cut off and nothing else": Kind(_cut_off, also="{}/HX.zip: "),
     "a child named by its file": Kind(
         lambda shelf: shelf.group("HX").packed("HX_s0_t0_c2_seg_0", "tar").merged("HY"),
         "HX_s0_t0_c2_seg_0.tar",
@@ -228,6 +257,13 @@ def test_the_package_named_is_read_or_all_there_are_are_named(
             assert given.out.encode() == lobs(kind.read)[0]
     restored = sorted(path.read_bytes() for path in (tmp_path / "restored").rglob("*.bin"))
     assert restored == (lobs(kind.read) if kind.read else [])
+
+
+def test_what_makes_a_package_of_an_archive_alone_is_said(metspack: Commands, shelf: Shelf) -> None:
+    siards.siard(shelf / "HX.siard", *lobs("HX"))
+    given = metspack("list", shelf.folder)
+    assert given.code == 3
+    assert f"{shelf.folder} is not a package: it holds HX.siard and no METS\nhint: To make one:" in given.err
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ from metspack.merging.datafiles import data_path
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
-from metspack.mets.packages import parent
-from metspack.model import Limits, Severity
+from metspack.model import Budgets, Limits, Severity
+from metspack.packages.delivery import the_one
 from tests import siards
 from tests.laws import law
 from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings
@@ -521,7 +521,7 @@ def test_a_uuid_in_capitals_and_under_another_urn_names_the_same_child(
 ) -> None:
     """What ``check`` and ``restore`` take for the children, ``merge`` puts together (RFC 9562 §4, CSIP)."""
     package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
-    found = parent(package)
+    found = the_one(package, Budgets())
     assert found is not None
     mets = found.path / "METS.xml"
     text = re.sub(r'(?<=xlink:href=")urn:uuid:[^"]+', lambda found: named(found[0]), mets.read_text())

@@ -8,21 +8,32 @@ import pytest
 
 from metspack import checking, uris
 from metspack.errors import SourceError
-from metspack.mets.packages import ByObjid, located, parent
+from metspack.mets.packages import ByObjid, located
 from metspack.model import Budgets
+from metspack.packages.delivery import the_one
+from metspack.packages.package import Package
 
 _METS = '<mets xmlns="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" OBJID="{}">{}</mets>'
-_UP = '<structMap LABEL="parent AIP"><div><mptr LOCTYPE="{}" l:href="{}"/></div></structMap>'
+_LINK = '<structMap LABEL="{}"><div><mptr LOCTYPE="{}" l:href="{}"/></div></structMap>'
 
 
 def top(root: Path) -> tuple[str, str | None] | None:
-    found = parent(root)
+    found = the_one(root, Budgets())
     return None if found is None else (found.folder, found.mets)
 
 
-def ip(root: Path, name: str, objid: str, *ups: tuple[str, str]) -> None:
+def ip(root: Path, name: str, objid: str, *ups: tuple[str, str], down: str = "") -> None:
+    links = [_LINK.format("parent AIP", *up) for up in ups]
+    if down:
+        links.append(_LINK.format("child AIP", "URL", down))
     (root / name).mkdir()
-    (root / name / "METS.xml").write_text(_METS.format(objid, "".join(_UP.format(*up) for up in ups)))
+    (root / name / "METS.xml").write_text(_METS.format(objid, "".join(links)))
+
+
+def refused(root: Path, *ips: str) -> None:
+    shown = ", ".join(rf".*/{each}( \([A-Z]\))?" for each in ips)
+    with pytest.raises(SourceError, match=f"holds {len(ips)} packages: {shown}; expected one"):
+        top(root)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +55,7 @@ def test_a_location_that_leads_to_the_folder_around_is_that_of_no_ip(tmp_path: P
     for name in "ab":
         mets = tmp_path / name / "METS.xml"
         mets.write_text(mets.read_text().replace("parent AIP", label))
-    if label == "parent AIP":
-        assert top(tmp_path) is None
-    else:
-        with pytest.raises(SourceError, match=r"holds 2 packages: .*/a \(A\), .*/b \(B\); expected one"):
-            top(tmp_path)
+    refused(tmp_path, "a", "b")
     codes = {each.code for each in checking.check([tmp_path / "a", tmp_path / "b"], jobs=1)}
     assert ("P003" in codes) is (label != "parent AIP")
 
@@ -64,40 +71,49 @@ def test_a_folder_without_ips_has_no_top(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "up", [("URL", "../../out/METS.xml"), ("URL", "../a/METS.xml"), ("URN", "urn:x:gone")]
 )
-def test_children_whose_parent_is_not_there_have_no_top(tmp_path: Path, up: tuple[str, str]) -> None:
+def test_children_whose_parent_is_not_there_are_several(tmp_path: Path, up: tuple[str, str]) -> None:
     ip(tmp_path, "a", "A", up)
+    assert top(tmp_path) == ("a", "METS.xml")
     ip(tmp_path, "b", "B", up)
-    assert top(tmp_path) is None
+    if up == ("URL", "../a/METS.xml"):
+        assert top(tmp_path) == ("a", "METS.xml")
+    else:
+        refused(tmp_path, "a", "b")
 
 
 def test_the_top_is_found_though_a_further_parent_of_the_first_ip_is_not_there(tmp_path: Path) -> None:
     ip(tmp_path, "a", "A", ("URL", "../gone/METS.xml"))
     ip(tmp_path, "b", "B", ("URL", "../z/METS.xml"))
-    ip(tmp_path, "z", "Z")
+    ip(tmp_path, "z", "Z", down="../gone/METS.xml")
     assert top(tmp_path) == ("z", "METS.xml")
+    ip(tmp_path, "c", "C", ("URL", "../lost/METS.xml"))
+    refused(tmp_path, "c", "z")
 
 
 def test_a_damaged_ip_is_the_one_at_the_top_only_where_no_other_is(tmp_path: Path) -> None:
     ip(tmp_path, "a", "A", ("URL", "../z/METS.xml"))
     ip(tmp_path, "b", "B", ("URL", "../z/METS.xml"))
-    ip(tmp_path, "z", "Z")
-    for name, expected in (("a", "z"), ("z", "z"), ("b", "a")):
+    ip(tmp_path, "z", "Z", down="../a/METS.xml")
+    for name in "az":
         mets = tmp_path / name / "METS.xml"
         mets.write_text(mets.read_text().replace("</mets>", "</met>"))
-        assert top(tmp_path) == (expected, "METS.xml"), name
+        assert top(tmp_path) == ("z", "METS.xml"), name
 
 
-def test_parents_in_a_circle_have_no_top(tmp_path: Path) -> None:
+def test_parents_in_a_circle_are_one_package_that_is_refused_where_it_is_read(tmp_path: Path) -> None:
     ip(tmp_path, "a", "A", ("URL", "../b/METS.xml"))
     ip(tmp_path, "b", "B", ("URL", "../a/METS.xml"))
-    assert top(tmp_path) is None
+    assert top(tmp_path) == ("a", "METS.xml")
+    with Package(tmp_path) as package, pytest.raises(SourceError, match="is the METS of a child IP"):
+        assert package.objid
 
 
 def test_what_cannot_be_read_is_looked_at_by_whoever_asked(tmp_path: Path) -> None:
     ip(tmp_path, "a", "A", ("URN", "urn:x:B"))
     (tmp_path / "b").mkdir()
     (tmp_path / "b/METS.xml").write_text("no XML")
-    assert top(tmp_path) is None
+    refused(tmp_path, "a", "b")
+    (tmp_path / "b/METS.xml").unlink()
     (tmp_path / "a/METS.xml").write_text("none either")
     assert top(tmp_path) == ("a", "METS.xml")
 

@@ -723,7 +723,7 @@ def test_a_package_of_two_archives_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_archive_is_no_package(northwind: Path, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="is a SIARD archive; expected a package"):
+    with pytest.raises(SourceError, match="is a SIARD archive, expected a package"):
         restore_files(northwind, tmp_path / "files")
     root = splitting.forged(tmp_path / "package")
     with pytest.raises(SourceError) as refusal:

@@ -1,0 +1,568 @@
+"""The packages that lie at a path: in a folder at any depth, in zip and tar files, in bags."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from metspack import uris
+from metspack.containers.ipreader import OpenPacks, PackedError, cut, stretches
+from metspack.digests import is_manifest
+from metspack.errors import MetspackError, SourceError
+from metspack.files import mirrors, reading
+from metspack.files.byteranges import Below
+from metspack.files.walking import DEEPEST
+from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive, stem_of
+from metspack.mets import (
+    CSIP_METS,
+    METS_NAMES,
+    PLAIN_METS,
+    REPRESENTATIONS_FOLDER,
+    is_mets_name,
+    is_top_mets_name,
+)
+from metspack.mets.fastreader import condensed
+from metspack.mets.links import By, Mptr, are_same, bare
+from metspack.mets.packages import objid_of, stem_of_pack
+from metspack.model import Budgets
+from metspack.values import dataclass, regex
+
+_BAG, _PAYLOAD = "bagit.txt", "data"
+_METADATA = "metadata"
+_UNREAD = regex(
+    r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
+    re.DOTALL | re.IGNORECASE,
+)
+_LINES = 1 << 16
+_SEVERAL = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveredPackage:
+    """A package in a delivery: its folder, or the zip or tar file that holds it ``within`` a folder.
+
+    ``mets`` is its METS from there, None for what is a package but for the METS that it lacks. ``top`` is the
+    packed IP at the top of those side by side in the folder, which are one package; ``ips`` are all of them,
+    if each is a package of its own beside others.
+    ``fault`` says why nothing of it can be read; ``unread`` is a form of which nothing is read at all.
+    ``source`` is what a package can be made of and what is in none: an archive, or LOBs, without a METS.
+    """
+
+    path: Path
+    mets: str | None = None
+    within: str = ""
+    top: str | None = None
+    ips: tuple[DeliveredPackage, ...] = ()
+    is_bag: bool = False
+    is_packed: bool = False
+    unread: str = ""
+    source: str = ""
+    fault: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder, once unpacked."""
+        unpacked = stem_of_pack(self.path.name) if self.is_packed else None
+        return self.within.rpartition("/")[2] or unpacked or self.path.name
+
+
+def unread_form(name: str) -> str:
+    """Return the form of a file by its name, where packages are not read in it; "" for others."""
+    found = _UNREAD.fullmatch(name)
+    return "" if found is None else found[1].lower()
+
+
+def chosen(names: Iterable[str]) -> str | None:
+    """Return which of the names of files in one folder is that of the package's METS, None without one."""
+    found = sorted(name for name in names if is_mets_name(name) or is_top_mets_name(name))
+    found.sort(key=lambda name: METS_NAMES.index(name) if name in METS_NAMES else 2 + is_top_mets_name(name))
+    return found[0] if found else None
+
+
+def delivered(root: Path, packs: OpenPacks, budgets: Budgets) -> list[DeliveredPackage]:
+    """Return the packages in a folder, at any depth, or in a zip or tar file; only itself if it is one.
+
+    In the order of their paths. No link is followed, and nothing in a package is looked at: what lies below
+    a METS is that package's. Nothing is returned where there is no package at all.
+    """
+    mirrors.check_finished(root)
+    return list(_Delivery(packs, budgets).at(root))
+
+
+def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
+    """Return the package that a folder, zip or tar file holds, at any depth; None where there is none.
+
+    IPs side by side of which one leads to the others are one, that of the first. Raises ``SourceError`` where
+    there are several, naming each, and where nothing of what lies there can be read.
+    """
+    with closing(OpenPacks(budgets)) as packs:
+        walk = _Delivery(packs, budgets, joins=False)
+        found = list(walk.at(path))
+        tops = sorted(
+            walk.tops(each for each in found if not (each.fault or each.unread or each.source)),
+            key=lambda each: (each.path, each.within),
+        )
+        if len(tops) > 1:
+            paths = Counter(each.path for each in tops)
+            shown = (walk.shown(each, is_one_of_several=paths[each.path] > 1) for each in tops)
+            raise SourceError(
+                f"{path} holds {len(tops):,} packages: {', '.join(shown)}; expected one",
+                hint="Name one of them; one whose children lie beside it, in a folder that holds no other.",
+            )
+    for each in () if tops else found:
+        if each.fault:
+            raise SourceError(f"{each.path}: {each.fault}", hint=_COPY)
+        if each.unread:
+            raise SourceError(f"{each.path}: files of the form {each.unread!r} are not read", hint=_UNPACK)
+    return tops[0] if tops and tops[0].mets else None
+
+
+class _Delivery:
+    """A walk through folders and zip and tar files for packages; for one thread."""
+
+    def __init__(self, packs: OpenPacks, budgets: Budgets, *, joins: bool = True) -> None:
+        self._packs = packs
+        self._budgets = budgets
+        self._joins = joins
+
+    def at(self, path: Path) -> Iterator[DeliveredPackage]:
+        """Yield the packages at a path."""
+        return self.folder(path) if path.is_dir() else self.file(path)
+
+    def tops(self, found: Iterable[DeliveredPackage]) -> Iterator[DeliveredPackage]:
+        """Yield packages but the IPs that lie beside their parent; one at the top in each of its forms."""
+        beside: dict[Path, list[DeliveredPackage]] = {}
+        for each in found:
+            if is_beside(each.path.parent, each):
+                beside.setdefault(each.path.parent, []).append(each)
+            else:
+                yield each
+        for ips in beside.values():
+            left: Mapping[str, DeliveredPackage] = _by_folder(ips)
+            while left:
+                here = self._top(left) or min(left)
+                yield from (each for each in ips if each.folder == here)
+                left = self._beyond(left, here, upward=True)
+
+    def folder(self, path: Path, depth: int = 0) -> Iterator[DeliveredPackage]:
+        """Yield the packages in a folder."""
+        try:
+            files, folders = _listed(path)
+            if depth > DEEPEST:
+                yield DeliveredPackage(path=path, fault=f"folders nested more than {DEEPEST} deep")
+                return
+            mets = chosen(files)
+            is_lost = mets is None and self._is_named_by_manifest(path, files)
+            if mets is None and not is_lost:
+                mets = self._in_metadata(path, folders)
+        except OSError as error:
+            yield DeliveredPackage(path=path, fault=error.strerror or str(error))
+            return
+        if mets is not None:
+            yield DeliveredPackage(path=path, mets=mets)
+            return
+        if _BAG in files and _PAYLOAD in folders:
+            inside = list(self.folder(path / _PAYLOAD, depth + 1))
+            yield from (replace(each, is_bag=True) for each in inside)
+            if inside:
+                return
+        if is_lost or REPRESENTATIONS_FOLDER in folders:
+            yield DeliveredPackage(path=path)
+            return
+        yield from self._without_mets(path, files, folders, depth)
+
+    def _without_mets(
+        self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
+    ) -> Iterator[DeliveredPackage]:
+        """Yield what is in a folder that has no METS, packages and sources; or itself, if it lost one."""
+        found = self._side_by_side(path, files, folders, depth)
+        lobs = lobs_in(path)
+        if lobs:
+            found = [each for each in found if not each.source]
+        archives = [name for name in sorted({*files, *folders}) if _is_source(name)]
+        whole = [each.path.name for each in found if not each.source]
+        was_one = not whole and (lobs or archives) and any(map(is_manifest, files))
+        if was_one or any(_is_of_archive(whole, name) for name in archives):
+            yield DeliveredPackage(path=path)
+        else:
+            yield from found
+            if any(each.path == path for each in found):
+                return  # side by side they are one package, with all of the folder
+            yield from (DeliveredPackage(path=path / name, source=name) for name in archives)
+            if lobs and not archives:
+                yield DeliveredPackage(path=path, source=lobs)
+
+    def _in_metadata(self, path: Path, folders: Sequence[str]) -> str | None:
+        names = sorted(os.listdir(path / _METADATA)) if _METADATA in folders else ()
+        return next((f"{_METADATA}/{each}" for each in names if is_mets_name(each)), None)
+
+    def _is_named_by_manifest(self, path: Path, files: Sequence[str]) -> bool:
+        """Return whether a manifest in a folder names a METS beside itself, which is not there."""
+        with suppress(OSError, MetspackError):
+            return any(
+                "/" not in each for name in filter(is_manifest, files) for each in mets_listed(path / name)
+            )
+        return False
+
+    def _side_by_side(
+        self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
+    ) -> list[DeliveredPackage]:
+        """Return the packages in folders and packed files of a folder.
+
+        IPs are one package where one of them leads to all the others; under a manifest that lies beside them
+        already where each leads to another or is led to.
+        """
+        found = self._inside(path, files, folders, depth)
+        if not self._joins:
+            return found
+        ips = [each for each in found if is_beside(path, each)]
+        has_manifest = any(map(is_manifest, files))
+        if len(ips) < sum(not each.source for each in found) or len(ips) < (1 if has_manifest else _SEVERAL):
+            return found
+        beside = _by_folder(ips)
+        here = self._top(beside)
+        # An IP may lie there twice, packed and not.
+        if here is None or len(beside) < len(ips) or self._beyond(beside, here, upward=has_manifest):
+            return found
+        top = beside[here].path.name if beside[here].is_packed else None
+        ips = [] if has_manifest else ips
+        return [DeliveredPackage(path=path, mets=f"{here}/{CSIP_METS}", top=top, ips=tuple(ips))]
+
+    def _inside(
+        self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
+    ) -> list[DeliveredPackage]:
+        """Return the packages in folders and packed files of a folder, each by itself."""
+        found: list[DeliveredPackage] = []
+        for name in sorted({*files, *folders}):
+            if name in folders:
+                found += () if is_archive(name) else self.folder(path / name, depth + 1)
+            else:
+                found += self.file(path / name)
+        return found
+
+    def file(self, path: Path) -> Iterator[DeliveredPackage]:
+        """Yield the packages in a file of a delivery: a zip or tar file, or one that is not read."""
+        if stem_of_pack(path.name) is not None:
+            yield from self.pack(path)
+        elif form := unread_form(path.name):
+            yield DeliveredPackage(path=path, unread=form)
+
+    def pack(self, path: Path) -> Iterator[DeliveredPackage]:
+        """Yield the packages in a zip or tar file."""
+        folders: dict[str, list[str]] = {}
+        archives: dict[str, str] = {}
+        bags, sealed = set[str](), set[str]()
+        try:
+            items = self._packs.opened(Below(root=path, segments=())).items(b"")
+            for file in (os.fsdecode(each.name) for each in items if each.kind == "f"):
+                folder, _, name = file.rpartition("/")
+                if is_mets_name(name) or is_top_mets_name(name):
+                    folders.setdefault(folder, []).append(name)
+                elif is_archive(name):
+                    archives.setdefault(folder, name)
+                elif is_manifest(name):
+                    sealed.add(folder)
+                elif name == _BAG:
+                    bags.add(f"{folder}/{_PAYLOAD}".lstrip("/"))
+        except PackedError as error:
+            yield DeliveredPackage(path=path, is_packed=True, fault=error.message)
+            return
+        above = {each for folder in folders for each in _above(folder)} if folders else archives.keys()
+        tops = _tops(folders, {each: name for each, name in archives.items() if each in above | sealed})
+        for folder, mets in sorted(tops.items()):
+            yield DeliveredPackage(path=path, mets=mets, within=folder, is_packed=True, is_bag=folder in bags)
+        for folder, name in sorted(archives.items()) if folders else ():
+            if not _is_in(folder, tops):
+                yield DeliveredPackage(path=path, within=folder, is_packed=True, source=name)
+
+    def _beyond(
+        self, ips: Mapping[str, DeliveredPackage], here: str, *, upward: bool
+    ) -> Mapping[str, DeliveredPackage]:
+        """Return the IPs side by side to which no links lead from the one at the top; ``upward`` or back.
+
+        They lead also to an IP below one that is lost, and of which others know.
+        """
+        left = dict(ips)
+        ahead, named = [(here, left.pop(here))], set[str]()
+        known = set[str]()
+        while ahead and left:
+            folder, ip = ahead.pop()
+            located, called = downs(self._blocks(ip), folder, self._budgets)
+            named |= called
+            known |= {folder, bare(self._objid(ip) or folder), *located, *called}
+            reached = located & left.keys()
+            if reached < left.keys() and named:
+                reached |= {each for each in left.keys() - reached if bare(self._objid(left[each])) in named}
+            if upward and not reached and not ahead:
+                reached = {each for each in left if self._is_led_up(self._blocks(left[each]), each, known)}
+            ahead += [(each, left.pop(each)) for each in sorted(reached)]
+        return left
+
+    def _top(self, ips: Mapping[str, DeliveredPackage]) -> str | None:
+        """Return the folder of the IP that has no parent among those side by side; None without one."""
+        seen: set[str] = set()
+        damaged: str | None = None
+        here: str | None
+        for first in sorted(ips)[:_ASKED]:
+            here = first
+            while here is not None and here not in seen:
+                seen.add(here)
+                ups = self._ups(ips[here])
+                if not ups and (first == min(ips) or self._objid(ips[here])):
+                    if ups is not None:
+                        return here
+                    if damaged is None or here != first:  # better one that another names as its parent
+                        damaged = here
+                here = _located(ups or (), here, ips) or self._named(ups or (), ips)
+        return damaged
+
+    def _ups(self, ip: DeliveredPackage) -> list[str] | None:
+        """Return the OBJIDs or locations of an IP's parent in its METS, None when that cannot be read."""
+        with suppress(OSError, MetspackError):
+            return [href for href, each in _mptrs(self._blocks(ip), self._budgets) if each.is_upward]
+        return None
+
+    def _named(self, ups: Collection[str], ips: Mapping[str, DeliveredPackage]) -> str | None:
+        """Return the folder of the IP whose OBJID one of the links up of another has."""
+        for folder in sorted(ips) if ups else ():
+            objid = self._objid(ips[folder])
+            if objid and any(are_same(objid, href) for href in ups):
+                return folder
+        return None
+
+    def _objid(self, ip: DeliveredPackage) -> str:
+        return objid_of(self._blocks(ip), self._budgets)
+
+    def shown(self, ip: DeliveredPackage, *, is_one_of_several: bool) -> str:
+        """Return path and OBJID of a package, for people; of several in one file, also the path there."""
+        objid = self._objid(ip) if ip.mets else "no METS"
+        place = ip.path / ip.within if is_one_of_several else ip.path
+        return f"{place} ({objid})" if objid else str(place)
+
+    def _is_led_up(self, document: Iterable[bytes], folder: str, known: set[str]) -> bool:
+        """Return whether a METS names one of the packages that are known by folder or OBJID as its parent."""
+        with suppress(OSError, MetspackError):
+            for href, mptr in _mptrs(document, self._budgets):
+                if mptr.is_upward and not mptr.is_ancestor:
+                    if bare(href) in known:
+                        return True
+                    with suppress(uris.ReferenceRefused):
+                        if _folder_led_to(folder, href) in known - {folder}:
+                            return True
+        return False
+
+    def _blocks(self, ip: DeliveredPackage) -> Iterator[bytes]:
+        mets = ip.mets or ""
+        if not ip.is_packed:
+            with reading.opening(ip.path, mets.split("/")) as descriptor:
+                yield from reading.chunks(descriptor, size=reading.BLOCK)
+            return
+        name = os.fsencode(f"{ip.within}/{mets}" if ip.within else mets)
+        content = self._packs.opened(Below(root=ip.path, segments=())).content(name)
+        yield from () if content is None else content.blocks()
+
+
+_LOBS = (
+    ("header/metadata.xml", "an unpacked archive"),
+    ("content/schema*/table*", "LOBs"),
+    ("schema*/table*", "LOBs"),
+)
+
+
+def _is_source(name: str) -> bool:
+    """Return whether a name is that of an archive, or of the first of its parts."""
+    found = ARCHIVE.fullmatch(name)
+    return found is not None and int(found[2] or 1) == 1
+
+
+def lobs_in(folder: Path) -> str:
+    """Return what lies in a folder as in an unpacked archive, "" for nothing of that."""
+    return next((what for pattern, what in _LOBS if next(folder.glob(pattern), None)), "")
+
+
+def _listed(path: Path) -> tuple[list[str], list[str]]:
+    """Return the names of the files and of the folders in a folder, sorted."""
+    files: list[str] = []
+    folders: list[str] = []
+    with os.scandir(path) as entries:
+        for each in entries:
+            if each.is_dir(follow_symlinks=False):
+                folders.append(each.name)
+            elif each.is_file(follow_symlinks=False):
+                files.append(each.name)
+    return sorted(files), sorted(folders)
+
+
+def mets_listed(manifest: Path) -> Iterator[str]:
+    """Yield the paths of METS that a manifest lists."""
+    with reading.opening(manifest.parent, (manifest.name,)) as descriptor:
+        for stretch in stretches(reading.chunks(descriptor, size=_LINES)):
+            for line in cut(stretch) if PLAIN_METS.encode() in stretch.lower() else ():
+                path = line.decode(errors="replace").partition(" ")[2].strip().lstrip("*").removeprefix("./")
+                if is_mets_name(path):
+                    yield path
+
+
+def _tops(folders: Mapping[str, Sequence[str]], archives: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the folders of packages, each with its METS, from folders that have METS and archives."""
+    found: list[tuple[int, str, str | None]] = []
+    for folder, files in folders.items():
+        names, mets = folder.split("/"), chosen(files)
+        if REPRESENTATIONS_FOLDER in names:
+            names, mets = names[: names.index(REPRESENTATIONS_FOLDER)], None
+        elif names[-1] == _METADATA:
+            names, mets = names[:-1], f"{_METADATA}/{mets}"
+        found.append((len(names) if names != [""] else 0, "/".join(names), mets))
+    tops: dict[str, str | None] = {}
+    for _depth, folder, mets in sorted(found, key=lambda each: (each[0], each[1], each[2] or "~")):
+        if not _is_in(folder, tops):
+            tops[folder] = mets
+    lost: set[str] = set()
+    for folder, archive in archives.items():
+        if not _is_in(folder, tops):
+            below = [each[len(folder) :].lstrip("/") for each in tops if _is_in(each, (folder,))]
+            if _is_of_archive(below, archive):
+                lost.add(folder)
+    return {each: mets for each, mets in tops.items() if not _is_in(each, lost)} | dict.fromkeys(lost)
+
+
+def _above(folder: str) -> set[str]:
+    names = folder.split("/")
+    return {"/".join(names[:end]) for end in range(len(names) + 1)}
+
+
+def _is_in(folder: str, tops: Collection[str]) -> bool:
+    """Return whether a folder is one of others or lies below one."""
+    return not _above(folder).isdisjoint(tops)
+
+
+def _is_of_archive(found: Sequence[str], archive: str) -> bool:
+    """Whether a file is an archive of which the packages below are segments."""
+    return is_archive(archive) and any(name.startswith(f"{stem_of(archive)}_") for name in found)
+
+
+_ASKED = 20  # IPs, of which the first may be below a further parent that is lost
+_UNPACK = "Unpack it (tar xzf FILE for .tar.gz), and name the folder."
+_COPY = "Get another copy of the file; metspack check shows what else is wrong."
+
+
+def is_beside(root: Path, each: DeliveredPackage) -> bool:
+    """Whether a package is an IP in a folder right in ``root``, or packed as one, with the METS of CSIP."""
+    is_here = each.path.parent == root and not (each.fault or each.unread or each.source)
+    return is_here and each.mets == CSIP_METS and "/" not in each.within
+
+
+def _by_folder(ips: Iterable[DeliveredPackage]) -> dict[str, DeliveredPackage]:
+    """Return IPs side by side by their folders; of one that lies there twice the one that is not packed."""
+    return {each.folder: each for each in sorted(ips, key=lambda each: not each.is_packed)}
+
+
+def _mptrs(document: Iterable[bytes], budgets: Budgets) -> Iterator[tuple[str, Mptr]]:
+    """Yield the links to other METS in a METS, each with its href."""
+    for fact in condensed(document, budgets):
+        if isinstance(fact, Mptr) and fact.href:
+            yield fact.href, fact
+
+
+def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set[str], set[str]]:
+    """Return the folders beside its own that a METS leads down to, and the bare OBJIDs that it names there.
+
+    A child that is told to be in the package's own ``folder`` is none of them.
+    """
+    located: dict[int, str] = {}
+    named: list[tuple[int, str]] = []
+    with suppress(OSError, MetspackError):
+        for href, mptr in _mptrs(document, budgets):
+            if mptr.is_upward:
+                continue
+            if mptr.named_by is By.OBJID:
+                named.append((mptr.div, bare(href)))
+            elif mptr.named_by is By.LOCATION:
+                with suppress(uris.ReferenceRefused):
+                    located[mptr.div] = _folder_led_to(folder, href)
+    beside = {each for each in located.values() if each not in {folder, ""}}
+    return beside, {objid for div, objid in named if located.get(div) != folder}
+
+
+def _located(ups: Iterable[str], folder: str, folders: Collection[str]) -> str | None:
+    """Return the folder beside an IP's own that one of its links up leads to."""
+    for href in ups:
+        with suppress(uris.ReferenceRefused):
+            names = uris.joined((folder,), uris.located(href))
+            if len(names) > 1 and names[0] in folders and names[0] != folder:
+                return names[0]
+    return None
+
+
+def _folder_led_to(folder: str, href: str) -> str:
+    """Return the folder, ``folder`` or one beside it, in which a location of its METS is; "" for that around.
+
+    Raises ``ReferenceRefused``.
+    """
+    return next(iter(uris.joined((folder,), uris.parsed(href))), "")
+
+
+_DEPTH = 4  # folders below a package's, in which the METS of a segment may be
+
+
+class NoPackageError(SourceError):
+    """What is at a path is no package, but the command in the hint makes one of it."""
+
+
+def about_archive(path: Path) -> SourceError:
+    """Return what to do with an archive: check the package that it lies in, or make one of it."""
+    message = f"{path} is a SIARD archive, expected a package's folder or its METS file"
+    if _has_mets(path.parent, 0):
+        hint = f"Name the package that holds the archive: {path.parent}"
+        return SourceError(message, hint=hint)
+    made = _made(path.parent, [path.name], sorted(os.listdir(path.parent)))
+    hint = f"To make a package of it: {made}; to check the package that holds it, name the package's folder."
+    return NoPackageError(message, hint=hint)
+
+
+def about_source(each: DeliveredPackage) -> tuple[Path, NoPackageError]:
+    """Return the path of what lies in a delivery and is in no package, and what to do with it."""
+    path = each.path / each.within / each.source if each.is_packed else each.path
+    if each.is_packed:
+        made = f"metspack build {shlex.quote(each.source)} -o OUT"
+        hint = f"Take it out of {each.path}; to make a package of it: {made}"
+        return path, NoPackageError(f"{path} is a SIARD archive", hint=hint)
+    error = (path.is_dir() and not is_archive(path.name) and never_a_package(path)) or about_archive(path)
+    return path, NoPackageError(error.message, hint=error.hint)
+
+
+def never_a_package(folder: Path) -> NoPackageError | None:
+    """Return the refusal of a folder that a package can be made of and that has nothing of one."""
+    names = sorted(os.listdir(folder))
+    archives = [name for name in names if ARCHIVE.fullmatch(name)]
+    found = archives[:1] or [lobs_in(folder)]
+    if not any(found) or any(map(is_manifest, names)) or _has_mets(folder, _DEPTH):
+        return None
+    hint = f"To make one: {_made(folder, archives, names)}"
+    return NoPackageError(f"{folder} is not a package: it holds {found[0]} and no METS", hint=hint)
+
+
+def _made(folder: Path, archives: Sequence[str], names: Sequence[str]) -> str:
+    """Return the command that makes a package of what is in a folder: its archive, or LOBs."""
+    if archives and any(LOBSEG.fullmatch(name) or LOBS.fullmatch(name) for name in names):
+        return f"metspack build {shlex.quote(str(folder))} --keep-segments --in-place"
+    source = folder / archives[0] if archives else folder
+    return f"metspack build {shlex.quote(str(source))} -o OUT"
+
+
+def _has_mets(folder: Path, depth: int) -> bool:
+    """Return whether a folder holds a METS, or one below it down to a depth."""
+    folders = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for each in entries:
+            if is_mets_name(each.name):
+                return True
+            if depth and each.name != "content" and each.is_dir(follow_symlinks=False):
+                folders.append(folder / each.name)
+    return any(_has_mets(each, depth - 1) for each in folders)
