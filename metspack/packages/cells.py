@@ -15,7 +15,6 @@ from metspack.files.threads import ThreadedHashers
 from metspack.mets import links
 from metspack.model import Budgets, CellRun, Digest, Extent, FileExtent, LobCell, LobPlace
 from metspack.packages import package as packages_package
-from metspack.packages.files import uncompressed
 from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.siard import tables
@@ -47,10 +46,9 @@ def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, Stretc
     Raises ``SourceError`` when it cannot be opened without following a link.
     """
     place = package.root.joinpath(*path)
-    inside = package.index.files.inside(path)
-    if inside is not None:
-        at = uncompressed(package.root, path, inside)
-        return place, at if isinstance(at, Stretch) else None
+    at = package.index.files.uncompressed(path)
+    if isinstance(at, Stretch):
+        return place, at
     try:
         # No link is followed below the package's root; the archive opens its files by their path.
         reading.release((reading.opened_folder if place.is_dir() else reading.opened)(package.root, path))
@@ -98,7 +96,7 @@ def altered(package: Package, path: tuple[str, ...], progress: Progress) -> Iter
             continue
         name, hashers = "/".join(file), ThreadedHashers((digest.algorithm,))
         try:
-            place = uncompressed(package.root, file, package.index.files.inside(file))
+            place = package.index.files.uncompressed(file)
             with Medium((place,)) as medium:
                 progress.stage("Comparing the archive with METS", medium.size)
                 for block in medium.chunks():

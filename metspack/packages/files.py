@@ -29,7 +29,6 @@ from metspack.files.byteranges import Below, Medium, Stamp, Stretch
 from metspack.files.reading import Closable
 from metspack.mets import METS_NAMES
 from metspack.model import Budgets, ZipExtent
-from metspack.packages.lobs import HeldPart, Inside
 
 UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with it."
 
@@ -347,21 +346,26 @@ class PackageFiles(MountedTree):
             return True
         return False
 
-    def inside(self, names: Names) -> Inside | None:
-        """Return the place of a file in a zip or tar file, None for one that is not packed.
-
-        Raises ``SourceError`` when it is not in the file that it should be in.
-        """
+    def place(self, names: Names) -> Location:
+        """Return the place of a file's bytes; raises ``SourceError`` where its zip or tar file lacks it."""
         tree, inner = self.held(path_of(names))
-        if not isinstance(tree, PackedTree):
-            return None
-        found = tree.location(inner)
-        if found is None:
-            raise SourceError(f"{tree.file} does not contain {os.fsdecode(inner)}", hint=UNPACK)
+        if (found := tree.location(inner)) is None:
+            raise SourceError(f"{tree.shown} does not contain {os.fsdecode(inner)}", hint=UNPACK)
+        return found
+
+    def open(self, names: Names) -> Medium | Inflated:
+        """Open a file for reading any part of it; raises as ``reading.opened`` and ``place`` do."""
+        return open_file(self.place(names))
+
+    def uncompressed(self, names: Names) -> Below | Stretch:
+        """Return the place as ``place`` does; raises ``SourceError`` where the bytes are compressed."""
+        found = self.place(names)
         if isinstance(found, Compressed):
-            entry = found.entry
-            return Inside(file=found.file.segments, offset=entry.offset, size=entry.size, entry=entry)
-        return Inside(file=found.file.segments, offset=found.offset, size=found.size)
+            raise SourceError(
+                f"{'/'.join(names)} is compressed in {found.file}; expected it stored uncompressed",
+                hint=UNPACK,
+            )
+        return found
 
     def close(self) -> None:
         """Close what is open."""
@@ -373,34 +377,9 @@ def _lacking(file: Below, names: Names) -> SourceError:
     return SourceError(f"{file} does not contain {inside}, which METS places there", hint=UNPACK)
 
 
-def location(root: Path, names: Names, inside: Inside | None) -> Location:
-    """Return the place of a file's bytes, by its names from the package's root."""
-    if inside is None:
-        return Below(root=root, segments=names)
-    file = Below(root=root, segments=inside.file)
-    if inside.entry is not None:
-        return Compressed(file=file, entry=inside.entry)
-    return Stretch(file=file, offset=inside.offset, size=inside.size)
-
-
-def uncompressed(root: Path, names: Names, inside: Inside | None) -> Below | Stretch:
-    """Return the place as ``location`` does; raises ``SourceError`` where the bytes are compressed."""
-    found = location(root, names, inside)
-    if isinstance(found, Compressed):
-        raise SourceError(
-            f"{'/'.join(names)} is compressed in {found.file}; expected it stored uncompressed", hint=UNPACK
-        )
-    return found
-
-
 def open_file(place: Location) -> Medium | Inflated:
     """Open a file for reading any part of it; raises as ``reading.opened`` does."""
     return Inflated(place.file, place.entry) if isinstance(place, Compressed) else Medium((place,))
-
-
-def open_part(root: Path, part: HeldPart) -> Medium | Inflated:
-    """Open a LOB's file, or that of a part of one; raises as ``reading.opened`` does."""
-    return open_file(location(root, part.path, part.inside))
 
 
 class Onward:
@@ -435,7 +414,7 @@ class Inflated(Closable):
     def __init__(self, file: Below, entry: ZipExtent) -> None:
         self._medium = Medium((file,))
         self._entry = entry
-        self._what = str(file)
+        self.file = file
         self._onward = Onward(self.chunks)
         self.size = entry.size
         self.stamps = self._medium.stamps
@@ -446,7 +425,7 @@ class Inflated(Closable):
 
     def chunks(self) -> Iterator[bytes]:
         """Yield all bytes in blocks; ``SourceError`` after the last when size or CRC-32 are others."""
-        yield from zipreader.contents(self._medium, self._entry, what=self._what)
+        yield from zipreader.contents(self._medium, self._entry, what=str(self.file))
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return up to ``size`` bytes from ``offset``, none only at the end; raises ``SourceError``."""

@@ -7,22 +7,9 @@ from typing import NamedTuple, TypeVar
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
-from metspack.model import LONGEST, Digest, LobPlace, ZipExtent
+from metspack.model import LONGEST, Digest, LobPlace
 from metspack.sizes import counted
 from metspack.values import dataclass, regex
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
-    """A file in a zip or tar file; ``file`` are that file's names from the root.
-
-    They begin at ``offset``, unless they are compressed: ``entry`` says where and how.
-    """
-
-    file: tuple[str, ...]
-    offset: int
-    size: int
-    entry: ZipExtent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +18,8 @@ class HeldPart:
 
     ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or SEQ
     is not given). ``digest`` may have an algorithm that METS knows and Python does not. ``mets`` and
-    ``line`` are where it is listed, ``segment`` the OBJID of that METS. ``inside`` is where it is packed,
-    None for a file of its own. ``puid`` is its format's id in PRONOM, None where METS has none.
+    ``line`` are where it is listed, ``segment`` the OBJID of that METS. ``puid`` is its
+    format's id in PRONOM, None where METS has none.
     """
 
     id: str
@@ -44,7 +31,6 @@ class HeldPart:
     mets: str
     line: int
     segment: str
-    inside: Inside | None = None
     puid: str | None = None
 
     @property

@@ -22,14 +22,13 @@ from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
 from metspack.model import LONGEST, Budgets, Digest
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
-from metspack.packages.files import UNPACK, open_part
+from metspack.packages.files import UNPACK
 from metspack.packages.index import Index, Row
 from metspack.packages.lobs import (
     HeldLob,
     HeldPart,
     HeldSegment,
     HeldWhole,
-    Inside,
     ListedFile,
     Mapped,
 )
@@ -295,20 +294,13 @@ class Package(Closable):
             line=line,
             segment=called,
             puid=puid,
-            inside=self._inside(lob, tuple(path.split("/"))),
         )
         return self._measured(lob, part) if size is None else part
-
-    def _inside(self, lob: str, path: tuple[str, ...]) -> Inside | None:
-        try:
-            return self.index.files.inside(path)
-        except SourceError as error:
-            raise SourceError(f"LOB {lob}: {error.message}", hint=error.hint) from None
 
     def _measured(self, lob: str, part: HeldPart) -> HeldPart:
         """Return a part with the size its file has: METS says none."""
         try:
-            with open_part(self.root, part) as medium:
+            with self.index.files.open(part.path) as medium:
                 return replace(part, size=medium.size)
         except OSError as error:
             raise SourceError(

@@ -15,10 +15,11 @@ from itertools import groupby, islice, pairwise, starmap
 from operator import lt
 from pathlib import Path
 
+from metspack.containers.ipreader import Compressed
 from metspack.digests import OCTETS
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
-from metspack.files.byteranges import HeldMedium
+from metspack.files.byteranges import HeldMedium, Stretch
 from metspack.layouts import LAYOUTS
 from metspack.layouts.names import whole_of
 from metspack.locations.packedsegments import Packed
@@ -41,7 +42,7 @@ from metspack.model import (
 )
 from metspack.packages import package as packages_package
 from metspack.packages.cells import altered, archive_place, from_root, grants, is_place
-from metspack.packages.files import open_part
+from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Row, Selection, place_of, rows_of
 from metspack.packages.package import Package
 from metspack.progress import Progress
@@ -218,7 +219,7 @@ class ListedLobs:
             return LostLob(lob, error)
 
     def _reference(self, held: HeldLob, root: int, entries: Entries) -> LobRef:
-        place = place_of(held.id.removeprefix(self.prefix))
+        place, files = place_of(held.id.removeprefix(self.prefix)), self.package.index.files
         name = held.parts[0].name
         extension = extension_of(whole_of(name) if held.is_split else name)
         return LobRef(
@@ -226,7 +227,7 @@ class ListedLobs:
             size=held.size,
             extension=extension,
             media_type=held.media_type or DEFAULT,
-            extents=tuple(_extent(self.package.root, held.id, part, root, entries) for part in held.parts),
+            extents=tuple(_extent(files, held.id, part, root, entries) for part in held.parts),
             proofs=self.proofs(held),
             recorded=_media_type(held.media_type),
         )
@@ -295,25 +296,25 @@ def _media_type(listed: str | None) -> str | None:
 Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
 
 
-def _extent(root: Path, lob: str, part: HeldPart, number: int, entries: Entries) -> Extent:
+def _extent(files: PackageFiles, lob: str, part: HeldPart, number: int, entries: Entries) -> Extent:
     try:
-        with open_part(root, part) as medium:
+        with files.open(part.path) as medium:
             size, stamp = medium.size, medium.stamps[0]
     except (OSError, SourceError) as error:
         why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"
         raise SourceError(f"LOB {lob}: {part.name} cannot be opened: {why}", hint=ANOTHER) from None
     check_size(lob, part, size)
-    inside = part.inside
-    if inside is not None and inside.entry is not None:
-        return next(each for each in entries(part.path) if replace(each, archive=0) == inside.entry)
+    place = files.place(part.path)
+    if isinstance(place, Compressed):
+        return next(each for each in entries(part.path) if replace(each, archive=0) == place.entry)
     return FileExtent(
         root=number,
-        path=part.path if inside is None else inside.file,
+        path=place.file.segments if isinstance(place, Stretch) else part.path,
         size=size,
         modified=stamp.modified,
         inode=stamp.inode,
         device=stamp.device,
-        offset=None if inside is None else inside.offset,
+        offset=place.offset if isinstance(place, Stretch) else None,
     )
 
 

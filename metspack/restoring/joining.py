@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metspack.digests import OCTETS
@@ -22,7 +21,7 @@ from metspack.model import LobCell
 from metspack.packages import cells
 from metspack.packages import package as packages_package
 from metspack.packages.cells import Meant, cell_of
-from metspack.packages.files import Inflated, Onward, open_part
+from metspack.packages.files import Inflated, Onward, PackageFiles
 from metspack.packages.lobs import HeldLob, HeldPart
 from metspack.packages.package import Package
 from metspack.packages.proofs import CellProving, Proving
@@ -221,13 +220,13 @@ _BARE = "its bytes could not be verified"
 _BY_METS = "--range 0- verifies it by METS alone, and --no-verify writes it unverified."
 
 
-def _opened_part(root: Path, lob: str, part: HeldPart) -> Medium | Inflated:
-    """Return the bytes of a part below the package's root.
+def _opened_part(files: PackageFiles, lob: str, part: HeldPart) -> Medium | Inflated:
+    """Return the bytes of a part.
 
     Raises ``SourceError`` naming LOB and part when it cannot be opened or has not the size METS says.
     """
     try:
-        medium = open_part(root, part)
+        medium = files.open(part.path)
     except OSError as error:
         raise SourceError(f"{_about(lob, part)} cannot be opened: {error.strerror}", hint=_ANOTHER) from None
     except SourceError as error:
@@ -264,11 +263,11 @@ class JoinedLob(LobFile):
     has another size than METS says, or another digest.
     """
 
-    def __init__(self, root: Path, lob: HeldLob, *, verify: bool = True) -> None:
+    def __init__(self, files: PackageFiles, lob: HeldLob, *, verify: bool = True) -> None:
         ends = list(accumulate(part.size for part in lob.parts))
         super().__init__(lob.id, ends[-1])
         self.lob = lob
-        self._root = root
+        self._files = files
         self._verify = verify
         self._starts = [0, *ends[:-1]]
         self._open = -1
@@ -292,7 +291,7 @@ class JoinedLob(LobFile):
         """Return the bytes of a part, verified when that was asked for."""
         if number != self._open or self._medium is None:
             self._let_go()
-            self._medium = _opened_part(self._root, self.lob.id, self.lob.parts[number])
+            self._medium = _opened_part(self._files, self.lob.id, self.lob.parts[number])
             self._open = number
         # A compressed part is proven by its CRC-32 at least.
         if self._verify and (self.lob.parts[number].digest is not None or isinstance(self._medium, Inflated)):
@@ -368,7 +367,7 @@ def _joined(package: Package, lob: HeldLob, *, verify: bool, warned: Warned) -> 
     bare = [part.name for part in lob.parts if part.digest is None] if verify else []
     if bare:
         warned(f"LOB {lob.id}: METS gives no digest of {bare[0]}{' and others' * (len(bare) > 1)}: {_BARE}")
-    return JoinedLob(package.root, lob, verify=verify)
+    return JoinedLob(package.index.files, lob, verify=verify)
 
 
 def extracted(
@@ -428,7 +427,7 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
         for disagreement in proving.begin():
             raise SourceError(disagreement.message, hint=_UNVERIFIED)
     for part in lob.parts:
-        with _opened_part(package.root, lob.id, part) as medium:
+        with _opened_part(package.index.files, lob.id, part) as medium:
             for block in _part_blocks(lob.id, part, medium):
                 if proving is not None:
                     proving.update(block)

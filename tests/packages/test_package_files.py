@@ -127,14 +127,15 @@ def test_a_packed_folder_is_mounted_once_its_mets_is_asked_for(tmp_path: Path, s
         (place.rmdir if place.is_dir() else place.unlink)()
     (tmp_path / "ip").rmdir()
     with closing(PackageFiles(tmp_path, Budgets())) as files:
-        assert files.inside(("ip", "data", "one.bin")) is None
+        one = Below(root=tmp_path, segments=("ip", "data", "one.bin"))
+        assert files.place(one.segments) == one
         with files.document(("ip", "mets.xml")) as content:
             assert b"".join(content.chunks()) == FILES[b"mets.xml"]
-        inside = files.inside(("ip", "data", "one.bin"))
-        assert inside is not None
-        assert (inside.file, inside.size) == (("ip.zip",), 70_000)
-        with pytest.raises(SourceError, match=r"ip\.zip does not contain data/three\.bin"):
-            files.inside(("ip", "data", "three.bin"))
+        inside = files.place(one.segments)
+        assert isinstance(inside, Stretch)
+        assert (inside.file.segments, inside.size) == (("ip.zip",), 70_000)
+        with pytest.raises(SourceError, match=r"ip\.zip/ip does not contain data/three\.bin"):
+            files.place(("ip", "data", "three.bin"))
         with pytest.raises(FileNotFoundError), files.document(("elsewhere", "mets.xml")):
             pass
 

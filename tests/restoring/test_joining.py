@@ -101,9 +101,9 @@ def descriptors() -> int:
 
 def test_at_most_one_part_is_open(root: Path) -> None:
     with Package(root) as package:
-        lob = package.lob(SPLIT)
+        lob, files = package.lob(SPLIT), package.index.files
     before = descriptors()
-    with JoinedLob(root, lob) as file:
+    with JoinedLob(files, lob) as file:
         assert descriptors() == before
         for position in (0, 17, 40, 2, 40):
             file.seek(position)
@@ -140,7 +140,7 @@ def test_a_touched_part_is_verified_whole_before_a_byte_of_it_is_given(root: Pat
 
 
 def test_a_part_that_changes_is_verified_again(root: Path) -> None:
-    with Package(root) as package, JoinedLob(root, package.lob(SPLIT)) as file:
+    with Package(root) as package, JoinedLob(package.index.files, package.lob(SPLIT)) as file:
         for position in (0, 20, 0, 40, 20):
             file.seek(position)
             file.read(1)
@@ -279,8 +279,8 @@ def test_a_part_that_is_cut_while_it_is_read_is_told(root: Path) -> None:
     with Package(root) as package:
         blocks = extracted(package, SPLIT, verify=False)
         assert next(blocks)
-        lob = package.lob(SPLIT)
-    with JoinedLob(root, lob, verify=False) as file:
+        lob, files = package.lob(SPLIT), package.index.files
+    with JoinedLob(files, lob, verify=False) as file:
         assert file.read(4) == WHOLE[:4]
         os.truncate(part(root, 0), 3)
         with pytest.raises(SourceError, match="was cut while it was read"):

@@ -95,7 +95,7 @@ class _ShardListing:
         from metspack.restoring.shards.writing import shard  # noqa: PLC0415
 
         for each in self._check_lobs():
-            yield shard(self._package.objid, each, base=self._base)
+            yield shard(self._package, each, base=self._base)
         if (more := self._told - self._budgets.findings) > 0:
             console.error(
                 f"and {counted(more, 'more error')}, counted and not told one by one",
@@ -124,7 +124,7 @@ class _ShardListing:
                 if each not in told:
                     self._tell(error)
                 continue
-            if not self._tell_all(misplaced(self._package.root, held_lob)):
+            if not self._tell_all(misplaced(package.index.files, held_lob)):
                 yield held_lob
         if lob is None and not self._package.faults:  # cells of what cannot be read would all be told
             self._tell_all(unlisted(self._package, self._budgets))

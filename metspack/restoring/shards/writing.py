@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from pathlib import Path
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
 from metspack import safexml, uris
 from metspack.errors import MetspackError, SourceError
+from metspack.files.byteranges import Stretch
 from metspack.model import Budgets
 from metspack.packages.cells import cells, meant, opened_archive
-from metspack.packages.files import open_part
+from metspack.packages.files import Inflated, PackageFiles
 from metspack.packages.lobs import Disagreement, HeldLob, HeldPart
 from metspack.packages.package import Package
 from metspack.restoring.joining import listed
@@ -63,20 +63,20 @@ def unrelated(package: Package, lob: str | None = None) -> Generator[Disagreemen
         )
 
 
-def misplaced(root: Path, lob: HeldLob) -> Generator[Disagreement, None, None]:
+def misplaced(files: PackageFiles, lob: HeldLob) -> Generator[Disagreement, None, None]:
     """Yield the files of a LOB that are missing, or have another size than METS says; none is read."""
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:
-            with open_part(root, part) as medium:
+            with files.open(part.path) as medium:
                 size = medium.size
         except OSError as error:
             found = error.strerror or str(error)
         except SourceError as error:
             found = error.message
         else:
-            if part.inside is not None and part.inside.entry is not None:
-                found = f"it compressed in {'/'.join(part.inside.file)}, so it is not a stretch of a file"
+            if isinstance(medium, Inflated):
+                found = f"it compressed in {medium.file.segments[-1]}, so it is not a stretch of a file"
             elif size == part.size:
                 continue
             else:
@@ -177,8 +177,8 @@ def shards(package: Package, lob: str | None = None, *, base: str = "") -> Itera
     meant = None if lob is None else held(package, lob)
     _agree(unrelated(package, meant))
     for each in package.lobs() if meant is None else (package.lob(meant),):
-        _agree(misplaced(package.root, each))
-        yield shard(package.objid, each, base=base)
+        _agree(misplaced(package.index.files, each))
+        yield shard(package, each, base=base)
 
 
 def _agree(disagreements: Generator[Disagreement, None, None]) -> None:
@@ -201,17 +201,18 @@ def held(package: Package, lob: str) -> str:
     return meant
 
 
-def shard(objid: str, lob: HeldLob, *, base: str = "") -> Shard:
-    """Return the shard of a LOB of the package with this OBJID; ``base`` as ``shards`` has it."""
+def shard(package: Package, lob: HeldLob, *, base: str = "") -> Shard:
+    """Return the shard of a LOB of a package; ``base`` as ``shards`` has it."""
     # Ids of LOBs are unique in their package only.
-    pid = f"uuid:{uuid5(NAMESPACE_URL, f'{objid}#{lob.id}')}"
-    files = tuple(_of_part(part, lob.media_type, base) for part in lob.parts)
+    pid = f"uuid:{uuid5(NAMESPACE_URL, f'{package.objid}#{lob.id}')}"
+    files = tuple(_of_part(package.index.files, part, lob.media_type, base) for part in lob.parts)
     return Shard(lob=lob.id, pid=pid, files=files)
 
 
-def _of_part(part: HeldPart, media_type: str | None, base: str) -> ShardFile:
+def _of_part(files: PackageFiles, part: HeldPart, media_type: str | None, base: str) -> ShardFile:
     """Return the file that holds a part, or the zip or tar file in which it is packed."""
-    path, offset = (part.path, 0) if part.inside is None else (part.inside.file, part.inside.offset)
+    place = files.place(part.path)
+    path, offset = (place.file.segments, place.offset) if isinstance(place, Stretch) else (part.path, 0)
     return ShardFile(
         id=part.id,
         url=base + uris.quoted(path),
