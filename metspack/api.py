@@ -91,6 +91,7 @@ def convert(
     target: StrPath,
     options: BuildOptions | None = None,
     *,
+    roots: Sequence[StrPath] = (),
     restart: bool = False,
     discard_on_interrupt: bool = False,
     progress: Progress | None = None,
@@ -98,11 +99,13 @@ def convert(
     """Build the package at ``path`` anew at ``target``, which must not exist; see ``metspack convert -h``.
 
     ``path`` is the folder or the METS file of a package, or a folder with a .siard and its LOBs but no METS
-    (``grants`` apply only there). Name and OBJID are kept unless given. Goes on and raises as ``build`` does.
+    (``grants`` apply only there). Name and OBJID are kept unless given. Children that are not in their places
+    are looked for in the ``roots``, by OBJID. Goes on and raises as ``build`` does.
     """
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     options = replace(_stated(options or BuildOptions()), terms=terms)
-    return building_convert.convert_package(as_path(path), as_path(target), options, progress)
+    places = as_path(path), as_path(target)
+    return building_convert.convert_package(*places, options, progress, roots=as_places(roots))
 
 
 def describe(
@@ -261,6 +264,7 @@ def restore_siard(
     *,
     archive: str | None = None,
     lob_folder_style: FolderStyle = FolderStyle.DILCIS,
+    roots: Sequence[StrPath] = (),
     budgets: Budgets | None = None,
     restart: bool = False,
     discard_on_interrupt: bool = False,
@@ -269,10 +273,16 @@ def restore_siard(
     """Write the archive of the package at ``path`` with its LOBs, each proven on the way.
 
     ``target`` is the .siard file or a new folder for it; with ``Into.FOLDER`` a folder for it and its LOBs.
-    ``archive`` names one of several archives, ``lob_folder_style`` is how it leads to that folder of LOBs.
+    ``archive`` names one of several archives, ``lob_folder_style`` is how it leads to that folder of LOBs,
+    ``roots`` are as ``convert`` has them.
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
     """
-    options = RestoreOptions(archive=archive, lob_folder_style=lob_folder_style, budgets=budgets or Budgets())
+    options = RestoreOptions(
+        archive=archive,
+        lob_folder_style=lob_folder_style,
+        budgets=budgets or Budgets(),
+        roots=as_places(roots),
+    )
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     return restore_archive(as_place(path), as_path(target), into, options, progress, terms=terms)
 
@@ -309,6 +319,7 @@ def cat(
     ranges: Sequence[str] = (),
     *,
     verify: bool = True,
+    roots: Sequence[StrPath] = (),
     budgets: Budgets | None = None,
 ) -> Iterator[bytes]:
     """Yield the bytes of a LOB of the package at ``path`` in blocks, or those of ``ranges`` of it.
@@ -318,12 +329,17 @@ def cat(
     has ended without an error. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
     """
     asked = [parsed_range(each) for each in ranges]
-    with PackageReader(as_place(path), budgets) as package:
+    with PackageReader(as_place(path), budgets, as_places(roots)) as package:
         yield from joining.extracted(package, lob, asked, verify=verify)
 
 
 def list_lobs(
-    path: StrPath, *, table: str = "", column: str = "", budgets: Budgets | None = None
+    path: StrPath,
+    *,
+    table: str = "",
+    column: str = "",
+    roots: Sequence[StrPath] = (),
+    budgets: Budgets | None = None,
 ) -> Iterator[LobEntry]:
     """Yield the LOBs of the package at ``path``: the cell that names each, its files, size and digests.
 
@@ -331,24 +347,34 @@ def list_lobs(
     No LOB is opened. Raises ``ConfigError`` for a table or column that does not exist, and ``SourceError`` at
     the end for an archive that cannot be read.
     """
-    with Package(path, budgets) as package:
+    with Package(path, budgets, roots=roots) as package:
         yield from package.lobs(table=table, column=column)
 
 
 def shards(
-    path: StrPath, lob: str | None = None, *, base: str = "", budgets: Budgets | None = None
+    path: StrPath,
+    lob: str | None = None,
+    *,
+    base: str = "",
+    roots: Sequence[StrPath] = (),
+    budgets: Budgets | None = None,
 ) -> Iterator[Shard]:
     """Yield for each LOB of the package at ``path``, or for one, the byte ranges of its files.
 
     ``base`` is put before the URLs, which are relative to the package. Raises ``SourceError`` for a LOB whose
     parts, files or relations are not as METS says, before its shard.
     """
-    with PackageReader(as_place(path), budgets) as package:
+    with PackageReader(as_place(path), budgets, as_places(roots)) as package:
         yield from related_shards(package, lob, base=base)
 
 
 def open_lob(
-    path: StrPath, lob: str, *, verify: bool = True, budgets: Budgets | None = None
+    path: StrPath,
+    lob: str,
+    *,
+    verify: bool = True,
+    roots: Sequence[StrPath] = (),
+    budgets: Budgets | None = None,
 ) -> BufferedReader:
     """Return a LOB of the package at ``path`` as a binary file: read-only, seekable, over all its parts.
 
@@ -357,7 +383,7 @@ def open_lob(
     ``SourceError``. A Python warning is issued for a LOB that the parent's map does not name, or that no
     digest proves.
     """
-    with PackageReader(as_place(path), budgets) as package:
+    with PackageReader(as_place(path), budgets, as_places(roots)) as package:
         return joining.open_lob(package, lob, verify=verify)
 
 
@@ -365,13 +391,16 @@ class Package:
     """A package to walk: what it holds, its segments and its LOBs; a context manager, for one thread.
 
     ``path`` is its folder, the METS file of its parent, or a zip or tar file. Its METS files are read at the
-    first question; no LOB is. Raises ``SourceError`` when there is no package there.
+    first question; no LOB is. Children that are not in their places are looked for in the ``roots``. Raises
+    ``SourceError`` when there is no package there.
     """
 
-    def __init__(self, path: StrPath, budgets: Budgets | None = None) -> None:
+    def __init__(
+        self, path: StrPath, budgets: Budgets | None = None, *, roots: Sequence[StrPath] = ()
+    ) -> None:
         self.path = as_place(path)
         self._budgets = budgets
-        self._reader = PackageReader(self.path, budgets)
+        self._reader = PackageReader(self.path, budgets, as_places(roots))
 
     def __enter__(self) -> Self:
         return self

@@ -35,24 +35,24 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_179,
+    "(foundation)": 3_205,
     "stores": 348,
     "files": 3_065,
     "layouts": 576,
     "containers": 2_022,
     "siard": 2_039,
     "locations": 2_075,
-    "sources": 1_987,
-    "mets": 3_343,
+    "sources": 1_982,
+    "mets": 3_307,
     "planning": 1_242,
     "inspecting": 728,
-    "packages": 3_205,
-    "checking": 15_371,
-    "building": 3_577,
+    "packages": 3_244,
+    "checking": 15_348,
+    "building": 3_579,
     "reporting": 2_418,
-    "restoring": 1_834,
-    "merging": 1_225,
-    "cli": 3_813,
+    "restoring": 1_835,
+    "merging": 1_214,
+    "cli": 3_818,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -7,7 +7,7 @@ the archive are proven by it while they are read; each LOB by its cell in any ca
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -39,19 +39,22 @@ def convert_package(
     target: Path,
     options: BuildOptions,
     progress: Progress | None = None,
+    *,
+    roots: Sequence[Path] = (),
 ) -> Built:
     """Build the package at ``path`` anew at ``target``, which must not exist.
 
     ``path`` is a package's folder or the METS of its parent, or a folder with a .siard file and its LOBs and
     without METS, as other tools write them; a package whose parent METS is missing is refused. Name and
     OBJID are those it has, unless the options give others; all else is as ``build`` makes it, so that the
-    options of its first build give the same bytes again.
+    options of its first build give the same bytes again. Children that are not in their places are looked for
+    in the ``roots``.
     Raises as ``build.build``, and goes on as that does; the package is as it was.
     """
     progress = progress or Silent()
     check_target(target, path)
     progress.stage("Reading METS", None)
-    with _opened(path, options) as source:
+    with _opened(path, options, roots) as source:
         if isinstance(source, Archive):
             source.check_complete(options.accepted)
         if isinstance(source, Archive) and not isinstance(source, packages_source.PackagedArchive):
@@ -87,7 +90,7 @@ def objid_of(path: Path, options: BuildOptions) -> str:
 
 
 @contextmanager
-def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
+def _opened(path: Path, options: BuildOptions, roots: Sequence[Path] = ()) -> Iterator[Packaged | Archive]:
     if path.is_dir() and delivery.the_one(path, options.budgets) is None:
         _check_never_had_mets(path)
         with Archive(_archive(path), options.budgets, options.grants) as archive:
@@ -98,7 +101,7 @@ def _opened(path: Path, options: BuildOptions) -> Iterator[Packaged | Archive]:
                 "the LOBs of a package with METS all lie in it; no other folder can be granted",
                 hint="Leave --lob-root, --map-drive and --mapping out.",
             )
-        with packages_source.opened(path, options.budgets, hint=_SEVERAL) as source:
+        with packages_source.opened(path, options.budgets, hint=_SEVERAL, roots=roots) as source:
             yield source
 
 

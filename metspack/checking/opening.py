@@ -16,6 +16,7 @@ from metspack.checking.codes import Code
 from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
+from metspack.containers import zipformat
 from metspack.containers.ipreader import Content, OpenPacks, PackedError
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import reading
@@ -278,25 +279,9 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
 
 _GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
 _GUESSES = 50  # locations outside that get a guess at what was meant
-_BEGINNINGS = (
-    (b"%PDF-", "a PDF document"),
-    (b"PK\x03\x04", "a zip file"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"II*\0", "a TIFF image"),
-    (b"MM\0*", "a TIFF image"),
-    (b"7z\xbc\xaf", "a 7-Zip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"\x1f\x8b", "a gzip-compressed file"),
-    (b"BZh", "a bzip2-compressed file"),
-    (b"\xfd7zXZ", "an xz-compressed file"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard-compressed file"),
-    (b"SQLite format 3\0", "an SQLite database"),
-    (b"\xd0\xcf\x11\xe0", "an Office document"),
-)
 _XML = regex(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
 _HTML = regex(rb"<!doctype html|<html", re.IGNORECASE)
-_TAR, _TAR_AT = b"ustar", 257
+_ZIP = b"PK\x03\x04"
 _BLOCK = 512
 
 
@@ -307,24 +292,16 @@ def _check_is_mets(path: Path) -> None:
             data = next(reading.chunks(descriptor, size=_BLOCK), b"")
     except (OSError, MetspackError):
         return  # that it cannot be read is told where it is checked
-    found = next((what for start, what in _BEGINNINGS if data.startswith(start)), "")
-    if data[_TAR_AT:].startswith(_TAR):
-        found = "a tar file"
-    if found in {"a zip file", "a tar file"}:
-        suffix = f".{found.split()[1]}"
+    found = zipformat.kind(data) if data else "an empty file"
+    form = "zip" if data.startswith(_ZIP) else "tar" if found == "a tar archive" else ""
+    if form:
         raise SourceError(
-            f"{path} is {found}, and its name does not end with {suffix}",
-            hint=f"If it holds a package, rename it to {path.stem}{suffix}",
+            f"{path} is a {form} file, and its name does not end with .{form}",
+            hint=f"If it holds a package, rename it to {path.stem}.{form}",
         )
-    if not found and not data:
-        found = "an empty file"
-    if not found and not _XML.match(data):
-        found = "not XML"
-    if not found and _HTML.search(data):
-        found = "an HTML page"
-    root = "" if found else _other_root(path)
-    if root:
-        found = f"XML with the root element {root}"
+    if _XML.match(data):
+        root = _other_root(path)
+        found = "an HTML page" if _HTML.search(data) else root and f"XML with the root element {root}"
     if found:
         raise SourceError(f"{path} is {found}, expected a METS file", hint=_GIVE)
 

@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import groupby, repeat
 from pathlib import Path
-from typing import Self
 
 from metspack import safexml
 from metspack.containers.ipreader import Item, OpenPacks
@@ -19,8 +18,8 @@ from metspack.files.byteranges import Below, Stretch
 from metspack.files.threads import ThreadedHashers
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.links import bare
-from metspack.mets.packages import stem_of_pack
-from metspack.model import Digest
+from metspack.model import Budgets, Digest
+from metspack.packages import delivery
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
 from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity, together
@@ -54,26 +53,16 @@ _BY_ID = (
 class IpFiles:
     """An IP: ``path`` is its folder, or the zip or tar file with that folder in it, as ``tree`` reads it.
 
-    ``name`` is what METS in other IPs call the folder; a file is called after the folder in it.
+    ``name`` is what METS in other IPs call the folder; ``within`` are the names of that in the file.
     """
 
     path: Path
     name: str
     tree: PackageTree
-
-    @classmethod
-    def in_folder(cls, path: Path) -> Self:
-        """Return the IP that is a folder."""
-        return cls(path=path, name=path.resolve().name, tree=FolderTree(path))
-
-    @classmethod
-    def packed(cls, path: Path, packs: OpenPacks) -> Self:
-        """Return the IP that is packed in a zip or tar file."""
-        file = Below(root=path.parent, segments=(path.name,))
-        return cls(path=path, name=stem_of_pack(path.name) or path.stem, tree=PackedTree(packs, file))
+    within: Names = ()
 
     def _inner(self, names: Names) -> bytes:
-        return path_of((self.name, *names) if self.tree.is_packed else names)
+        return path_of((*self.within, *names))
 
     def blocks(self, names: Names) -> Iterator[bytes]:
         """Yield the bytes of a file, by its names below the folder; raises ``SourceError``."""
@@ -130,12 +119,14 @@ class IpFiles:
 
     def _packed_file(self, item: Item) -> Names:
         names = names_of(item.name)
-        if item.kind != "f" or names[0] != self.name or len(names) == 1:
+        below = len(self.within)
+        if item.kind != "f" or names[:below] != self.within or len(names) == below:
+            folder = "/".join(self.within)
             raise SourceError(
-                f"{self.path} holds {shown('/'.join(names))}, expected files in the folder {self.name} alone",
+                f"{self.path} holds {shown('/'.join(names))}, expected files in the folder {folder} alone",
                 hint="An IP that is packed is one folder in one file, without links.",
             )
-        return names[1:]
+        return names[below:]
 
     def representations(self) -> Names:
         """Return the names of the folders below ``representations``."""
@@ -159,36 +150,28 @@ class IpFiles:
         )
 
 
-def ips(path: Path, packs: OpenPacks) -> Iterator[IpFiles]:
-    """Yield the IP at a path, or the IPs side by side in a folder, sorted by name.
+def ips(path: Path, packs: OpenPacks, budgets: Budgets) -> Iterator[IpFiles]:
+    """Yield the IP at a path, or the IPs that a folder holds, sorted by path.
 
-    Raises ``SourceError`` when there is none.
+    Raises ``SourceError`` when there is none, and for one that cannot be read.
     """
-    found: list[IpFiles]
-    if path.is_dir():
-        found = [IpFiles.in_folder(path)] if (path / CSIP_METS).is_file() else list(_beside(path, packs))
-    elif path.is_file() and stem_of_pack(path.name) is not None:
-        found = [IpFiles.packed(path, packs)]
-    else:
-        raise SourceError(
-            f"{path} is neither a folder nor a zip or tar file",
-            hint="Name an IP, its folder or its file, or the folder that holds IPs side by side.",
-        )
-    if not found:
+    is_empty = True
+    for each in delivery.delivered(path, packs, budgets, joins=False):
+        if each.fault:
+            raise SourceError(f"{each.path}: {each.fault}", hint=_ANOTHER)
+        if each.mets != CSIP_METS:
+            continue
+        is_empty = False
+        file = Below(root=each.path.parent, segments=(each.path.name,))
+        tree = PackedTree(packs, file) if each.is_packed else FolderTree(each.path)
+        within = tuple(filter(None, each.within.split("/")))
+        yield IpFiles(path=each.path, name=each.folder, tree=tree, within=within)
+    if is_empty:
         raise SourceError(
             f"{path} holds no {CSIP_METS}, nor does a folder in it, or a zip or tar file",
             hint="Containers are IPs of the dialect csip: metspack build --dialect csip. Packages of the "
             "other dialect are one folder already.",
         )
-    yield from found
-
-
-def _beside(path: Path, packs: OpenPacks) -> Iterator[IpFiles]:
-    for each in sorted(path.iterdir()):
-        if (each / CSIP_METS).is_file():
-            yield IpFiles.in_folder(each)
-        elif each.is_file() and stem_of_pack(each.name) is not None:
-            yield IpFiles.packed(each, packs)
 
 
 def _unreadable(path: Path, error: OSError | MetspackError) -> SourceError:
@@ -234,7 +217,7 @@ def read_ips(paths: Sequence[Path], packs: OpenPacks, tables: MetsTables) -> tup
     open in ``packs``. Raises ``SourceError`` unless they are one parent with all of its children.
     """
     found: dict[str, GivenIp] = {}
-    for ip in (each for path in paths for each in ips(path, packs)):
+    for ip in (each for path in paths for each in ips(path, packs, tables.budgets)):
         container = _read_ip(ip, tables)
         other = found.setdefault(bare(container.objid), container)
         if other is not container:

@@ -42,7 +42,7 @@ from metspack.merging.ips import DATA, GivenIp, check_fixity, ips, proven, read_
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, dialects, filetable, ids, packages
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun
-from metspack.model import LONGEST, SMALL
+from metspack.model import LONGEST, SMALL, Budgets
 from metspack.packages.lobs import StatedFixity
 from metspack.processes import Underway
 from metspack.progress import Progress, Silent
@@ -91,7 +91,7 @@ def merge_ips(
     _check_outside(paths, target)
     progress.stage("Reading METS", None)
     with processes.keeping(), closing(OpenPacks(options.budgets)) as packs:
-        run = building_options.run_facts("merge", options, _identity(paths, packs))
+        run = building_options.run_facts("merge", options, _identity(paths, packs, options.budgets))
         with stage(target, replace(run, keeps_plan=False), terms) as staging:
             options = replace(options, created=staging.created)
             earlier = FinishedStretches(staging, voids=_ONE_BY_ONE)
@@ -126,11 +126,11 @@ def _check_outside(paths: Sequence[Path], target: Path) -> None:
             )
 
 
-def _identity(paths: Sequence[Path], packs: OpenPacks) -> str:
+def _identity(paths: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> str:
     """Return what betrays other IPs in some folders, or a change of their METS, as words."""
     told = hashlib.sha256()
     below = (CSIP_METS, f"{REPRESENTATIONS_FOLDER}/*/{CSIP_METS}")
-    for ip in (each for path in paths for each in ips(path, packs)):
+    for ip in (each for path in paths for each in ips(path, packs, budgets)):
         read = [ip.path] if ip.tree.is_packed else [each for name in below for each in ip.path.glob(name)]
         for each in sorted(read):
             with suppress(OSError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,8 +11,7 @@ from metspack import uris
 from metspack.containers.ipreader import unpacked_name
 from metspack.errors import MetspackError
 from metspack.files import reading
-from metspack.mets import CSIP_METS, METS_NAMES, PLAIN_METS, REPRESENTATIONS_FOLDER, reader
-from metspack.mets.links import are_same, bare
+from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, reader
 from metspack.model import Budgets
 
 _OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
@@ -83,59 +82,6 @@ def located(folder: Sequence[str], reference: uris.Reference) -> tuple[str, ...]
 def folder_of_objid(objid: str) -> str:
     """Return the name that the folder of an IP with an OBJID has: ``:`` is ``+`` there (E-ARK AIP, AIP21)."""
     return objid.strip().replace(":", "+")
-
-
-class ByObjid:
-    """The IPs side by side in the folder ``root``, packed or not, found by OBJID; for one thread.
-
-    ``blocks`` gives the bytes of a METS by its names from there; it is not asked for other folders' METS
-    where the folder called by an OBJID is that IP's.
-    """
-
-    def __init__(
-        self, root: Path, blocks: Callable[[tuple[str, ...]], Iterable[bytes]], budgets: Budgets
-    ) -> None:
-        self._root = root
-        self._blocks = blocks
-        self._budgets = budgets
-        self._folders: frozenset[str] | None = None
-        self._found: dict[str, tuple[str, ...]] | None = None
-
-    def find(self, objid: str) -> tuple[str, ...] | None:
-        """Return folder and name of the METS with an OBJID, None when no IP there has it.
-
-        Of several the one in the folder that is called by the OBJID is taken, or else the first by name.
-        """
-        called = folder_of_objid(objid)
-        if self._folders is None:
-            self._folders = frozenset(_folders(self._root))
-        if called in self._folders:
-            for names, found in self._read(called):
-                if are_same(found, objid):
-                    return names
-        if self._found is None:
-            self._found = {}
-            for folder in sorted(self._folders):
-                for names, found in self._read(folder):
-                    self._found.setdefault(bare(found), names)
-        return self._found.get(bare(objid))
-
-    def _read(self, folder: str) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield the METS in a folder, each with its OBJID."""
-        for name in METS_NAMES:
-            with suppress(OSError, MetspackError):
-                if objid := objid_of(self._blocks((folder, name)), self._budgets):
-                    yield (folder, name), objid
-
-
-def _folders(root: Path) -> Iterator[str]:
-    """Yield the names of the folders in a folder, and those that its zip and tar files have once unpacked."""
-    with os.scandir(root) as entries:
-        for each in entries:
-            if each.is_dir(follow_symlinks=False):
-                yield each.name
-            elif (stem := stem_of_pack(each.name)) is not None:
-                yield stem
 
 
 def objid_of(document: Iterable[bytes], budgets: Budgets) -> str:

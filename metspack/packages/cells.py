@@ -68,9 +68,12 @@ def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | N
 
 def grants(package: Package, path: tuple[str, ...]) -> Grants:
     """Return the folders of a package in which the LOBs of one of its archives may lie."""
-    if len(path) == 1:
-        return Grants()  # its own folder, which is the package's root
-    return Grants(lob_roots=(package.root,), divided=package.index.divided(path[:-1]))
+    own = int(len(path) == 1)  # the archive's own folder is the package's root
+    folders = package.index.divided(path[:-1])
+    return Grants(
+        lob_roots=tuple(package.index.files.roots[own:]),
+        divided={below: (root - own, names) for below, (root, names) in folders.items()},
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,12 +200,15 @@ def from_root(
     """
     if isinstance(extent, FileExtent):
         # Root 0 is the archive's folder, the next that was granted (``grants``) the package's.
-        return extent.path if extent.root else (*path[:-1], *extent.path)
+        root = archive.resolver.roots[extent.root]
+        elsewhere = package.index.files.names_of(root, "/".join(extent.path))
+        return elsewhere or (extent.path if extent.root else (*path[:-1], *extent.path))
     file = archive.resolver.packed[extent.archive - 1].paths[0] if extent.archive else None
     if not isinstance(file, Below):
         return None
     folder = path[:-1] if file.root == archive.resolver.roots[0] else ()
-    return package.index.files.names_of_entry((*folder, *file.segments), extent.name)
+    own = Below(root=package.root, segments=(*folder, *file.segments))
+    return package.index.files.names_of(file if file.root in package.index.files.roots else own, extent.name)
 
 
 def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell) -> Meant:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from metspack import uris
@@ -29,7 +30,7 @@ from metspack.mets import (
 )
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, are_same, bare
-from metspack.mets.packages import objid_of, stem_of_pack
+from metspack.mets.packages import folder_of_objid, objid_of, stem_of_pack
 from metspack.model import Budgets
 from metspack.values import dataclass, regex
 
@@ -85,14 +86,17 @@ def chosen(names: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def delivered(root: Path, packs: OpenPacks, budgets: Budgets) -> list[DeliveredPackage]:
+def delivered(
+    root: Path, packs: OpenPacks, budgets: Budgets, *, joins: bool = True
+) -> list[DeliveredPackage]:
     """Return the packages in a folder, at any depth, or in a zip or tar file; only itself if it is one.
 
     In the order of their paths. No link is followed, and nothing in a package is looked at: what lies below
-    a METS is that package's. Nothing is returned where there is no package at all.
+    a METS is that package's. Nothing is returned where there is no package at all. IPs side by side are one
+    package unless it ``joins`` none.
     """
     mirrors.check_finished(root)
-    return list(_Delivery(packs, budgets).at(root))
+    return list(_Delivery(packs, budgets, joins=joins).at(root))
 
 
 def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
@@ -123,6 +127,41 @@ def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
     return tops[0] if tops and tops[0].mets else None
 
 
+class ByObjid:
+    """Packages beside one another in a folder, and those in further roots, found by OBJID; for one thread.
+
+    No METS but that in the folder called by an OBJID is read where that is the package's.
+    """
+
+    def __init__(self, folder: Path, roots: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> None:
+        self._folder = folder
+        self._roots = roots
+        self._walk = _Delivery(packs, budgets, joins=False)
+        self._called: dict[str, list[DeliveredPackage]] | None = None
+        self._found: dict[str, list[DeliveredPackage]] | None = None
+
+    def find(self, objid: str, parent: str) -> DeliveredPackage | None:
+        """Return the package with an OBJID, None without one; of several that which names the parent.
+
+        If none does, that in the folder called by the OBJID is taken, or else the first by its path.
+        """
+        if self._called is None:
+            self._called = {}
+            for each in chain(self._walk.beside(self._folder), *map(self._walk.at, self._roots)):
+                if each.mets:
+                    self._called.setdefault(each.folder, []).append(each)
+        called = self._called.get(folder_of_objid(objid), ())
+        found = [each for each in called if are_same(self._walk.objid(each), objid)]
+        if not found:
+            if self._found is None:
+                self._found = {}
+                for each in chain.from_iterable(self._called[name] for name in sorted(self._called)):
+                    self._found.setdefault(bare(self._walk.objid(each)), []).append(each)
+            found = self._found.get(bare(objid), [])
+        mine = (each for each in found if any(are_same(parent, up) for up in self._walk.ups(each) or ()))
+        return next(mine if len(found) > 1 else iter(found), next(iter(found), None))
+
+
 class _Delivery:
     """A walk through folders and zip and tar files for packages; for one thread."""
 
@@ -134,6 +173,17 @@ class _Delivery:
     def at(self, path: Path) -> Iterator[DeliveredPackage]:
         """Yield the packages at a path."""
         return self.folder(path) if path.is_dir() else self.file(path)
+
+    def beside(self, path: Path) -> Iterator[DeliveredPackage]:
+        """Yield the packages in the folders and packed files right in a folder, and none further down."""
+        files, folders = _listed(path)
+        for name in folders:
+            with suppress(OSError):
+                if (mets := chosen(_listed(path / name)[0])) is not None:
+                    yield DeliveredPackage(path=path / name, mets=mets)
+        for name in files:
+            if stem_of_pack(name) is not None:
+                yield from self.pack(path / name)
 
     def tops(self, found: Iterable[DeliveredPackage]) -> Iterator[DeliveredPackage]:
         """Yield packages but the IPs that lie beside their parent; one at the top in each of its forms."""
@@ -295,10 +345,10 @@ class _Delivery:
             folder, ip = ahead.pop()
             located, called = downs(self._blocks(ip), folder, self._budgets)
             named |= called
-            known |= {folder, bare(self._objid(ip) or folder), *located, *called}
+            known |= {folder, bare(self.objid(ip) or folder), *located, *called}
             reached = located & left.keys()
             if reached < left.keys() and named:
-                reached |= {each for each in left.keys() - reached if bare(self._objid(left[each])) in named}
+                reached |= {each for each in left.keys() - reached if bare(self.objid(left[each])) in named}
             if upward and not reached and not ahead:
                 reached = {each for each in left if self._is_led_up(self._blocks(left[each]), each, known)}
             ahead += [(each, left.pop(each)) for each in sorted(reached)]
@@ -313,8 +363,8 @@ class _Delivery:
             here = first
             while here is not None and here not in seen:
                 seen.add(here)
-                ups = self._ups(ips[here])
-                if not ups and (first == min(ips) or self._objid(ips[here])):
+                ups = self.ups(ips[here])
+                if not ups and (first == min(ips) or self.objid(ips[here])):
                     if ups is not None:
                         return here
                     if damaged is None or here != first:  # better one that another names as its parent
@@ -322,7 +372,7 @@ class _Delivery:
                 here = _located(ups or (), here, ips) or self._named(ups or (), ips)
         return damaged
 
-    def _ups(self, ip: DeliveredPackage) -> list[str] | None:
+    def ups(self, ip: DeliveredPackage) -> list[str] | None:
         """Return the OBJIDs or locations of an IP's parent in its METS, None when that cannot be read."""
         with suppress(OSError, MetspackError):
             return [href for href, each in _mptrs(self._blocks(ip), self._budgets) if each.is_upward]
@@ -331,17 +381,18 @@ class _Delivery:
     def _named(self, ups: Collection[str], ips: Mapping[str, DeliveredPackage]) -> str | None:
         """Return the folder of the IP whose OBJID one of the links up of another has."""
         for folder in sorted(ips) if ups else ():
-            objid = self._objid(ips[folder])
+            objid = self.objid(ips[folder])
             if objid and any(are_same(objid, href) for href in ups):
                 return folder
         return None
 
-    def _objid(self, ip: DeliveredPackage) -> str:
+    def objid(self, ip: DeliveredPackage) -> str:
+        """Return the OBJID in an IP's METS, "" where there is none or it cannot be read."""
         return objid_of(self._blocks(ip), self._budgets)
 
     def shown(self, ip: DeliveredPackage, *, is_one_of_several: bool) -> str:
         """Return path and OBJID of a package, for people; of several in one file, also the path there."""
-        objid = self._objid(ip) if ip.mets else "no METS"
+        objid = self.objid(ip) if ip.mets else "no METS"
         place = ip.path / ip.within if is_one_of_several else ip.path
         return f"{place} ({objid})" if objid else str(place)
 

@@ -273,17 +273,44 @@ class PackageFiles(MountedTree):
     def __init__(self, root: Path, budgets: Budgets) -> None:
         super().__init__(FolderTree(root))
         self._root = root
-        self._packs = OpenPacks(budgets)
-        self._folders: dict[Names, tuple[Names, str]] = {}  # of zip and tar files that are mounted
+        self.packs = OpenPacks(budgets)
+        self.roots: list[Path] = [root]
+        """The folders in which its files lie: its own, and those that are mounted from elsewhere."""
+        self._at: dict[Path | Below, tuple[Names, str]] = {}  # where folders and packed files are mounted
 
-    def names_of_entry(self, file: Names, name: str) -> Names | None:
-        """Return the path at which an entry of a zip or tar file is mounted; None where none is."""
-        at, within = self._folders.get(file, ((), "/"))
+    def names_of(self, file: Path | Below, name: str) -> Names | None:
+        """Return the path of a file in a folder, or an entry of a packed one, that is mounted; else None."""
+        at, within = self._at.get(file, ((), "/"))
         return (*at, *name[len(within) :].split("/")) if name.startswith(within) else None
+
+    def spot(self, names: Names) -> tuple[int, Names]:
+        """Return which of the roots a path lies in, and the path there; of a packed file from its name on."""
+        tree, inner = self.held(path_of(names))
+        if isinstance(tree, PackedTree):
+            below = (*tree.file.segments, *names_of((tree.prefix + inner).rstrip(b"/")))
+            return self.roots.index(tree.file.root), below
+        if tree is self.base or not isinstance(tree, FolderTree):
+            return 0, names
+        return self.roots.index(tree.root), names_of(inner)
+
+    @property
+    def are_unpacked(self) -> bool:
+        """Whether all files lie below the folder of the package, none of them in a zip or tar file."""
+        return len(self.roots) == 1 and super().are_unpacked
+
+    def mount_found(self, names: Names, path: Path, within: str | None) -> None:
+        """Mount a folder, or one ``within`` a zip or tar file, whatever else has its name."""
+        if within is None:
+            self.mount(path_of(names), FolderTree(path))
+            self._at[path] = names, ""
+        else:
+            pack = Below(root=path.parent, segments=(path.name,))
+            self._mount_packed(names, PackedTree(self.packs, pack, os.fsencode(within)))
+        self.roots += {path if within is None else path.parent} - {*self.roots}
 
     def _mount_packed(self, names: Names, tree: PackedTree) -> None:
         self.mount(path_of(names), tree)
-        self._folders[tree.file.segments] = names, os.fsdecode(tree.prefix)
+        self._at[tree.file] = names, os.fsdecode(tree.prefix)
 
     @contextmanager
     def document(self, names: Names) -> Iterator[Content]:
@@ -298,11 +325,6 @@ class PackageFiles(MountedTree):
                 tree, inner = self._packed(names) or (self.base, path_of(names))
                 content = stack.enter_context(tree.content(inner))
             yield content
-
-    def mount_packed(self, name: str, file: str, within: str) -> None:
-        """Mount a folder in a zip or tar file by a name, whatever else has that name."""
-        pack = Below(root=self._root, segments=(file,))
-        self._mount_packed((name,), PackedTree(self._packs, pack, os.fsencode(within)))
 
     def mets_in(self, folder: Names) -> Names:
         """Return the METS of a folder that may be packed; raises as ``document`` when there is none."""
@@ -329,7 +351,7 @@ class PackageFiles(MountedTree):
                 if not self._is_pack(file):
                     continue
                 inner = path_of(names[length:])
-                tree = PackedTree.of_mets(self._packs, file, os.fsencode(name), inner)
+                tree = PackedTree.of_mets(self.packs, file, os.fsencode(name), inner)
                 if tree.is_there(inner):
                     self._mount_packed(names[:length], tree)
                     return tree, inner
@@ -340,7 +362,7 @@ class PackageFiles(MountedTree):
         with suppress(OSError):
             reading.release(reading.opened(file.root, file.segments))
             try:
-                self._packs.opened(file)
+                self.packs.opened(file)
             except PackedError as error:
                 raise PackedError(f"{file}: {error.message}", hint=error.hint) from None
             return True
@@ -353,7 +375,7 @@ class PackageFiles(MountedTree):
             raise SourceError(f"{tree.shown} does not contain {os.fsdecode(inner)}", hint=UNPACK)
         return found
 
-    def open(self, names: Names) -> Medium | Inflated:
+    def opened(self, names: Names) -> Medium | Inflated:
         """Open a file for reading any part of it; raises as ``reading.opened`` and ``place`` do."""
         return open_file(self.place(names))
 
@@ -369,7 +391,7 @@ class PackageFiles(MountedTree):
 
     def close(self) -> None:
         """Close what is open."""
-        self._packs.close()
+        self.packs.close()
 
 
 def _lacking(file: Below, names: Names) -> SourceError:

@@ -20,14 +20,13 @@ from metspack.files import reading, tempdb
 from metspack.layouts.names import SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, links, reader
 from metspack.mets.fastreader import Run, condensed
-from metspack.mets.packages import ByObjid, stem_of_pack
+from metspack.mets.packages import folder_of_objid, stem_of_pack
 from metspack.model import Budgets, Digest
-from metspack.packages.delivery import DeliveredPackage
+from metspack.packages.delivery import ByObjid, DeliveredPackage
 from metspack.packages.files import PackageFiles, path_of
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
 from metspack.packages.metsfiles import (
     TO_DATA,
-    Divided,
     Names,
     PlainRun,
     archive_of,
@@ -361,21 +360,27 @@ class MetsTables(tempdb.Scratch):
 class Index(MetsTables):
     """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
 
-    ``packed`` is the zip or tar file that holds the first one.
+    ``packed`` is the zip or tar file that holds the first one; children may also lie in the ``roots``.
     ``faults`` are children that are named and cannot be read, or whose METS has another size or digest
     than the METS that names it says: of such nothing is taken. Raises ``SourceError`` when the first METS
     cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
     """
 
     def __init__(
-        self, root: Path, name: str, budgets: Budgets | None = None, packed: DeliveredPackage | None = None
+        self,
+        root: Path,
+        name: str,
+        budgets: Budgets | None = None,
+        packed: DeliveredPackage | None = None,
+        roots: Sequence[Path] = (),
     ) -> None:
         self._root = root
         super().__init__(budgets)
         self.files = PackageFiles(root, self.budgets)
         if packed is not None:
-            self.files.mount_packed(name.partition("/")[0], packed.path.name, packed.within)
-        self._beside = ByObjid(root, self._blocks, self.budgets)
+            self.files.mount_found((name.partition("/")[0],), packed.path, packed.within)
+        self._has_roots = bool(roots)
+        self._by_objid = ByObjid(root, roots, self.files.packs, self.budgets)
         self._segments: list[HeldSegment] = []
         self._prefixes: dict[tuple[str, ...], str] = {}
         self._digests_of: dict[tuple[str, ...], list[tuple[str, ...]]] | None = None
@@ -417,31 +422,30 @@ class Index(MetsTables):
         for path in self._digests_of.get(archive_of(archive) or archive, ()):
             yield path, self._archive_digests[path]
 
-    def divided(self, data: Names) -> Mapping[Names, Names]:
-        """Return the folders of LOBs elsewhere that belong below a representation's data (AIP1).
+    def divided(self, data: Names) -> Mapping[Names, tuple[int, Names]]:
+        """Return the folders of LOBs elsewhere that belong below an archive's folder.
 
-        ``data`` are the names from the root to that folder, ``.../representations/rep1/data``; the keys are
-        those from there. Empty when ``data`` is not such a folder.
+        ``data`` are the names from the root to that folder; the keys are those from there. A folder of LOBs
+        belongs there that lies in another root, or below a representation of this name (AIP1).
         """
-        if not is_representation(data):
-            return {}
+        is_data = is_representation(data)
         is_packed = self.files.held(path_of(data))[0].is_packed
-        return Divided(self._folders_of_data.get(data[-3:], {}), data, is_packed=is_packed)
+        found: dict[Names, tuple[int, Names]] = {}
+        own: dict[Names, tuple[int, Names]] = {}
+        for folder in self._folders_of_lobs if is_data or len(self.files.roots) > 1 else ():
+            root, names = self.files.spot(folder)
+            if is_data and folder[1:TO_DATA] == data[-3:]:
+                is_here = folder[:TO_DATA] == data and not root
+                if is_packed or not is_here:
+                    (own if is_here else found).setdefault(folder[TO_DATA:], (root, names))
+            elif root and folder[: len(data)] == data:
+                found.setdefault(folder[len(data) :], (root, names))
+        return own | found
 
     @cached_property
-    def _folders_of_data(self) -> dict[Names, dict[Names, list[Names]]]:
-        """By the names that representations share, and those below their data: folders of LOBs.
-
-        Of each the first, and the first that lies in another package.
-        """
-        found: dict[Names, dict[Names, list[Names]]] = {}
-        for (path,) in self.rows("SELECT path FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL"):
-            folder = tuple(path.split("/"))[:-1]
-            if len(folder) >= TO_DATA:
-                places = found.setdefault(folder[1:TO_DATA], {}).setdefault(folder[TO_DATA:], [])
-                if not places or (len(places) == 1 and places[0][:TO_DATA] != folder[:TO_DATA]):
-                    places.append(folder)
-        return found
+    def _folders_of_lobs(self) -> Iterable[Names]:
+        sql = "SELECT path FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL"
+        return dict.fromkeys(tuple(path.split("/")[:-1]) for (path,) in self.rows(sql))
 
     def prefix(self, archive: tuple[str, ...]) -> str:
         """Return the prefix of the ids of an archive's LOBs, "" where none of them has one."""
@@ -593,11 +597,13 @@ class Index(MetsTables):
             elif beside is not None or (number > 1 and not childward):
                 continue  # a name beside a place; or the link to the parent, without a label that says so
             elif by_objid and href:
-                place, refused = self._beside.find(href), "but no package beside it has this OBJID"
+                refused = "but no package beside it has this OBJID"
+                found = self._by_objid.find(href, self.objid)
+                place = None if found is None else self._mounted((self._called(found, href),), found)
                 child = None if place is None else _child("/".join(place), href, name, _NOTHING_SAID)
             if child is not None:
                 down = down or not is_representation(child.path)
-                yield child
+                yield self._reached(child)
             else:
                 self.faults.append(nowhere(f"{name} line {line}", href, refused))
         for entry, xml_id, listed, *said in list(self.rows(_LISTED, number)):
@@ -606,6 +612,23 @@ class Index(MetsTables):
             yield _child(listed, xml_id, name, said)
         if number == 1 and not down:
             self._check_is_no_child(name)
+
+    def _reached(self, child: NamedMets) -> NamedMets:
+        """Return a child with its METS where that is: in one of the roots, if nothing is at its place."""
+        is_lost = self._has_roots and child.called and not self.files.is_there(path_of(child.path))
+        found = self._by_objid.find(child.called, self.objid) if is_lost else None
+        return child if found is None else replace(child, path=self._mounted(child.path[:-1], found))
+
+    def _called(self, found: DeliveredPackage, objid: str) -> str:
+        is_beside = found.path.parent == self._root
+        return found.folder if is_beside else folder_of_objid(objid).replace("/", "+")
+
+    def _mounted(self, names: Names, found: DeliveredPackage) -> Names:
+        """Return the path of the METS of a package, mounted at some names unless it lies there."""
+        mets = tuple((found.mets or "").split("/"))
+        if found.is_packed or found.path != self._root.joinpath(*names):
+            self.files.mount_found(names, found.path, found.within if found.is_packed else None)
+        return *names, *mets
 
     def document(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a METS, by its path from the root; raises as ``PackageFiles.document`` does."""

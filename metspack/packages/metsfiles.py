@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from metspack import digests, uris
@@ -180,32 +180,3 @@ def may_lead(file: reader.File, names: str) -> bool:
 Names = tuple[str, ...]
 TO_DATA = 4
 """The number of names on the path of a representation's data: IP, representations, one of them, data."""
-
-
-class Divided(Mapping[Names, Names]):
-    """The folders of LOBs that belong below the data of a representation, but for those that lie there.
-
-    Where the package ``is_packed``, no folder lies there.
-    """
-
-    def __init__(self, folders: Mapping[Names, Sequence[Names]], data: Names, *, is_packed: bool) -> None:
-        self._folders = folders
-        self._data = data
-        self._is_packed = is_packed
-
-    def __getitem__(self, below: Names) -> Names:
-        """Return the first folder that belongs at some names."""
-        for folder in self._folders[below]:
-            if folder[:TO_DATA] != self._data:
-                return folder
-        if self._is_packed:
-            return self._folders[below][0]
-        raise KeyError(below)
-
-    def __iter__(self) -> Iterator[Names]:
-        """Yield the names at which folders belong."""
-        return (each for each in self._folders if each in self)
-
-    def __len__(self) -> int:
-        """Return their number."""
-        return sum(1 for _ in self)

@@ -96,12 +96,14 @@ class Package(Closable):
     """A package on disk: its folder, or the METS of the parent in it; a context manager, for one thread.
 
     The METS documents are read on first use, all of them once, into a temporary
-    database. Nothing outside the folder of the parent METS is opened. Raises ``SourceError`` when there
+    database. Nothing outside the folder of the parent METS is opened, but children in the ``roots`` that are
+    not there. Raises ``SourceError`` when there
     is no METS there.
     """
 
-    def __init__(self, path: Path, budgets: Budgets | None = None) -> None:
+    def __init__(self, path: Path, budgets: Budgets | None = None, roots: Sequence[Path] = ()) -> None:
         self._budgets = budgets or Budgets()
+        self._roots = roots
         self.root, self.mets, self._packed = _found(path, self._budgets)
         self._lobs: dict[str, HeldLob | SourceError] = {}
         self._kept = 0
@@ -109,7 +111,7 @@ class Package(Closable):
     @cached_property
     def index(self) -> Index:
         """The database of the METS documents, read on first use."""
-        return Index(self.root, self.mets, self._budgets, self._packed)
+        return Index(self.root, self.mets, self._budgets, self._packed, self._roots)
 
     @property
     def objid(self) -> str:
@@ -300,7 +302,7 @@ class Package(Closable):
     def _measured(self, lob: str, part: HeldPart) -> HeldPart:
         """Return a part with the size its file has: METS says none."""
         try:
-            with self.index.files.open(part.path) as medium:
+            with self.index.files.opened(part.path) as medium:
                 return replace(part, size=medium.size)
         except OSError as error:
             raise SourceError(

@@ -298,7 +298,7 @@ Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
 
 def _extent(files: PackageFiles, lob: str, part: HeldPart, number: int, entries: Entries) -> Extent:
     try:
-        with files.open(part.path) as medium:
+        with files.opened(part.path) as medium:
             size, stamp = medium.size, medium.stamps[0]
     except (OSError, SourceError) as error:
         why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"
@@ -307,9 +307,10 @@ def _extent(files: PackageFiles, lob: str, part: HeldPart, number: int, entries:
     place = files.place(part.path)
     if isinstance(place, Compressed):
         return next(each for each in entries(part.path) if replace(each, archive=0) == place.entry)
+    file = place.file if isinstance(place, Stretch) else place
     return FileExtent(
-        root=number,
-        path=place.file.segments if isinstance(place, Stretch) else part.path,
+        root=number + files.roots.index(file.root),
+        path=file.segments,
         size=size,
         modified=stamp.modified,
         inode=stamp.inode,
@@ -462,8 +463,6 @@ class PackagedArchive(Archive):
 
     def _file(self, extent: Extent) -> tuple[str, ...] | None:
         """Return the names from the package's root of a file that lies below it."""
-        if isinstance(extent, FileExtent) and extent.root not in {0, self._root}:
-            return None
         return from_root(self.package, self._names, self, extent)
 
     def unnamed(self) -> Iterator[LobRef | LostLob]:
@@ -475,7 +474,8 @@ class PackagedArchive(Archive):
             yield self._lobs.reference(lob, self._root, self._entries)
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
-        return self.resolver.packed_entries(self._root, names)
+        root, names = self.package.index.files.spot(names)
+        return self.resolver.packed_entries(self._root + root, names)
 
     def unnamed_count(self) -> int:
         """Return the number of LOBs that METS lists and no cell named so far."""
@@ -519,7 +519,7 @@ class PackagedLobs(LooseLobs):
 
     def __init__(self, package: Package, budgets: Budgets | None, selection: Selection) -> None:
         super().__init__(package.root)
-        self._packed = Packed((package.root,), budgets or Budgets())
+        self._packed = Packed(package.index.files.roots, budgets or Budgets())
         self.package = package
         self.selection = selection
         self._lobs = ListedLobs(package)
@@ -576,13 +576,14 @@ class PackagedLobs(LooseLobs):
         )
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
-        return self._packed.entries(0, names)
+        return self._packed.entries(*self.package.index.files.spot(names))
 
     def holdings(self) -> Holdings:
         """Return the files that the LOBs found so far are read from."""
         if self._held is not None:
             return self._held
-        return replace(super().holdings(), archives=(HeldMedium(paths=(), stamps=()), *self._packed.held))
+        archives = (HeldMedium(paths=(), stamps=()), *self._packed.held)
+        return Holdings(archives=archives, roots=tuple(self.package.index.files.roots))
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists."""
@@ -661,15 +662,16 @@ def opened(
     archive: str | None = None,
     hint: str = "Say which is meant: --archive NAME.",
     partial: bool = False,
+    roots: Sequence[Path] = (),
 ) -> Packaged:
     """Return the package at ``path`` as a source of LOBs, of those that ``only`` selects (``Selection``).
 
     ``archive`` is the name of the one that is meant, when there are several and the ids of ``only`` do not
     begin with it. Raises ``SourceError`` when it is not a package, holds several archives and none is meant
     (``hint`` says what to do then), or a child cannot be read, all LOBs are asked for, and some of them
-    (``partial``) are not enough.
+    (``partial``) are not enough. Children that are not in their places are looked for in the ``roots``.
     """
-    package = Package(path, budgets)
+    package = Package(path, budgets, roots)
     try:
         only = tuple(map(packages_package.as_id, only))
         selected, places = packages_package.selected_archive(package, archive, only, hint)

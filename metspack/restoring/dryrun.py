@@ -10,7 +10,6 @@ from metspack import processes
 from metspack.errors import ConfigError, SourceError
 from metspack.inspecting.verification import Verdict, verify
 from metspack.model import LobRef, LobRun
-from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent, begin_lobs
@@ -83,9 +82,7 @@ class DryRun(Iterator[Verdict]):
         options, progress = self._options, self._progress
         progress.stage("Reading METS", None)
         with (
-            packages_source.opened(
-                self._path, options.budgets, options.only, archive=options.archive, partial=True
-            ) as source,
+            options.opened(self._path, partial=True) as source,
             Sharing() as sharing,
         ):
             files, size = source.package.index.weight()

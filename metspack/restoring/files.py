@@ -68,7 +68,8 @@ class RestoreOptions:
     ``archive`` is the name of that whose LOBs are meant, None when there is one. ``accepted`` is of
     ``lobstream.ACCEPTABLE``. ``lob_folder_style`` is how an archive leads to LOBs in a folder beside it.
     ``jobs`` is the number of processes that write files, as many as help when None; ``cluster``, as
-    ``cluster.FORMS`` has it, is a Dask cluster whose workers write them instead.
+    ``cluster.FORMS`` has it, is a Dask cluster whose workers write them instead. Children that are not in
+    their places are looked for in the ``roots``, by OBJID.
     """
 
     only: tuple[str, ...] = ()
@@ -78,6 +79,13 @@ class RestoreOptions:
     budgets: Budgets = field(default_factory=Budgets)
     jobs: int | None = None
     cluster: str | None = None
+    roots: tuple[Path, ...] = ()
+
+    def opened(self, path: Path, *, partial: bool = False) -> Packaged:
+        """Return the package at ``path`` as a source; raises as ``packages_source.opened`` does."""
+        return packages_source.opened(
+            path, self.budgets, self.only, archive=self.archive, partial=partial, roots=self.roots
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +204,7 @@ def _restore(
     helpers: Cluster | None,
 ) -> Restored:
     with (
-        packages_source.opened(path, options.budgets, options.only, archive=options.archive) as source,
+        options.opened(path) as source,
         Sharing() as sharing,
         stage(target, restore_facts("files", source, options), terms) as staging,
     ):

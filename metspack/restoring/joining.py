@@ -226,7 +226,7 @@ def _opened_part(files: PackageFiles, lob: str, part: HeldPart) -> Medium | Infl
     Raises ``SourceError`` naming LOB and part when it cannot be opened or has not the size METS says.
     """
     try:
-        medium = files.open(part.path)
+        medium = files.opened(part.path)
     except OSError as error:
         raise SourceError(f"{_about(lob, part)} cannot be opened: {error.strerror}", hint=_ANOTHER) from None
     except SourceError as error:

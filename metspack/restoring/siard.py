@@ -30,7 +30,6 @@ from metspack.layouts.names import SIARD, FolderStyle
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.model import CellRun, LobCell, LobPlace, LobRef, LobRun, ZipExtent
-from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, column_of, first_place
@@ -116,7 +115,7 @@ def restore_archive(
     check_target(target, path)
     progress.stage("Reading METS", None)
     with ExitStack() as stack:
-        package = packages_source.opened(path, options.budgets, archive=options.archive)
+        package = options.opened(path)
         stack.enter_context(package)
         source = check_archive(package, path, into, options)
         sharing = stack.enter_context(Sharing())

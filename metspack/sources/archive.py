@@ -74,34 +74,16 @@ class Grants:
     """Folders that a person grants besides that of the .siard: LOB roots, and the folders for drive letters.
 
     ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); one beside the .siard is read without being named.
-    ``divided`` are folders that should lie below that of the .siard and lie below the first of
-    ``lob_roots`` instead: the names from there to there.
+    ``divided`` are folders that should lie below that of the .siard and lie below one of ``lob_roots``
+    instead: the names from there to its number, from 0, and the names there.
     """
 
     lob_roots: tuple[StrPath, ...] = ()
     drives: Mapping[str, StrPath] = field(default_factory=lambda: MappingProxyType({}))
     mapping: StrPath | None = None
-    divided: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-
-
-class _Spots(Mapping[tuple[str, ...], Spot]):
-    """Folders below a granted root as spots, each made when it is asked for."""
-
-    def __init__(self, root: int, folders: Mapping[tuple[str, ...], tuple[str, ...]]) -> None:
-        self._root = root
-        self._folders = folders
-
-    def __getitem__(self, names: tuple[str, ...]) -> Spot:
-        """Return the spot of the folder at some names."""
-        return Spot(root=self._root, path=self._folders[names])
-
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        """Yield the names."""
-        return iter(self._folders)
-
-    def __len__(self) -> int:
-        """Return their number."""
-        return len(self._folders)
+    divided: Mapping[tuple[str, ...], tuple[int, tuple[str, ...]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +229,10 @@ class Archive(Closable):
             lob_folder=self.metadata.lob_folder,
             drives=drives,
             mapping=mapping,
-            divided=_Spots(1 + len(opened.own), grants.divided),
+            divided={
+                folder: Spot(root=1 + len(opened.own) + number, path=names)
+                for folder, (number, names) in grants.divided.items()
+            },
             budgets=self.budgets,
             version=self.metadata.version,
         )

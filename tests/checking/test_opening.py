@@ -92,11 +92,11 @@ TAR = b"x".ljust(257, b"\0") + b"ustar".ljust(300, b"\0")
     ("name", "data", "what"),
     [
         ("a.pdf", b"%PDF-1.7\n", "is a PDF document, expected a METS file"),
-        ("x.bin", gzip.compress(TAR, mtime=0), "is a gzip-compressed file, expected a METS file"),
+        ("x.bin", gzip.compress(TAR, mtime=0), "is gzip data, expected a METS file"),
         ("x.bin", b"PK\x03\x04".ljust(99), "is a zip file, and its name does not end with .zip"),
         ("x.bag", TAR, "is a tar file, and its name does not end with .tar"),
         ("x.xml", b"", "is an empty file, expected a METS file"),
-        ("pyproject.toml", b"[project]\n", "is not XML, expected a METS file"),
+        ("pyproject.toml", b"[project]\n", "is text, expected a METS file"),
         ("x.html", b"<!DOCTYPE html><html></html>", "is an HTML page, expected a METS file"),
         ("ead.xml", b"<?xml version='1.0'?><ead xmlns='urn:e'/>", "is XML with the root element {urn:e}ead"),
         ("ead.xml", "\ufeff<ead/>".encode("utf-16-le"), "is XML with the root element ead"),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from metspack import checking, uris
+from metspack.containers.ipreader import OpenPacks
 from metspack.errors import SourceError
-from metspack.mets.packages import ByObjid, located
+from metspack.mets.packages import located
 from metspack.model import Budgets
-from metspack.packages.delivery import the_one
+from metspack.packages.delivery import ByObjid, the_one
 from metspack.packages.package import Package
 
 _METS = '<mets xmlns="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" OBJID="{}">{}</mets>'
@@ -118,13 +120,14 @@ def test_what_cannot_be_read_is_looked_at_by_whoever_asked(tmp_path: Path) -> No
     assert top(tmp_path) == ("a", "METS.xml")
 
 
-def by_objid(root: Path, read: list[str] | None = None) -> ByObjid:
-    def blocks(names: tuple[str, ...]) -> list[bytes]:
-        if read is not None:
-            read.append(names[0])
-        return [root.joinpath(*names).read_bytes()]
+def by_objid(root: Path, *roots: Path) -> Callable[[str], str | None]:
+    packages = ByObjid(root, roots, OpenPacks(Budgets()), Budgets())
 
-    return ByObjid(root, blocks, Budgets())
+    def find(objid: str) -> str | None:
+        found = packages.find(objid, "P")
+        return None if found is None else str(found.path)
+
+    return find
 
 
 def test_an_ip_is_found_by_its_objid_whatever_its_folder_is_called(tmp_path: Path) -> None:
@@ -133,24 +136,26 @@ def test_an_ip_is_found_by_its_objid_whatever_its_folder_is_called(tmp_path: Pat
     ip(tmp_path, "c", "")
     (tmp_path / "d").mkdir()
     (tmp_path / "e.txt").touch()
-    found = by_objid(tmp_path)
-    assert found.find("B") == found.find(" urn:x:B ") == ("a", "METS.xml")
-    assert found.find("C") == ("b", "METS.xml")
-    assert found.find("D") is None
+    find = by_objid(tmp_path)
+    assert find("B") == find(" urn:x:B ") == str(tmp_path / "a")
+    assert find("C") == str(tmp_path / "b")
+    assert find("D") is None
 
 
-def test_the_folder_called_by_an_objid_is_looked_at_first_and_then_alone(tmp_path: Path) -> None:
+def test_the_folder_called_by_an_objid_goes_before_others(tmp_path: Path) -> None:
     ip(tmp_path, "a", "urn:x:1")
     ip(tmp_path, "urn+x+1", "urn:x:1")
-    read: list[str] = []
-    assert by_objid(tmp_path, read).find("urn:x:1") == ("urn+x+1", "METS.xml")
-    assert set(read) == {"urn+x+1"}
+    assert by_objid(tmp_path)("urn:x:1") == str(tmp_path / "urn+x+1")
 
 
-def test_of_several_ips_of_one_objid_the_first_by_name_is_found(tmp_path: Path) -> None:
+def test_of_several_ips_of_one_objid_that_which_names_the_parent_is_found(tmp_path: Path) -> None:
     for name in ("b", "a"):
         ip(tmp_path, name, "X")
-    assert by_objid(tmp_path).find("X") == ("a", "METS.xml")
+    assert by_objid(tmp_path)("X") == str(tmp_path / "a")
+    other = tmp_path / "disk/shelf"
+    other.mkdir(parents=True)
+    ip(other, "x", "X", ("URN", "urn:x:P"))
+    assert by_objid(tmp_path, tmp_path / "disk")("X") == str(other / "x")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from metspack.model import Budgets
     from metspack.sizes import ByteRange
@@ -54,11 +54,11 @@ def cat(  # noqa: PLR0917 -- a command's options
         ),
     ] = None,
     root: Annotated[
-        Path | None,
+        list[Path] | None,
         option(
             "--root DIR",
-            "Folder that holds the files of the shard; nothing outside it is opened, and nothing is fetched.",
-            "Shard files",
+            "Folder, disk, zip or tar file in which to look for children that are not in their places "
+            "(repeatable); of a shard, the folder that holds its files: nothing outside it is opened.",
         ),
     ] = None,
     unit: Annotated[
@@ -94,25 +94,25 @@ def cat(  # noqa: PLR0917 -- a command's options
     if shard is not None:
         if package is not None:
             raise ConfigError("OUT and --shard cannot be combined", hint=_USE)
-        if root is None:
+        if not root or len(root) > 1:
             raise ConfigError("--shard requires --root, the folder that holds its files", hint=_USE)
-        _pour(_of_shard(shard, root, unit, shard_lob, asked))
+        _pour(_of_shard(shard, root[0], unit, shard_lob, asked))
         return
-    for name, value in (("--root", root), ("--unit", unit), ("--lob", shard_lob)):
+    for name, value in (("--unit", unit), ("--lob", shard_lob)):
         if value is not None:
             raise ConfigError(f"{name} requires --shard", hint=_USE)
     if package is None or lob is None:
         raise ConfigError("cat requires a package and the ID of a LOB", hint=_USE)
-    _pour(_of_package(package, lob, asked, common.budgets(budget), verify=not no_verify))
+    _pour(_of_package(package, lob, asked, common.budgets(budget), root or (), verify=not no_verify))
 
 
 def _of_package(
-    path: Path, lob: str, ranges: list[ByteRange], budgets: Budgets, *, verify: bool
+    path: Path, lob: str, ranges: list[ByteRange], budgets: Budgets, roots: Sequence[Path], *, verify: bool
 ) -> Iterator[bytes]:
     from metspack.packages.package import Package  # noqa: PLC0415
     from metspack.restoring.joining import extracted  # noqa: PLC0415
 
-    with Package(path, budgets) as package:
+    with Package(path, budgets, roots) as package:
         yield from extracted(package, lob, ranges, verify=verify, warned=console.warning)
 
 

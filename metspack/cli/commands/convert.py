@@ -22,8 +22,7 @@ def convert(
         Path,
         argument(
             "OUT",
-            "Folder or METS file of a package; or a folder with a .siard and its LOB folders but no "
-            "METS, as DBPTK writes it.",
+            "A package; or a folder with a .siard and its LOB folders, without METS.",
         ),
     ],
     output: Annotated[
@@ -32,6 +31,7 @@ def convert(
     ],
     division: DivisionGroup,
     building: options.BuildGroup,
+    root: common.Root = None,
     jobs: options.Jobs = None,
     if_exists: common.IfExists = "fail",
     stopped: common.StagingGroup,
@@ -66,7 +66,7 @@ def convert(
     check_seal_file(seal_file, output, package)
     with console.progress("convert", quiet=quiet) as progress:
         built = building_convert.convert_package(
-            package, output, replace(settings, terms=stopped.terms()), progress
+            package, output, replace(settings, terms=stopped.terms()), progress, roots=root or ()
         )
     write_seal(seal_file, built)
     tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)

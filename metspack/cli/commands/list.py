@@ -51,6 +51,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         ),
     ] = None,
     json_output: Annotated[bool, option("--json", "The same as --format jsonl.")] = False,
+    root: common.Root = None,
     budget: common.Budget = None,
 ) -> None:
     """List the LOBs of a package: table, column, row and key of each, and its files, size and digests.
@@ -70,7 +71,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         _FORMS.read("--format", form)
     form = common.json_form(form, json_output=json_output, name="jsonl")
     budgets = common.budgets(budget)
-    with Package(package, budgets) as opened:
+    with Package(package, budgets, root or ()) as opened:
         for fault in opened.faults:
             console.error(fault.message, fault.hint)
         found = LobListing(opened, table=table, column=column, budgets=budgets)

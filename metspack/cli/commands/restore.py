@@ -91,6 +91,7 @@ def restore(
     stopped: common.StagingGroup,
     jobs: Jobs = None,
     cluster: common.Cluster = None,
+    root: common.Root = None,
     budget: common.Budget = None,
     json_output: common.Json = False,
     quiet: common.Quiet = False,
@@ -121,6 +122,7 @@ def restore(
         budgets=common.budgets(budget),
         jobs=jobs,
         cluster=cluster,
+        roots=tuple(root or ()),
     )
     where = choices.places.read("--into", into or "inside")
     if lob_folder_style is not None and into != "folder":

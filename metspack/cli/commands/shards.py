@@ -49,6 +49,7 @@ def shards(  # noqa: PLR0917 -- a command's options
         ),
     ] = "",
     json_output: common.JsonForm = False,
+    root: common.Root = None,
     budget: common.Budget = None,
     quiet: common.Quiet = False,
 ) -> None:
@@ -69,7 +70,7 @@ def shards(  # noqa: PLR0917 -- a command's options
         _FORMS.read("--format", form)
     form = common.json_form(form, json_output=json_output)
     budgets = common.budgets(budget)
-    with Package(package, budgets) as opened:
+    with Package(package, budgets, root or ()) as opened:
         listing = _ShardListing(opened, lob, base, budgets)
         if form is not None:
             _write(listing.shards(), form)

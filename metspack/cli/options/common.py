@@ -69,8 +69,8 @@ Root = Annotated[
     list[Path] | None,
     option(
         "--root DIR",
-        "Folder, disk, zip or tar file in which to look for children or parents that are not in "
-        "their places. They are found by OBJID. Repeatable.",
+        "Folder, disk, zip or tar file in which children or parents that are not in their places are "
+        "found by OBJID. Repeatable.",
     ),
 ]
 _NEVER = "never"

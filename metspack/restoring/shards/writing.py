@@ -68,7 +68,7 @@ def misplaced(files: PackageFiles, lob: HeldLob) -> Generator[Disagreement, None
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:
-            with files.open(part.path) as medium:
+            with files.opened(part.path) as medium:
                 size = medium.size
         except OSError as error:
             found = error.strerror or str(error)

@@ -261,7 +261,7 @@ def test_what_shards_writes_is_given_back(cat: Cat, root: Path, tmp_path: Path, 
         ((), "cat requires a package and the ID of a LOB"),
         (("{root}", SPLIT, "--shard", "x", "--root", "."), "OUT and --shard cannot be combined"),
         (("--shard", "x"), "--shard requires --root"),
-        (("{root}", SPLIT, "--root", "."), "--root requires --shard"),
+        (("--shard", "x", "--root", ".", "--root", "."), "--shard requires --root"),
         (("{root}", SPLIT, "--lob", SPLIT), "--lob requires --shard"),
     ],
 )

@@ -1,0 +1,111 @@
+"""A package whose children lie on several disks is read whole with ``--root``, by every reading command."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import siards
+from tests.cli.conftest import Commands
+from tests.packages.spread import tarred
+from tests.trees import tree
+
+LOBS = tuple(f"LOB {number}".encode() * (10 + number) for number in range(5))
+SPLIT = "s0.t0.c2.r4"
+
+
+def _moved(child: Path, disk: Path) -> None:
+    shutil.move(child, disk / child.name)
+
+
+def _renamed(child: Path, disk: Path) -> None:
+    (disk / "tape 7").mkdir()
+    shutil.move(child, disk / "tape 7/child")
+
+
+def _packed(child: Path, disk: Path) -> None:
+    tarred(child, disk / f"{child.name}.tar", inside=child.name, keep=True)
+    shutil.rmtree(child)
+
+
+WAYS: dict[str, Callable[[Path, Path], None]] = {"moved": _moved, "renamed": _renamed, "packed": _packed}
+PACKAGES = {
+    "recommendation": ("--dialect", "recommendation"),
+    "siard22": ("--dialect", "recommendation", "--layout", "siard22"),
+    "csip": ("--dialect", "csip"),
+    "csip by OBJID": ("--dialect", "csip", "--child-links", "objid"),
+    "loose": ("--dialect", "recommendation"),
+}
+
+
+@pytest.fixture(params=PACKAGES)
+def package(request: pytest.FixtureRequest, metspack: Commands, tmp_path: Path) -> Path:
+    source = tmp_path / "N.siard"
+    siards.siard(source, *LOBS)
+    if request.param == "loose":
+        metspack.fine("restore", _built(metspack, source, tmp_path / "first"), "-o", tmp_path / "lobs", "-q")
+        source = tmp_path / "lobs"
+        for manifest in source.glob("manifest-*.txt"):
+            manifest.unlink()
+    return _built(metspack, source, tmp_path / "package", *PACKAGES[request.param])
+
+
+def _built(metspack: Commands, source: Path, target: Path, *options: str) -> Path:
+    limits = ("--max-files", "3", "--max-bytes", "50")
+    made = metspack("build", source, "-o", target, "--name", "N", "--id", "N", *limits, *options, "-q")
+    assert made.code == 0, made
+    return target
+
+
+def _children(package: Path) -> list[Path]:
+    found = sorted(each.parent for each in package.rglob("[mM][eE][tT][sS].xml"))
+    return [each for each in found if "seg_" in each.name and each.parent.name != "representations"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_children_on_other_disks_are_read_by_each_command(
+    metspack: Commands, package: Path, tmp_path: Path, way: str
+) -> None:
+    def fine(*given: str | Path) -> str:
+        outcome = metspack(*given)
+        assert outcome.code == 0, outcome
+        return outcome.out
+
+    fine("restore", package, "-o", tmp_path / "expected", "-q")
+    whole = fine("list", package, "--json")
+    disks = [tmp_path / "disk1", tmp_path / "disk2"]
+    for disk, child in zip(disks, _children(package), strict=False):
+        disk.mkdir()
+        WAYS[way](child, disk)
+    refused = metspack("restore", package, "-o", tmp_path / "restored", "-q")
+    assert refused.code == 3
+    roots = [each for disk in disks for each in ("--root", disk)]
+    fine("restore", package, "-o", tmp_path / "restored", "-q", *roots)
+    assert tree(tmp_path / "restored") == tree(tmp_path / "expected")
+    assert "Every LOB can be restored" in fine("restore", package, "--dry-run", *roots)
+    assert fine("cat", package, SPLIT, *roots).encode() == LOBS[3]
+    assert fine("list", package, "--json", *roots).count("\n") == whole.count("\n")
+    assert fine("shards", package, *roots).count(SPLIT) >= 1
+    fine("convert", package, "-o", tmp_path / "converted", "--max-files", "10", "-q", *roots)
+    fine("restore", tmp_path / "converted", "-o", tmp_path / "again", "-q")
+    assert tree(tmp_path / "again") == tree(tmp_path / "expected")
+
+
+def test_a_child_of_another_parent_is_left_where_it_is(metspack: Commands, tmp_path: Path) -> None:
+    for name, lobs in (("one", LOBS), ("other", tuple(each[::-1] for each in LOBS))):
+        (tmp_path / name).mkdir()
+        siards.siard(tmp_path / f"{name}/N.siard", *lobs)
+        _built(metspack, tmp_path / f"{name}/N.siard", tmp_path / f"{name}/package")
+    package, disk = tmp_path / "one/package", tmp_path / "disk"
+    for name in "ab":
+        (disk / name).mkdir(parents=True)
+    child = _children(package)[0]
+    shutil.move(tmp_path / "other/package" / child.name, disk / "a" / child.name)
+    shutil.move(child, disk / "b" / child.name)
+    metspack.fine("restore", package, "--dry-run", "--root", disk / "b", "-q")
+    given = metspack("restore", package, "--dry-run", "--root", disk / "a", "-q")
+    assert given.code == 3
+    assert "mets.xml" in given.err
