@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from metspack.checking import Level, check
 from metspack.errors import MetspackError
@@ -66,9 +68,15 @@ def rows(name: str, given: Sequence[Path], level: Level, beside: Path, **options
         found: Iterable[Finding] = ordered(check(given, level, **options))
     except MetspackError as error:
         return [{"package": name, "level": level.value, "error": error.message.replace(str(beside), "DIR")}]
-    written = json.dumps(str(beside)).strip('"')
-    texts = (_text(each).replace(written, "DIR") for each in found)
+    texts = (_of_anywhere(_text(each), str(beside)) for each in found)
     return [{"package": name, "level": level.value} | json.loads(each) for each in texts]
+
+
+def _of_anywhere(text: str, folder: str) -> str:
+    """Return a finding with ``DIR`` for a folder: in a command to be copied, in a location, and elsewhere."""
+    written = json.dumps(folder).strip('"')
+    text = re.sub(f"(metspack build )'{re.escape(written)}([^']*)'", r"\1DIR\2", text)
+    return text.replace(quote(written), "DIR").replace(written, "DIR")
 
 
 def _text(finding: Finding) -> str:

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 BINARY = bytes(range(256)) * 40
@@ -318,7 +319,8 @@ PACKED: Mapping[str, Sample] = {
 
 def absolute(folder: Path) -> Mapping[str, Sample]:
     """Return the samples of convention B, whose absolute paths lie below a folder."""
+    path, uri = quote(str(folder)), folder.as_uri()
     return {
-        "B-cell": _outside("B", (f"{folder}/lobs/record0.bin", f"{folder.as_uri()}/lobs/record1.bin"), _LOBS),
-        "B-column": _outside("B", _RECORDS, _LOBS, database=_OWN, column=f"{folder.as_uri()}/lobs/"),
+        "B-cell": _outside("B", (f"{path}/lobs/record0.bin", f"{uri}/lobs/record1.bin"), _LOBS),
+        "B-column": _outside("B", _RECORDS, _LOBS, database=_OWN, column=f"{uri}/lobs/"),
     }
