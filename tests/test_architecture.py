@@ -46,13 +46,13 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_307,
     "planning": 1_242,
     "inspecting": 728,
-    "packages": 3_244,
-    "checking": 15_348,
+    "packages": 3_254,
+    "checking": 15_340,
     "building": 3_579,
     "reporting": 2_418,
     "restoring": 1_835,
     "merging": 1_214,
-    "cli": 3_818,
+    "cli": 3_817,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

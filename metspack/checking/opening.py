@@ -18,7 +18,7 @@ from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
 from metspack.containers import zipformat
 from metspack.containers.ipreader import Content, OpenPacks, PackedError
-from metspack.errors import ConfigError, MetspackError, SourceError
+from metspack.errors import MetspackError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below
 from metspack.files.journal import not_found
@@ -328,20 +328,6 @@ def _packed(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
     except PackedError as error:
         raise SourceError(f"{path}: {error.message}", hint=error.hint) from error
     return PackageToCheck(number=number, root=path, tree=PackedTree(packs, where), mets=None, shown=str(path))
-
-
-def root(path: Path) -> Path:
-    """Return the search root at a path: a folder, a zip or tar file, or the folder of a METS file.
-
-    Raises ``ConfigError`` if the path does not exist.
-    """
-    if not path.exists():
-        raise ConfigError(
-            f"the root {path} does not exist", hint="Check the path and that the medium is mounted."
-        )
-    if path.is_dir() or mets_packages.stem_of_pack(path.name) is not None:
-        return path
-    return path.parent
 
 
 def put_together(

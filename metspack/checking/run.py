@@ -36,7 +36,6 @@ from metspack.checking.opening import (
     UnopenedPackage,
     opened,
     put_together,
-    root,
 )
 from metspack.checking.options import DeliveredName, FileSample, LedgerFigures, Level, Looking, Sampled
 from metspack.checking.segments import Agreement
@@ -50,6 +49,7 @@ from metspack.mets.links import bare
 from metspack.mets.packages import stem_of_pack
 from metspack.mets.reader import Identity
 from metspack.model import Budgets, Finding, Severity
+from metspack.packages import delivery
 from metspack.processes import HERE
 from metspack.progress import Credit
 from metspack.values import dataclass
@@ -300,7 +300,7 @@ class Checking(Iterator[Finding]):
             closing(OpenPacks(budgets)) as packs,
             ExitStack() as stack,
         ):
-            granted = [root(path) for path in self._granted]
+            granted = [delivery.root(path) for path in self._granted]
             found = opened(self._paths, granted, packs, budgets)
             packages = [each for each in found if isinstance(each, PackageToCheck)]
             self._is_one, several = len(found) == 1, len(packages) > 1

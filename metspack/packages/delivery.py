@@ -15,7 +15,7 @@ from pathlib import Path
 from metspack import uris
 from metspack.containers.ipreader import OpenPacks, PackedError, cut, stretches
 from metspack.digests import is_manifest
-from metspack.errors import MetspackError, SourceError
+from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import mirrors, reading
 from metspack.files.byteranges import Below
 from metspack.files.walking import DEEPEST
@@ -125,6 +125,20 @@ def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
         if each.unread:
             raise SourceError(f"{each.path}: files of the form {each.unread!r} are not read", hint=_UNPACK)
     return tops[0] if tops and tops[0].mets else None
+
+
+def root(path: Path) -> Path:
+    """Return the search root at a path: a folder, a zip or tar file, or the folder of a METS file.
+
+    Raises ``ConfigError`` if the path does not exist.
+    """
+    if not path.exists():
+        raise ConfigError(
+            f"the root {path} does not exist", hint="Check the path and that the medium is mounted."
+        )
+    if path.is_dir() or stem_of_pack(path.name) is not None:
+        return path
+    return path.parent
 
 
 class ByObjid:

@@ -306,7 +306,9 @@ class PackageFiles(MountedTree):
         else:
             pack = Below(root=path.parent, segments=(path.name,))
             self._mount_packed(names, PackedTree(self.packs, pack, os.fsencode(within)))
-        self.roots += {path if within is None else path.parent} - {*self.roots}
+        root = path if within is None else path.parent
+        if root not in self.roots:
+            self.roots.append(root)
 
     def _mount_packed(self, names: Names, tree: PackedTree) -> None:
         self.mount(path_of(names), tree)

@@ -103,7 +103,7 @@ class Package(Closable):
 
     def __init__(self, path: Path, budgets: Budgets | None = None, roots: Sequence[Path] = ()) -> None:
         self._budgets = budgets or Budgets()
-        self._roots = roots
+        self._roots = tuple(map(delivery.root, roots))
         self.root, self.mets, self._packed = _found(path, self._budgets)
         self._lobs: dict[str, HeldLob | SourceError] = {}
         self._kept = 0

@@ -94,6 +94,19 @@ def test_children_on_other_disks_are_read_by_each_command(
     assert tree(tmp_path / "again") == tree(tmp_path / "expected")
 
 
+@pytest.mark.parametrize("command", ["restore --dry-run", "list", "shards", "cat"])
+def test_a_root_that_does_not_exist_is_a_usage_error(
+    metspack: Commands, tmp_path: Path, command: str
+) -> None:
+    siards.siard(tmp_path / "N.siard", *LOBS)
+    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package")
+    name, *options = command.split()
+    lob = [SPLIT] if name == "cat" else []
+    given = metspack(name, package, *lob, *options, "--root", tmp_path / "nothing")
+    assert (given.code, given.out) == (2, "")
+    assert f"the root {tmp_path / 'nothing'} does not exist" in given.err
+
+
 def test_a_child_of_another_parent_is_left_where_it_is(metspack: Commands, tmp_path: Path) -> None:
     for name, lobs in (("one", LOBS), ("other", tuple(each[::-1] for each in LOBS))):
         (tmp_path / name).mkdir()
