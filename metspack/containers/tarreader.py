@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from metspack.containers.zipformat import PLAIN
 from metspack.errors import SourceError
-from metspack.files import tempdb
+from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium
 from metspack.model import Budgets, ZipExtent
 from metspack.values import dataclass, regex
@@ -48,11 +48,12 @@ class Tar(tempdb.Scratch):
     system does.
     """
 
-    __slots__ = ("medium", "what")
+    __slots__ = ("_end", "_file", "_holes", "medium", "what")
 
     def __init__(self, path: Below, budgets: Budgets) -> None:
         self.what = str(path)
         self.medium = Medium((path,))
+        self._file, self._holes, self._end = path, budgets.holes, 0
         super().__init__(_TABLE, "BEGIN")
         try:
             for number, member in enumerate(self._members()):
@@ -107,6 +108,27 @@ class Tar(tempdb.Scratch):
         if left:
             raise self._refusal(f"ends within the member {_shown(member.name)}: {left:,} bytes are missing")
 
+    def stray(self) -> str:
+        """Return what the file lacks or has behind its last member, "" for an end as tar writes it.
+
+        One block of zeros is end enough: no program writes it before the last member.
+        """
+        if self.medium.pread(_BLOCK, self._end) != bytes(_BLOCK):
+            at = min(self._end, self.medium.size)
+            return f"has no end at byte {at:,} (expected blocks of zeros): members behind it may be cut off"
+        if self.medium.size - self._end > self._holes:
+            reading.check_holes_of(self._file.root, self._file.segments, self._holes)
+        at = self._end
+        for block in self.medium.chunks(at):
+            if rest := block.lstrip(b"\0"):
+                at += len(block) - len(rest)
+                return (
+                    f"has {self.medium.size - at:,} bytes from byte {at:,} on, behind its end at byte "
+                    f"{self._end:,} (expected zeros alone): what they hold was not looked at"
+                )
+            at += len(block)
+        return ""
+
     def close(self) -> None:
         """Close the file and drop the directory."""
         super().close()
@@ -120,7 +142,7 @@ class Tar(tempdb.Scratch):
         extended: dict[bytes, bytes] = {}
         while block := self.medium.pread(_BLOCK, at):
             if not block.strip(b"\0"):
-                break  # the end: the rest is padding
+                break
             kind, size = self._header(block, at)
             data, at = at + _BLOCK, at + _BLOCK + -(-size // _BLOCK) * _BLOCK
             if kind in {_PAX, _LONG_NAME}:
@@ -138,6 +160,7 @@ class Tar(tempdb.Scratch):
                 slash = b"/" if kind == _FOLDER else b""
                 yield Member(name=name + slash, kind=_kind(kind), offset=data, size=size)
             extended = {}
+        self._end = at
 
     def _check_end(self, start: int, size: int) -> None:
         if start + size > self.medium.size:

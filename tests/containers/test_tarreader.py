@@ -186,3 +186,33 @@ def test_no_damage_makes_anything_else_happen(tmp_path: Path, at: int, byte: int
     path.write_bytes(bytes(data[:cut]))
     with suppress(SourceError):
         read(path)
+
+
+def test_a_tar_ends_with_a_block_of_zeros_and_has_nothing_behind(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.tar", {"a": b"1" * 600, "b": b"2"}, tarfile.USTAR_FORMAT)
+    data = path.read_bytes()
+    end = 512 + 1024 + 512 + 512
+
+    def stray(data: bytes) -> str:
+        path.write_bytes(data)
+        with opened(path) as tar:
+            assert [each.name for each in tar.members()] == [b"a", b"b"]
+            return tar.stray()
+
+    assert stray(data) == ""
+    assert stray(data[: end + 1024]) == ""
+    assert stray(data[: end + 512]) == ""  # a lone zero block, which nothing writes before the last member
+    for cut in (end, end - 511, end + 511):
+        assert stray(data[:cut]).startswith(
+            f"has no end at byte {min(cut, end):,} (expected blocks of zeros)"
+        )
+    assert f"from byte {len(data):,} on, behind its end at byte {end:,}" in stray(data + data)
+    assert "has 1 bytes from byte" in stray(data[: end + 700] + b"\1")
+
+
+def test_a_tar_whose_end_is_a_hole_is_not_read_through(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.tar", {"a": b"1"}, tarfile.USTAR_FORMAT)
+    with path.open("r+b") as file:
+        file.truncate(5 << 30)
+    with opened(path) as tar, pytest.raises(SourceError):
+        tar.stray()
