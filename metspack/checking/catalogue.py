@@ -193,6 +193,8 @@ APART = "SELECT path FROM apart ORDER BY path"
 """The folders, each with its slash, of what was found apart from the package."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """Which of the manifests are those of a bag."""
+BAG, PAYLOAD = b"bagit.txt", b"data/"
+"""The file that makes a folder a bag, and the folder of the payload in it (RFC 8493, 2.1)."""
 # An index tells in one go that nothing occurs twice; only where something does is each row looked at.
 _ANY_PATH_TWICE = "SELECT (SELECT count(path) FROM entry) > (SELECT count(DISTINCT path) FROM entry)"
 _INDEXES_OF_METS = (

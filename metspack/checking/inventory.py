@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from metspack import processes
@@ -17,14 +20,16 @@ from metspack.checking.catalogue import (
     shown,
 )
 from metspack.checking.codes import Code
+from metspack.checking.grouping import FindingGroups
 from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import AgreedSegment, Agreement
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
+from metspack.files.byteranges import Below
 from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
-from metspack.packages.files import FolderTree, PackageTree
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
 from metspack.values import regex
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
@@ -261,6 +266,57 @@ def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[F
     except PackedError as error:
         yield Code.PACKED_DAMAGED.at(shown(start) or ".", reason=error.message)
     taking.flush()
+
+
+def beside(
+    places: CheckedTree, packages: Sequence[str], seen: set[Below], covers: Callable[[str], bool] | None
+) -> Iterator[Finding]:
+    """Yield bytes of zip and tar files of a package that are no entry's, and files in no package.
+
+    ``packages`` are the places of those under check: a file in a granted root may hold others. Files that
+    were ``seen`` are passed over, and those of segments that agree. Lists ``covers`` some; without it only
+    bytes are looked at.
+    """
+    packed: dict[Below, list[PackedTree]] = {}
+    for tree in places.trees:
+        if isinstance(tree, PackedTree) and tree.file not in seen:
+            packed.setdefault(tree.file, []).append(tree)
+    seen.update(packed)
+    for file, trees in packed.items():
+        if places.agreement is None or places.agreement.in_pack(path_of(file.segments)) is None:
+            with suppress(PackedError):  # reported where the file is listed
+                yield from _beside(file, trees, packages, covers)
+
+
+def _beside(
+    file: Below, trees: Sequence[PackedTree], packages: Sequence[str], covers: Callable[[str], bool] | None
+) -> Iterator[Finding]:
+    name, whole = "/".join(file.segments), trees[0].all_of_file()
+    if stray := whole.stray():
+        yield Code.PACKED_DAMAGED.at(name or ".", reason=f"{file.path.name} {stray}")
+    if covers is None or not any(f"{each}/".startswith(f"{file.root}/") for each in packages):
+        return
+    inside = {os.fsencode(each[len(str(file)) + 1 :]) for each in packages if each.startswith(f"{file}/")}
+    before = f"{name}/" if name else "../" * len(trees[0].folder.split(b"/"))
+    together = FindingGroups()
+    for item in _in_none(whole, {*inside, *(each.folder for each in trees)}):
+        if covers(f"{file}/{shown(item.name)}"):
+            continue
+        finding = Code.UNLISTED.at(before + shown(item.name), found=f"{item.size or 0:,}")
+        yield from together.take(item.name.rpartition(b"/")[0].partition(b"/")[0] or None, finding)
+    yield from together.release()
+
+
+def _in_none(whole: PackedTree, folders: Iterable[bytes]) -> Iterator[Item]:
+    """Yield the files of a zip or tar file that lie in none of some folders."""
+    outermost: list[bytes] = []
+    for each in sorted(folder + b"/" if folder else b"" for folder in folders):
+        if not (outermost and each.startswith(outermost[-1])):
+            outermost.append(each)
+    for item in whole.items():
+        at = item.name + b"/"
+        if item.kind != "d" and not at.startswith(outermost[max(0, bisect(outermost, at) - 1)]):
+            yield item
 
 
 def _noticed(path: bytes, kind: str, reason: str) -> Iterator[Finding]:
