@@ -22,8 +22,8 @@ from metspack.checking.catalogue import (
     PAYLOAD,
     Batch,
     Catalogue,
-    Row,
     fault,
+    folder_of,
     shown,
 )
 from metspack.checking.codes import Code
@@ -59,8 +59,11 @@ SELECT manifest, path, digest, line FROM listed l WHERE manifest = ? AND path NO
 """
 _LINES_BELOW = f"{_LINES} AND path >= ? AND path < ?"
 _PUT_SAMPLED = "INSERT OR IGNORE INTO sampled SELECT path FROM listed WHERE manifest = ?"
-_FILES_IN_NO_PACKAGE = f"SELECT * FROM disk d WHERE NOT {IN_OUTERMOST.format('d.path')}"  # noqa: S608
 _PAYLOAD = "d.kind = 'f' AND d.path >= CAST('data/' AS BLOB) AND d.path < CAST('data0' AS BLOB)"
+_LINES_IN_NO_PACKAGE = f"{_LINES} AND (? OR NOT {IN_OUTERMOST.format('l.path')})"
+_FILES_IN_NO_PACKAGE = f"""
+SELECT * FROM disk d WHERE NOT ({_PAYLOAD}) OR NOT {IN_OUTERMOST.format("d.path")}
+"""  # noqa: S608 -- a constant
 _UNNAMED = f"""
 SELECT m.name, d.path FROM manifest m CROSS JOIN disk d WHERE m.path IS NULL AND m.read AND {_PAYLOAD}
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
@@ -159,8 +162,8 @@ class Surroundings:
 class _ListedFolder:
     """A bag, or a folder with lists; ``packages`` are the paths of those in it, each with its slash.
 
-    Its catalogue has the lists, their lines and the files. What is in no package is compared where the folder
-    ``is_whole`` under check.
+    Its catalogue has the lists, their lines and the files. Where it ``is_whole`` under check so are all
+    packages in it.
     """
 
     def __init__(self, check: Surroundings, tree: _Tree, *, is_bag: bool, is_whole: bool) -> None:
@@ -176,7 +179,6 @@ class _ListedFolder:
         if self._is_read:
             return
         self._is_read, self._before = True, before
-        self._is_whole |= above in {b"", PAYLOAD}
         names = self.tree.names_at_top()
         if self.is_bag:
             yield from self._of(BAG.decode(), self._declaration())
@@ -186,9 +188,10 @@ class _ListedFolder:
         for _ in inventory.findings(self._catalogue, self._places, whole=True):
             pass  # of what is in no package only the lists speak
         self._catalogue.put(LISTED_PATH)
-        self._catalogue.keep_outermost(sorted(self.packages))
+        others = () if self._is_whole else self._catalogue.rows("SELECT path FROM document")
+        self._catalogue.keep_outermost(sorted({*self.packages, *(folder_of(path) for (path,) in others)}))
         yield from self._in_no_package()
-        if self.is_bag and self._is_whole and _INFORMATION in names:
+        if self.is_bag and _INFORMATION in names:
             yield from self._of(_INFORMATION, self._information())
 
     def give(self, catalogue: Catalogue, before: str, above: bytes, at: bytes) -> None:
@@ -250,7 +253,7 @@ class _ListedFolder:
         found = [(name, kind) for name in names if (kind := _LIST.fullmatch(name)) is not None]
         known = {name: algorithm_name(kind[2]) for name, kind in found if self.is_bag or not kind[1]}
         payload = [known[name] for name, kind in found if not kind[1]]
-        if self.is_bag and self._is_whole and not payload:
+        if self.is_bag and not payload:
             yield Code.BAG_WITHOUT_MANIFEST.at(self._before + BAG.decode())
         for name, kind in found:
             if algorithm := known.get(name):
@@ -336,7 +339,8 @@ class _ListedFolder:
         with Catalogue() as own:
             for number, name, algorithm, read, tags in self._catalogue.all(_LISTS):
                 own.put(_PUT_LIST, number, name, None, algorithm, 0 if tags else read)
-                own.put_many(PUT_LINE, self._outside(number, is_of_tags=tags is not None))
+                lines = self._catalogue.rows(_LINES_IN_NO_PACKAGE, number, tags is not None)
+                own.put_many(PUT_LINE, lines)
                 if tags:  # they are few, and read at every level
                     own.put(_PUT_SAMPLED, number)
             own.put_many("INSERT INTO folder VALUES (?, ?)", self._catalogue.rows("SELECT * FROM folder"))
@@ -346,14 +350,6 @@ class _ListedFolder:
             for each in chain(manifests.findings(own), fixity.of_files(sampled=not self._check.hashes)):
                 finding = self._of_bag(each) if self.is_bag else each
                 yield replace(finding, path=self._before + finding.path)
-
-    def _outside(self, number: int, *, is_of_tags: bool) -> Iterator[Row]:
-        """Yield the lines of a list on files in no package; of payload that is not under check on none."""
-        if is_of_tags or self._is_whole:
-            is_in = "0" if is_of_tags else IN_OUTERMOST.format("l.path")
-            yield from self._catalogue.rows(f"{_LINES} AND NOT {is_in}", number)
-        for package in () if self._is_whole else self.packages:  # packed ones are lines themselves
-            yield from self._catalogue.rows(f"{_LINES} AND l.path || '/' = ?", number, package)
 
     def _of_bag(self, finding: Finding) -> Finding:
         """Return the finding on a digest as one on a bag."""

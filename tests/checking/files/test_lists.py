@@ -126,6 +126,25 @@ def test_the_oxum_of_a_bag_counts_all_packages(tmp_path: Path) -> None:
     assert told(bag) == [("F042", INFO)]
 
 
+def test_a_bag_that_is_a_package_itself_has_its_tag_files_compared(tmp_path: Path) -> None:
+    bag = one(tmp_path, "S1")
+    (bag / "data").mkdir()
+    (bag / "data/note").write_text("x")
+    put_in_a_bag(bag)
+    clean = told(bag)
+    (bag / INFO).write_text((bag / INFO).read_text() + "More: 1\n")
+    assert [each for each in told(bag) if each not in clean] == [("F042", INFO)]
+
+
+def test_a_package_alone_is_not_asked_for_the_others_of_its_bag(tmp_path: Path) -> None:
+    for name in ("S1", "S2"):
+        one(tmp_path / "bag/data", name)
+    put_in_a_bag(tmp_path / "bag")
+    (tmp_path / "bag/data/S2/documentation/readme.txt").write_text("Another\n")
+    (tmp_path / "bag/data/note").write_text("x")
+    assert told(tmp_path / "bag/data/S1") == [("F041", "data/note")]
+
+
 def test_a_bag_in_a_bag_is_held_against_both(tmp_path: Path) -> None:
     one(tmp_path / "inner/data", "S1")
     put_in_a_bag(tmp_path / "inner")
