@@ -324,7 +324,7 @@ class Checking(Iterator[Finding]):
             roots = stack.enter_context(
                 closing(Roots((*own, *granted), packs, budgets, own=len(own), given=given))
             )
-            around = bags.Surroundings(packages, self._paths, self._looking, self._count_bytes)
+            around = bags.Surroundings(packages, self._paths, self._looking)
             self._around = stack.enter_context(closing(around))
             if several or granted or self._looking.expected is not None:
                 yield from roots.search()

@@ -99,15 +99,6 @@ class Tar(tempdb.Scratch):
         for row in self._database.execute(sql, (prefix, prefix + b"\xff")):
             yield _member(row)
 
-    def contents(self, member: Member) -> Iterator[bytes]:
-        """Yield a member's bytes; raises SourceError when the file ends before them."""
-        left = member.size
-        for block in self.medium.chunks(member.offset, member.offset + member.size):
-            left -= len(block)
-            yield block
-        if left:
-            raise self._refusal(f"ends within the member {_shown(member.name)}: {left:,} bytes are missing")
-
     def stray(self) -> str:
         """Return what the file lacks or has behind its last member, "" for an end as tar writes it.
 

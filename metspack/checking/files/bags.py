@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -58,6 +58,7 @@ _LINES = """
 SELECT manifest, path, digest, line FROM listed l WHERE manifest = ? AND path NOT IN unfetched
 """
 _LINES_BELOW = f"{_LINES} AND path >= ? AND path < ?"
+_IS_LISTED = "SELECT 1 FROM listed WHERE path = ?"
 _PUT_SAMPLED = "INSERT OR IGNORE INTO sampled SELECT path FROM listed WHERE manifest = ?"
 _PAYLOAD = "d.kind = 'f' AND d.path >= CAST('data/' AS BLOB) AND d.path < CAST('data0' AS BLOB)"
 _LINES_IN_NO_PACKAGE = f"{_LINES} AND (? OR NOT {IN_OUTERMOST.format('l.path')})"
@@ -92,16 +93,9 @@ def _around(tree: PackageTree) -> Iterator[tuple[_Tree, bytes]]:
 class Surroundings:
     """The bags and lists around the packages of a check: those of a bag, and in the folders given."""
 
-    def __init__(
-        self,
-        packages: Sequence[PackageToCheck],
-        given: Sequence[Path],
-        looking: Looking,
-        progress: Callable[[int], None],
-    ) -> None:
+    def __init__(self, packages: Sequence[PackageToCheck], given: Sequence[Path], looking: Looking) -> None:
         self._given = [os.path.join(os.path.realpath(each), "") for each in given]
-        self.hashes = looking.level.hashes and looking.sample is None
-        self.progress = progress
+        self._looking = looking
         self._folders: dict[str, _ListedFolder | None] = {}
         for each in packages:
             for tree, above in _around(each.tree):
@@ -115,7 +109,7 @@ class Surroundings:
             is_bag = tree.is_there(BAG)
             is_one = is_bag or (is_given and above and any(map(_LIST.fullmatch, tree.names_at_top())))
             self._folders[tree.shown] = (
-                _ListedFolder(self, tree, is_bag=is_bag, is_whole=is_given) if is_one else None
+                _ListedFolder(self._looking, tree, is_bag=is_bag, is_whole=is_given) if is_one else None
             )
         found = self._folders[tree.shown]
         is_in_bag = not above or above.startswith(PAYLOAD)
@@ -145,13 +139,7 @@ class Surroundings:
 
     def covers(self, place: str) -> bool:
         """Return whether a file in a zip or tar file is a list, named by one, or in a bag."""
-        return any(
-            folder.tree.is_packed
-            and place.startswith(f"{at}/")
-            and folder.has(os.fsencode(place[len(at) + 1 :]))
-            for at, folder in self._folders.items()
-            if folder is not None
-        )
+        return any(each.has(place) for each in self._folders.values() if each is not None)
 
     def close(self) -> None:
         """Drop what was read."""
@@ -166,11 +154,12 @@ class _ListedFolder:
     packages in it.
     """
 
-    def __init__(self, check: Surroundings, tree: _Tree, *, is_bag: bool, is_whole: bool) -> None:
+    def __init__(self, looking: Looking, tree: _Tree, *, is_bag: bool, is_whole: bool) -> None:
         self.packages: set[bytes] = set()
-        self.tree, self.is_bag = tree, is_bag
-        self._check, self._is_whole = check, is_whole
-        self._places, self._catalogue = CheckedTree(tree), Catalogue()
+        self.is_bag, self._is_whole = is_bag, is_whole
+        self._hashes = looking.level.hashes and looking.sample is None
+        self._tree, self._catalogue = tree, Catalogue()
+        self._places = CheckedTree(tree, None, looking.budgets)
         self._is_read, self._before = False, ""
         self._encoding, self._codec = "", ""  # as declared, and the codec of one that must be decoded
 
@@ -179,7 +168,7 @@ class _ListedFolder:
         if self._is_read:
             return
         self._is_read, self._before = True, before
-        names = self.tree.names_at_top()
+        names = self._tree.names_at_top()
         if self.is_bag:
             yield from self._of(BAG.decode(), self._declaration())
         yield from self._lists(names)
@@ -209,10 +198,13 @@ class _ListedFolder:
             batch.add("INSERT OR IGNORE INTO unfetched VALUES (?)", at + path[len(above) :])
         batch.flush()
 
-    def has(self, path: bytes) -> bool:
-        """Return whether a file is a list, named by one, or in the bag."""
-        is_list = self.is_bag or _LIST.fullmatch(os.fsdecode(path)) is not None
-        return is_list or self._catalogue.row("SELECT 1 FROM listed WHERE path = ?", path) is not None
+    def has(self, place: str) -> bool:
+        """Return whether a file in the same zip or tar file is a list, named by one, or in the bag."""
+        path = place.removeprefix(f"{self._tree.shown}/")
+        if path == place or not self._tree.is_packed:
+            return False
+        is_list = self.is_bag or _LIST.fullmatch(path) is not None
+        return is_list or self._catalogue.row(_IS_LISTED, os.fsencode(path)) is not None
 
     def _of(self, name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         """Yield the findings on a list or another file about the bag, or that it cannot be read."""
@@ -228,7 +220,7 @@ class _ListedFolder:
 
     def _declaration(self) -> Iterator[Finding]:
         """Take the encoding of the other files about the bag; yield that it is none of text."""
-        with self.tree.content(BAG) as content:
+        with self._tree.content(BAG) as content:
             lines = ((line, _DECLARED.fullmatch(line.strip())) for line in content.lines())
             line, declared = next((each for each in lines if each[1]), (b"", None))
         if declared is None:
@@ -269,7 +261,7 @@ class _ListedFolder:
         number = self._catalogue.put(_PUT_LIST, None, named, tags, algorithm, 0)
         batch = Batch(self._catalogue)
         strange, first = 0, b""
-        with self.tree.content(name.encode()) as content:
+        with self._tree.content(name.encode()) as content:
             if not self.is_bag:
                 manifest = Manifest(self._catalogue, number, self._before + name, algorithm)
                 forms = Code.MANIFEST_FORM.id  # which no list of others need have
@@ -279,6 +271,8 @@ class _ListedFolder:
                 digest, path = self._parsed(line, algorithm)
                 if digest and is_of_tags != path.startswith(PAYLOAD):
                     batch.add(PUT_LINE, number, path, digest, line_number)
+                    if b"\\" in line and b"\\" not in path:
+                        strange, first = strange + 1, first or b"backslashes for slashes: " + line
                 elif line.strip():
                     strange, first = strange + 1, first or line
         batch.flush()
@@ -296,19 +290,21 @@ class _ListedFolder:
     def _meant(self, written: bytes) -> bytes:
         """Return the path that is written: before version 1.0 a per cent sign stands for itself."""
         path = written.removeprefix(b"./")
-        is_so = b"%" in path and not path.startswith(b"/") and b".." not in path and self.tree.is_there(path)
+        if b"\\" in path and not self._tree.is_there(path):
+            path = path.replace(b"\\", b"/")  # as programs on Windows write them
+        is_so = b"%" in path and not path.startswith(b"/") and b".." not in path and self._tree.is_there(path)
         return path if is_so else _ENCODED.sub(lambda mark: bytes((int(mark[1], 16),)), path)
 
     def _unfetched(self, above: bytes) -> Iterator[Finding]:
         """Yield that files of the payload are still to be fetched, which are not lost then."""
         strange, fault, count, first = 0, b"", 0, ("", "")
-        with self.tree.content(_FETCH.encode()) as content:
+        with self._tree.content(_FETCH.encode()) as content:
             for line in filter(bytes.strip, _lines(content, self._codec)):
                 found = _FETCH_LINE.fullmatch(line)
                 reason, path = ("no line", b"") if found is None else stated_path(self._meant(found[2]))
                 if found is None or reason or not path.startswith(PAYLOAD):
                     strange, fault = strange + 1, fault or line
-                elif not self.tree.is_there(path):
+                elif not self._tree.is_there(path):
                     self._catalogue.put("INSERT OR IGNORE INTO unfetched VALUES (?)", path)
                     inner = shown(path.removeprefix(above))
                     count, first = count + 1, first if count else (inner, shown(found[1]))
@@ -319,7 +315,7 @@ class _ListedFolder:
 
     def _information(self) -> Iterator[Finding]:
         """Yield that there are more or fewer files, or bytes, than bag-info.txt says (Payload-Oxum)."""
-        with self.tree.content(_INFORMATION.encode()) as content:
+        with self._tree.content(_INFORMATION.encode()) as content:
             stated = [found for line in _lines(content, self._codec) if (found := _OXUM.fullmatch(line))]
         if self._catalogue.row(_LOST) is not None or self._catalogue.row(_UNNAMED) is not None:
             return  # what is missing or not named is told one by one
@@ -346,8 +342,8 @@ class _ListedFolder:
             own.put_many("INSERT INTO folder VALUES (?, ?)", self._catalogue.rows("SELECT * FROM folder"))
             own.put_many("INSERT INTO disk VALUES (?, ?, ?)", self._catalogue.rows(_FILES_IN_NO_PACKAGE))
             own.index()
-            fixity = Fixity(own, self._places, self._check.progress, lambda _: None)
-            for each in chain(manifests.findings(own), fixity.of_files(sampled=not self._check.hashes)):
+            fixity = Fixity(own, self._places, lambda _: None, lambda _: None)
+            for each in chain(manifests.findings(own), fixity.of_files(sampled=not self._hashes)):
                 finding = self._of_bag(each) if self.is_bag else each
                 yield replace(finding, path=self._before + finding.path)
 

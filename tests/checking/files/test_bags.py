@@ -143,6 +143,15 @@ def test_lines_as_any_system_writes_them(kind: str, bag: Path) -> None:
     assert not {each for each in codes(bag) if each.startswith("F04")}
 
 
+def test_backslashes_for_slashes_are_told_once_and_understood(bag: Path) -> None:
+    for name in (PAYLOAD, "manifest-sha512.txt"):
+        (bag / name).write_text((bag / name).read_text().replace("/", "\\"))
+    seal_tags(bag)
+    told = [(each.code, each.path) for each in found(bag)]
+    assert told == [("F043", "../manifest-sha256.txt"), ("F043", "../manifest-sha512.txt")]
+    assert "the first is 'backslashes for slashes: " in found(bag)[0].message
+
+
 def declared(bag: Path, encoding: str) -> None:
     (bag / "bagit.txt").write_text(f"BagIt-Version: 1.0\nTag-File-Character-Encoding: {encoding}\n")
 
