@@ -63,7 +63,7 @@ _PUT_SAMPLED = "INSERT OR IGNORE INTO sampled SELECT path FROM listed WHERE mani
 _PAYLOAD = "d.kind = 'f' AND d.path >= CAST('data/' AS BLOB) AND d.path < CAST('data0' AS BLOB)"
 _LINES_IN_NO_PACKAGE = f"{_LINES} AND (? OR NOT {IN_OUTERMOST.format('l.path')})"
 _FILES_IN_NO_PACKAGE = f"""
-SELECT * FROM disk d WHERE NOT ({_PAYLOAD}) OR NOT {IN_OUTERMOST.format("d.path")}
+SELECT * FROM disk d WHERE kind IN ('f', 'd') AND (NOT ({_PAYLOAD}) OR NOT {IN_OUTERMOST.format("d.path")})
 """  # noqa: S608 -- a constant
 _UNNAMED = f"""
 SELECT m.name, d.path FROM manifest m CROSS JOIN disk d WHERE m.path IS NULL AND m.read AND {_PAYLOAD}

@@ -116,6 +116,16 @@ def test_a_file_beside_packages_in_folders_of_a_bag_is_in_no_manifest(
     assert told(packed) == [("F041", "data/.DS_Store"), ("F041", "data/more/a")]
 
 
+def test_a_link_beside_packages_is_no_file_of_the_bag(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    one(bag / "data", "S1")
+    (bag / "data/note").write_text("x")
+    put_in_a_bag(bag)
+    (bag / "data/note").rename(tmp_path / "note")
+    (bag / "data/note").symlink_to(tmp_path / "note")
+    assert told(bag) == [("F040", "data/note")]
+
+
 def test_the_oxum_of_a_bag_counts_all_packages(tmp_path: Path) -> None:
     bag = tmp_path / "bag"
     for name in ("S1", "S2"):
