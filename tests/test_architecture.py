@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_242,
     "inspecting": 728,
     "packages": 2_802,
-    "checking": 15_574,
+    "checking": 15_578,
     "building": 3_586,
     "reporting": 2_418,
     "restoring": 1_834,

@@ -123,6 +123,18 @@ def test_a_packed_segment_that_is_cut_off_is_told(tmp_path: Path) -> None:
     assert the_one(root).path == f"{SEGMENT}.tar"
 
 
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_a_packed_segment_with_bytes_around_is_told(tmp_path: Path, place: str) -> None:
+    root = forge.forge(tmp_path / "ip")
+    pack = packed(root / SEGMENT, "zip", SEGMENT)
+    size, data = pack.stat().st_size, pack.read_bytes()
+    pack.write_bytes(b"MZ" + data if place == "before" else data + b"MZ")
+    finding = the_one(root, "P011")
+    assert finding.severity.value == "error"
+    at = f"byte {size:,}" if place == "behind" else "2 bytes stand before the archive"
+    assert at in finding.message
+
+
 def test_what_lies_between_the_entries_of_a_zip_is_told(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "ip")
     pack = packed(root / SEGMENT, "zip", SEGMENT)
