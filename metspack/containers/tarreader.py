@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from metspack.containers.zipformat import PLAIN
 from metspack.errors import SourceError
-from metspack.files import reading, tempdb
+from metspack.files import tempdb
 from metspack.files.byteranges import Below, Medium
 from metspack.model import Budgets, ZipExtent
 from metspack.values import dataclass, regex
@@ -48,12 +48,12 @@ class Tar(tempdb.Scratch):
     system does.
     """
 
-    __slots__ = ("_end", "_file", "_holes", "medium", "what")
+    __slots__ = ("_end", "_holes", "medium", "what")
 
     def __init__(self, path: Below, budgets: Budgets) -> None:
         self.what = str(path)
         self.medium = Medium((path,))
-        self._file, self._holes, self._end = path, budgets.holes, 0
+        self._holes, self._end = budgets.holes, 0
         super().__init__(_TABLE, "BEGIN")
         try:
             for number, member in enumerate(self._members()):
@@ -107,9 +107,11 @@ class Tar(tempdb.Scratch):
         if self.medium.pread(_BLOCK, self._end) != bytes(_BLOCK):
             at = min(self._end, self.medium.size)
             return f"has no end at byte {at:,} (expected blocks of zeros): members behind it may be cut off"
-        if self.medium.size - self._end > self._holes:
-            reading.check_holes_of(self._file.root, self._file.segments, self._holes)
         at = self._end
+        if self.medium.size - at > self._holes:
+            return (
+                f"has more than {self._holes:,} bytes from byte {at:,} on, behind its end (--budget holes=N)"
+            )
         for block in self.medium.chunks(at):
             if rest := block.lstrip(b"\0"):
                 at += len(block) - len(rest)

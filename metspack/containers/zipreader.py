@@ -11,7 +11,7 @@ import sqlite3
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib import import_module
 from itertools import chain, islice
 from operator import itemgetter
@@ -494,15 +494,16 @@ class ZipContainer(Closable):
             yield some
 
     def stray(self) -> str:
-        """Return which bytes between entries are none's, "" for none; raises SourceError as ``span`` does."""
+        """Return which bytes between entries are none's, "" for none; what is damaged itself is left out."""
         for row in tempdb.rows(self._index, _SPACED, (self._directory.start,)):
             found = _extent(row, row[8])
-            place = span(self.medium, found, what=str(self.path))
-            if place.stop < found.limit:
-                return (
-                    f"has {found.limit - place.stop:,} bytes from byte {place.stop:,} on, behind the entry "
-                    f"{found.name!r}, that are no entry's: what they hold was not looked at"
-                )
+            with suppress(SourceError):
+                stop = span(self.medium, found, what=str(self.path)).stop
+                if stop < found.limit:
+                    return (
+                        f"has {found.limit - stop:,} bytes from byte {stop:,} on, behind the entry "
+                        f"{found.name!r}, that are no entry's: what they hold was not looked at"
+                    )
         return ""
 
     def hollow(self) -> tuple[int, str]:

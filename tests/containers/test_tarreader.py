@@ -221,5 +221,5 @@ def test_a_tar_whose_end_is_a_hole_is_not_read_through(tmp_path: Path) -> None:
     path = written(tmp_path / "x.tar", {"a": b"1"}, tarfile.USTAR_FORMAT)
     with path.open("r+b") as file:
         file.truncate(5 << 30)
-    with opened(path) as tar, pytest.raises(SourceError):
-        tar.stray()
+    with opened(path) as tar:
+        assert tar.stray().startswith("has more than 4,294,967,296 bytes from byte 1,024 on")

@@ -135,6 +135,17 @@ def test_a_packed_segment_with_bytes_around_is_told(tmp_path: Path, place: str) 
     assert at in finding.message
 
 
+def test_a_damaged_header_in_a_packed_segment_is_told_where_it_is_read(tmp_path: Path) -> None:
+    root = forge.forge(tmp_path / "ip")
+    pack = packed(root / SEGMENT, "zip", SEGMENT)
+    data = pack.read_bytes()
+    at = data.index(b".bin") - 12  # in the name that the local header has
+    pack.write_bytes(data[:at] + b"?" + data[at + 1 :])
+    with zipfile.ZipFile(pack, "a") as archive:
+        archive.comment = b"x"
+    assert "P012" in [code for code, _ in told(root)]
+
+
 def test_what_lies_between_the_entries_of_a_zip_is_told(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "ip")
     pack = packed(root / SEGMENT, "zip", SEGMENT)
