@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -101,6 +102,7 @@ class Surroundings:
             for tree, above in _around(each.tree):
                 if (found := self._folder(tree, above)) is not None:
                     found.packages.add(above)
+                    found.waiting.add(above)
 
     def _folder(self, tree: _Tree, above: bytes) -> _ListedFolder | None:
         """Return the bag or folder with lists that a package is in, None for any other."""
@@ -134,6 +136,9 @@ class Surroundings:
                 yield from folder.findings(before, above)
                 if tree.is_packed == outer.is_packed:
                     folder.give(catalogue, before, above, at)
+                folder.waiting.discard(above)
+                if not (folder.waiting or outer.is_packed):
+                    folder.close()  # of very many bags one at a time is held
                 is_bag |= not above
         return is_bag
 
@@ -150,18 +155,22 @@ class Surroundings:
 class _ListedFolder:
     """A bag, or a folder with lists; ``packages`` are the paths of those in it, each with its slash.
 
+    Those ``waiting`` have not got their lines yet.
     Its catalogue has the lists, their lines and the files. Where it ``is_whole`` under check so are all
     packages in it.
     """
 
     def __init__(self, looking: Looking, tree: _Tree, *, is_bag: bool, is_whole: bool) -> None:
-        self.packages: set[bytes] = set()
+        self.packages, self.waiting = set[bytes](), set[bytes]()
         self.is_bag, self._is_whole = is_bag, is_whole
         self._hashes = looking.level.hashes and looking.sample is None
-        self._tree, self._catalogue = tree, Catalogue()
-        self._places = CheckedTree(tree, None, looking.budgets)
+        self._tree, self._places = tree, CheckedTree(tree, None, looking.budgets)
         self._is_read, self._before = False, ""
         self._encoding, self._codec = "", ""  # as declared, and the codec of one that must be decoded
+
+    @cached_property
+    def _catalogue(self) -> Catalogue:
+        return Catalogue()
 
     def findings(self, before: str, above: bytes) -> Iterator[Finding]:
         """Yield what is wrong with the folder, once, with the first package in it."""
@@ -358,7 +367,8 @@ class _ListedFolder:
 
     def close(self) -> None:
         """Drop what was read."""
-        self._catalogue.close()
+        if (held := self.__dict__.pop("_catalogue", None)) is not None:
+            held.close()
 
 
 def _lines(content: Content, codec: str) -> Iterator[bytes]:

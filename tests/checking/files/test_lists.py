@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import Level, check
+from metspack.checking.catalogue import Catalogue
+from metspack.checking.files import bags
 from tests.findings import ordered
 from tests.packages import csip, forge
 from tests.packages.bags import INFO, PAYLOAD, put_in_a_bag, seal_tags
@@ -153,6 +155,29 @@ def test_a_package_alone_is_not_asked_for_the_others_of_its_bag(tmp_path: Path) 
     (tmp_path / "bag/data/S2/documentation/readme.txt").write_text("Another\n")
     (tmp_path / "bag/data/note").write_text("x")
     assert told(tmp_path / "bag/data/S1") == [("F041", "data/note")]
+
+
+def test_of_many_bags_one_at_a_time_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: set[int] = set()
+    most = 0
+
+    class Counted(Catalogue):
+        def __init__(self) -> None:
+            nonlocal most
+            super().__init__()
+            held.add(id(self))
+            most = max(most, len(held))
+
+        def close(self) -> None:
+            held.discard(id(self))
+            super().close()
+
+    monkeypatch.setattr(bags, "Catalogue", Counted)
+    for number in range(5):
+        one(tmp_path / f"all/{number}/data", f"S{number}")
+        put_in_a_bag(tmp_path / f"all/{number}")
+    assert told(tmp_path / "all") == []
+    assert (most, held) == (2, set())
 
 
 def test_a_bag_in_a_bag_is_held_against_both(tmp_path: Path) -> None:
