@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,6 +47,7 @@ _NOT_FOR_WINDOWS = regex(
 )
 _METS = PLAIN_METS.encode()
 _UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
+_Folders = Mapping[Path, set[bytes]]
 _LONG = 20_000  # files from which on a walk is worth a process
 _MOST_AHEAD = 10_000  # folders that it can be given
 # An archive that was unpacked has this folder, which says its version and is empty (SIARD 2.2 P_4.2-4).
@@ -269,13 +269,13 @@ def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[F
 
 
 def beside(
-    places: CheckedTree, packages: Sequence[str], seen: set[Below], covers: Callable[[str], bool] | None
+    places: CheckedTree, packages: _Folders, seen: set[Below], covers: Callable[[str], bool] | None
 ) -> Iterator[Finding]:
     """Yield bytes of zip and tar files of a package that are no entry's, and files in no package.
 
-    ``packages`` are the places of those under check: a file in a granted root may hold others. Files that
-    were ``seen`` are passed over, and those of segments that agree. Lists ``covers`` some; without it only
-    bytes are looked at.
+    ``packages`` are the folders of those under check, by their roots: a file in a granted root may hold
+    others. Files that were ``seen`` are passed over, and those of segments that agree. Lists ``covers``
+    some; without it only bytes are looked at.
     """
     packed: dict[Below, list[PackedTree]] = {}
     for tree in places.trees:
@@ -289,14 +289,14 @@ def beside(
 
 
 def _beside(
-    file: Below, trees: Sequence[PackedTree], packages: Sequence[str], covers: Callable[[str], bool] | None
+    file: Below, trees: Sequence[PackedTree], packages: _Folders, covers: Callable[[str], bool] | None
 ) -> Iterator[Finding]:
     name, whole = "/".join(file.segments), trees[0].all_of_file()
     if stray := whole.stray():
         yield Code.PACKED_DAMAGED.at(name or ".", reason=f"{file.path.name} {stray}")
-    if covers is None or not any(f"{each}/".startswith(f"{file.root}/") for each in packages):
+    if covers is None or file.root not in packages:
         return
-    inside = {os.fsencode(each[len(str(file)) + 1 :]) for each in packages if each.startswith(f"{file}/")}
+    inside = () if file.segments else packages[file.root]
     before = f"{name}/" if name else "../" * len(trees[0].folder.split(b"/"))
     together = FindingGroups()
     for item in _in_none(whole, {*inside, *(each.folder for each in trees)}):

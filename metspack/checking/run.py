@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -206,7 +206,7 @@ class Checking(Iterator[Finding]):
         self._progress = progress
         self._bytes, self._counts = 0, (0, 0, 0)
         self._routes: list[ArchiveRoutes] = []
-        self._places: list[str] = []  # of packages, and of archives in none
+        self._folders: Mapping[Path, set[bytes]] = {}
         self._packs = set[Below]()  # zip and tar files that were looked at
         self._severities: Counter[Severity] = Counter()
         self._scope = ""
@@ -307,7 +307,7 @@ class Checking(Iterator[Finding]):
             found = opened(self._paths, granted, packs, budgets)
             packages = [each for each in found if isinstance(each, PackageToCheck)]
             self._is_one, several = len(found) == 1, len(packages) > 1
-            self._places = [_place(each) for each in found]
+            self._folders = _folders(found)
             self._executor = fixity.executor(helpers, packages, granted)
             options.check_alone(self._looking, len(found))
             for each in found:
@@ -498,7 +498,7 @@ class Checking(Iterator[Finding]):
         yield from inventory.noticed(catalogue)
         yield from links.orphans()
         covers = self._around.covers if whole else None
-        yield from inventory.beside(places, self._places, self._packs, covers)
+        yield from inventory.beside(places, self._folders, self._packs, covers)
         standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(each), looking)
         # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
         # Those beside the IPs of a set are metspack's own way.
@@ -581,10 +581,16 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=True)
 
 
-def _place(each: Opened) -> str:
-    if isinstance(each, UnopenedPackage):
-        return each.shown
-    return os.path.join(each.root, os.fsdecode(each.within))
+def _folders(found: Sequence[Opened]) -> Mapping[Path, set[bytes]]:
+    """Return the folders of packages by their roots, and the archives that lie there in none."""
+    folders: dict[Path, set[bytes]] = {}
+    for each in found:
+        if isinstance(each, PackageToCheck):
+            folders.setdefault(each.root, set()).add(each.within)
+    for path in (Path(each.shown) for each in found if isinstance(each, UnopenedPackage)):
+        for pack in folders.keys() & set(path.parents):
+            folders[pack].add(os.fsencode(path.relative_to(pack)))
+    return folders
 
 
 def _folder(each: Opened) -> str:
