@@ -248,6 +248,14 @@ _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = regex(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
 
 
+def outermost(folders: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield those of some sorted folders that are in no other one."""
+    last: bytes | None = None
+    for folder in folders:
+        if last is None or not folder.startswith(last):
+            yield (last := folder)
+
+
 class BackgroundListing(Protocol):
     """A listing of files that runs in the background and puts the files into the catalogue."""
 
@@ -403,11 +411,7 @@ class Catalogue(tempdb.Scratch):
     def keep_outermost(self, folders: Iterable[bytes]) -> None:
         """Keep those of the sorted folders that are in no other one, in place of any kept before."""
         self.put("DELETE FROM outermost")
-        batch, last = Batch(self), None
-        for folder in folders:
-            if last is None or not folder.startswith(last):
-                batch.add("INSERT OR IGNORE INTO outermost VALUES (?)", last := folder)
-        batch.flush()
+        self.put_many("INSERT INTO outermost VALUES (?)", ((each,) for each in outermost(folders)))
 
     def index_entries(self) -> None:
         """Build the indexes of files by ID, and of mptr: after the first METS, the only large one perhaps."""

@@ -16,6 +16,7 @@ from metspack.checking.catalogue import (
     fault,
     folded_name,
     folder_of,
+    outermost,
     shown,
 )
 from metspack.checking.codes import Code
@@ -309,13 +310,10 @@ def _beside(
 
 def _in_none(whole: PackedTree, folders: Iterable[bytes]) -> Iterator[Item]:
     """Yield the files of a zip or tar file that lie in none of some folders."""
-    outermost: list[bytes] = []
-    for each in sorted(folder + b"/" if folder else b"" for folder in folders):
-        if not (outermost and each.startswith(outermost[-1])):
-            outermost.append(each)
+    around = list(outermost(sorted(folder + b"/" if folder else b"" for folder in folders)))
     for item in whole.items():
         at = item.name + b"/"
-        if item.kind != "d" and not at.startswith(outermost[max(0, bisect(outermost, at) - 1)]):
+        if item.kind != "d" and not at.startswith(around[max(0, bisect(around, at) - 1)]):
             yield item
 
 
