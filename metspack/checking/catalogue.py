@@ -193,6 +193,8 @@ APART = "SELECT path FROM apart ORDER BY path"
 """The folders, each with its slash, of what was found apart from the package."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """Which of the manifests are those of a bag."""
+BAG, PAYLOAD = b"bagit.txt", b"data/"
+"""The file that makes a folder a bag, and the folder of the payload in it (RFC 8493, 2.1)."""
 # An index tells in one go that nothing occurs twice; only where something does is each row looked at.
 _ANY_PATH_TWICE = "SELECT (SELECT count(path) FROM entry) > (SELECT count(DISTINCT path) FROM entry)"
 _INDEXES_OF_METS = (
@@ -244,6 +246,14 @@ _CACHE = 2000  # KiB: more of it makes nothing sooner, as the file is in the mem
 # Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = regex(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
+
+
+def outermost(folders: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield those of some sorted folders that are in no other one."""
+    last: bytes | None = None
+    for folder in folders:
+        if last is None or not folder.startswith(last):
+            yield (last := folder)
 
 
 class BackgroundListing(Protocol):
@@ -401,11 +411,7 @@ class Catalogue(tempdb.Scratch):
     def keep_outermost(self, folders: Iterable[bytes]) -> None:
         """Keep those of the sorted folders that are in no other one, in place of any kept before."""
         self.put("DELETE FROM outermost")
-        batch, last = Batch(self), None
-        for folder in folders:
-            if last is None or not folder.startswith(last):
-                batch.add("INSERT OR IGNORE INTO outermost VALUES (?)", last := folder)
-        batch.flush()
+        self.put_many("INSERT INTO outermost VALUES (?)", ((each,) for each in outermost(folders)))
 
     def index_entries(self) -> None:
         """Build the indexes of files by ID, and of mptr: after the first METS, the only large one perhaps."""

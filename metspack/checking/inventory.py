@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from metspack import processes
@@ -14,17 +16,20 @@ from metspack.checking.catalogue import (
     fault,
     folded_name,
     folder_of,
+    outermost,
     shown,
 )
 from metspack.checking.codes import Code
+from metspack.checking.grouping import FindingGroups
 from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import AgreedSegment, Agreement
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
+from metspack.files.byteranges import Below
 from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
-from metspack.packages.files import FolderTree, PackageTree
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
 from metspack.values import regex
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
@@ -43,6 +48,7 @@ _NOT_FOR_WINDOWS = regex(
 )
 _METS = PLAIN_METS.encode()
 _UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
+_Folders = Mapping[Path, set[bytes]]
 _LONG = 20_000  # files from which on a walk is worth a process
 _MOST_AHEAD = 10_000  # folders that it can be given
 # An archive that was unpacked has this folder, which says its version and is empty (SIARD 2.2 P_4.2-4).
@@ -261,6 +267,54 @@ def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[F
     except PackedError as error:
         yield Code.PACKED_DAMAGED.at(shown(start) or ".", reason=error.message)
     taking.flush()
+
+
+def beside(
+    places: CheckedTree, packages: _Folders, seen: set[Below], covers: Callable[[str], bool] | None
+) -> Iterator[Finding]:
+    """Yield bytes of zip and tar files of a package that are no entry's, and files in no package.
+
+    ``packages`` are the folders of those under check, by their roots: a file in a granted root may hold
+    others. Files that were ``seen`` are passed over, and those of segments that agree. Lists ``covers``
+    some; without it only bytes are looked at.
+    """
+    packed: dict[Below, list[PackedTree]] = {}
+    for tree in places.trees:
+        if isinstance(tree, PackedTree) and tree.file not in seen:
+            packed.setdefault(tree.file, []).append(tree)
+    seen.update(packed)
+    for file, trees in packed.items():
+        if places.agreement is None or places.agreement.in_pack(path_of(file.segments)) is None:
+            with suppress(PackedError):  # reported where the file is listed
+                yield from _beside(file, trees, packages, covers)
+
+
+def _beside(
+    file: Below, trees: Sequence[PackedTree], packages: _Folders, covers: Callable[[str], bool] | None
+) -> Iterator[Finding]:
+    name, whole = "/".join(file.segments), trees[0].all_of_file()
+    if stray := whole.stray():
+        yield Code.PACKED_DAMAGED.at(name or ".", reason=f"{file.path.name} {stray}")
+    if covers is None or file.root not in packages:
+        return
+    inside = () if file.segments else packages[file.root]
+    before = f"{name}/" if name else "../" * len(trees[0].folder.split(b"/"))
+    together = FindingGroups()
+    for item in _in_none(whole, {*inside, *(each.folder for each in trees)}):
+        if covers(f"{file}/{shown(item.name)}"):
+            continue
+        finding = Code.UNLISTED.at(before + shown(item.name), found=f"{item.size or 0:,}")
+        yield from together.take(item.name.rpartition(b"/")[0].partition(b"/")[0] or None, finding)
+    yield from together.release()
+
+
+def _in_none(whole: PackedTree, folders: Iterable[bytes]) -> Iterator[Item]:
+    """Yield the files of a zip or tar file that lie in none of some folders."""
+    around = list(outermost(sorted(folder + b"/" if folder else b"" for folder in folders)))
+    for item in whole.items():
+        at = item.name + b"/"
+        if item.kind != "d" and not at.startswith(around[max(0, bisect(around, at) - 1)]):
+            yield item
 
 
 def _noticed(path: bytes, kind: str, reason: str) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -20,7 +20,7 @@ from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark.folders import Claims, PackageRoot
 from metspack.checking.eark.profiles import Profile
-from metspack.checking.files import fixity, listed, manifests, metadatafiles, splitlobs
+from metspack.checking.files import bags, fixity, listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.grouping import CommonCauses, FurtherFindings, cause
 from metspack.checking.ledger import Remembering
@@ -42,6 +42,7 @@ from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import Interrupted, TargetError
 from metspack.files import journal
+from metspack.files.byteranges import Below
 from metspack.files.mirrors import check_no_store
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
@@ -205,6 +206,8 @@ class Checking(Iterator[Finding]):
         self._progress = progress
         self._bytes, self._counts = 0, (0, 0, 0)
         self._routes: list[ArchiveRoutes] = []
+        self._folders: Mapping[Path, set[bytes]] = {}
+        self._packs = set[Below]()  # zip and tar files that were looked at
         self._severities: Counter[Severity] = Counter()
         self._scope = ""
         self._findings = self._together()
@@ -304,6 +307,7 @@ class Checking(Iterator[Finding]):
             found = opened(self._paths, granted, packs, budgets)
             packages = [each for each in found if isinstance(each, PackageToCheck)]
             self._is_one, several = len(found) == 1, len(packages) > 1
+            self._folders = _folders(found)
             self._executor = fixity.executor(helpers, packages, granted)
             options.check_alone(self._looking, len(found))
             for each in found:
@@ -320,6 +324,8 @@ class Checking(Iterator[Finding]):
             roots = stack.enter_context(
                 closing(Roots((*own, *granted), packs, budgets, own=len(own), given=given))
             )
+            around = bags.Surroundings(packages, self._paths, self._looking)
+            self._around = stack.enter_context(closing(around))
             if several or granted or self._looking.expected is not None:
                 yield from roots.search()
                 yield from self._expected(found, roots)
@@ -387,6 +393,7 @@ class Checking(Iterator[Finding]):
                         return
                     agreement.end_reading()
                     self._open, self._bytes = None, 0  # each file is looked at by itself then
+                    self._packs.clear()
             with self._under_way(each) as (catalogue, places):
                 steps = self._steps(catalogue, places, each, roots, agreement)
                 yield from self._told(catalogue, places, each, steps)
@@ -474,7 +481,9 @@ class Checking(Iterator[Finding]):
             places.join(folder, member)
             yield from inventory.findings(catalogue, places, folder, whole=whole)
         if whole:
-            yield from manifests.read(catalogue, places)
+            trees = [(folder + b"/", member.tree) for folder, member in each.members] or [(b"", each.tree)]
+            if not (yield from self._around.findings(catalogue, places, trees)):
+                yield from manifests.read(catalogue, places)
         links = LinkCheck(catalogue, places, roots, each.number, looking)
         if each.mets is None:
             catalogue.new_mets(os.fsencode(PLAIN_METS), None, done=True)
@@ -488,6 +497,8 @@ class Checking(Iterator[Finding]):
         catalogue.settle()
         yield from inventory.noticed(catalogue)
         yield from links.orphans()
+        covers = self._around.covers if whole else None
+        yield from inventory.beside(places, self._folders, self._packs, covers)
         standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(each), looking)
         # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
         # Those beside the IPs of a set are metspack's own way.
@@ -568,6 +579,18 @@ class Checking(Iterator[Finding]):
             fixity.ledger.end()
         else:
             yield from fixity.of_documents(manifests=True)
+
+
+def _folders(found: Sequence[Opened]) -> Mapping[Path, set[bytes]]:
+    """Return the folders of packages by their roots, and the archives that lie there in none."""
+    folders: dict[Path, set[bytes]] = {}
+    for each in found:
+        if isinstance(each, PackageToCheck):
+            folders.setdefault(each.root, set()).add(each.within)
+    for path in (Path(each.shown) for each in found if isinstance(each, UnopenedPackage)):
+        for pack in folders.keys() & set(path.parents):
+            folders[pack].add(os.fsencode(path.relative_to(pack)))
+    return folders
 
 
 def _folder(each: Opened) -> str:

@@ -470,7 +470,7 @@ class _SegmentReader:
         is_plain = all(each.kind == "f" and each.name.startswith(self._above) for each in items)
         if not is_plain or not are_usual(b"/".join(names)) or sum(map(is_mets_name, names)) != 1:
             raise _OddError
-        if len(items) > _MOST_PACKED:
+        if len(items) > _MOST_PACKED or pack.stray():
             raise _OddError
         parts = {tuple(each.name.split(b"/")[:-1]) for each in items}
         self._folders = sorted({b"/".join(each[:stop]) for each in parts for stop in range(2, len(each) + 1)})

@@ -6,14 +6,18 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from metspack.containers.zipformat import STORED
-from metspack.containers.zipreader import ZipContainer, span
+from metspack.containers.zipformat import PLAIN, STORED
+from metspack.containers.zipreader import ZipContainer, contents, span
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch
 from metspack.model import Budgets, ZipExtent
 from metspack.values import dataclass
+
+if TYPE_CHECKING:
+    from metspack.containers.tarreader import Tar
 
 ZIP, TAR = b".zip", b".tar"
 SUFFIXES = (ZIP, TAR)
@@ -90,77 +94,51 @@ def unpacked_name(name: bytes) -> bytes | None:
     return None if suffix is None else name[: -len(suffix)]
 
 
-class ZipFile:
-    """The entries of a zip file by their paths."""
+class PackFile:
+    """The entries of a zip or tar file by their paths, as its directory has them."""
 
-    def __init__(self, path: Below, budgets: Budgets) -> None:
+    def __init__(self, path: Below, directory: ZipContainer | Tar) -> None:
         self._path = path
-        self._container = ZipContainer.opened(path, budgets)
-        self.top = os.fsencode(self._container.top)
+        self._directory = directory
+        self.top = os.fsencode(directory.top)
 
     def items(self, prefix: bytes) -> Iterator[Item]:
         """Yield the entries below a prefix, sorted by whole path."""
-        for name, size in self._container.sizes(os.fsdecode(prefix)):
-            kind = "d" if name.endswith("/") else "f"
-            yield Item(name=os.fsencode(name).rstrip(b"/"), kind=kind, size=size)
+        if isinstance(self._directory, ZipContainer):
+            for name, size in self._directory.sizes(os.fsdecode(prefix)):
+                kind = "d" if name.endswith("/") else "f"
+                yield Item(name=os.fsencode(name).rstrip(b"/"), kind=kind, size=size)
+        else:
+            for member in self._directory.members(prefix):
+                yield Item(name=member.name.rstrip(b"/"), kind=member.kind, size=member.size)
 
     def content(self, path: bytes) -> Content | None:
         """Return a file's bytes, None when there is no such file."""
-        extent = self._container.extent(os.fsdecode(path))
+        extent = self._directory.extent(os.fsdecode(path))
         if extent is None:
             return None
-        return Content(size=extent.size, chunks=lambda: self._container.contents(extent))
+        medium, what = self._directory.medium, str(self._path)
+        return Content(size=extent.size, chunks=lambda: contents(medium, extent, what=what))
 
     def location(self, path: bytes) -> Stretch | Compressed | None:
         """Return the extent of a file's bytes, None when there is no such file."""
-        extent = self._container.extent(os.fsdecode(path))
+        extent = self._directory.extent(os.fsdecode(path))
         if extent is None:
             return None
-        if extent.method != STORED:
+        if extent.method not in {STORED, PLAIN}:
             return Compressed(file=self._path, entry=extent)
-        place = span(self._container.medium, extent, what=str(self._path))
-        return Stretch(file=self._path, offset=place.data, size=extent.size)
+        offset = extent.offset
+        if extent.method == STORED:
+            offset = span(self._directory.medium, extent, what=str(self._path)).data
+        return Stretch(file=self._path, offset=offset, size=extent.size)
+
+    def stray(self) -> str:
+        """Return which bytes of the file are no entry's, or what it lacks, as a sentence; "" for none."""
+        return self._directory.stray()
 
     def close(self) -> None:
         """Close the file."""
-        self._container.close()
-
-
-class TarFile:
-    """The members of a tar file by their paths."""
-
-    def __init__(self, path: Below, budgets: Budgets) -> None:
-        from metspack.containers.tarreader import Tar  # noqa: PLC0415 -- few packages are in one
-
-        self._path = path
-        self._tar = Tar(path, budgets)
-        self.top = os.fsencode(self._tar.top)
-
-    def items(self, prefix: bytes) -> Iterator[Item]:
-        """Yield the entries below a prefix, sorted by whole path."""
-        for member in self._tar.members(prefix):
-            yield Item(name=member.name.rstrip(b"/"), kind=member.kind, size=member.size)
-
-    def content(self, path: bytes) -> Content | None:
-        """Return a file's bytes, None when there is no such file."""
-        member = self._tar.member(path)
-        if member is None or member.kind != "f":
-            return None
-        return Content(size=member.size, chunks=lambda: self._tar.contents(member))
-
-    def location(self, path: bytes) -> Stretch | None:
-        """Return the extent of a file's bytes, None when there is no such file."""
-        member = self._tar.member(path)
-        if member is None or member.kind != "f":
-            return None
-        return Stretch(file=self._path, offset=member.offset, size=member.size)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._tar.close()
-
-
-PackFile = ZipFile | TarFile
+        self._directory.close()
 
 
 class OpenPacks:
@@ -186,8 +164,11 @@ class OpenPacks:
         return self._open[path]
 
     def _file(self, path: Below) -> PackFile:
-        is_zip = str(path).lower().endswith(os.fsdecode(ZIP))
-        return (ZipFile if is_zip else TarFile)(path, self._budgets)
+        if str(path).lower().endswith(os.fsdecode(ZIP)):
+            return PackFile(path, ZipContainer.opened(path, self._budgets))
+        from metspack.containers.tarreader import Tar  # noqa: PLC0415 -- few packages are in one
+
+        return PackFile(path, Tar(path, self._budgets))
 
     def close(self) -> None:
         """Close what is open."""

@@ -48,11 +48,12 @@ class Tar(tempdb.Scratch):
     system does.
     """
 
-    __slots__ = ("medium", "what")
+    __slots__ = ("_end", "_holes", "medium", "what")
 
     def __init__(self, path: Below, budgets: Budgets) -> None:
         self.what = str(path)
         self.medium = Medium((path,))
+        self._holes, self._end = budgets.holes, 0
         super().__init__(_TABLE, "BEGIN")
         try:
             for number, member in enumerate(self._members()):
@@ -104,14 +105,28 @@ class Tar(tempdb.Scratch):
         for row in self._database.execute(sql, (prefix, prefix + b"\xff")):
             yield _member(row)
 
-    def contents(self, member: Member) -> Iterator[bytes]:
-        """Yield a member's bytes; raises SourceError when the file ends before them."""
-        left = member.size
-        for block in self.medium.chunks(member.offset, member.offset + member.size):
-            left -= len(block)
-            yield block
-        if left:
-            raise self._refusal(f"ends within the member {_shown(member.name)}: {left:,} bytes are missing")
+    def stray(self) -> str:
+        """Return what the file lacks or has behind its last member, "" for an end as tar writes it.
+
+        One block of zeros is end enough: no program writes it before the last member.
+        """
+        if self.medium.pread(_BLOCK, self._end) != bytes(_BLOCK):
+            at = min(self._end, self.medium.size)
+            return f"has no end at byte {at:,} (expected blocks of zeros): members behind it may be cut off"
+        at = self._end
+        if self.medium.size - at > self._holes:
+            return (
+                f"has more than {self._holes:,} bytes from byte {at:,} on, behind its end (--budget holes=N)"
+            )
+        for block in self.medium.chunks(at):
+            if rest := block.lstrip(b"\0"):
+                at += len(block) - len(rest)
+                return (
+                    f"has {self.medium.size - at:,} bytes from byte {at:,} on, behind its end at byte "
+                    f"{self._end:,} (expected zeros alone): what they hold was not looked at"
+                )
+            at += len(block)
+        return ""
 
     def close(self) -> None:
         """Close the file and drop the directory."""
@@ -126,7 +141,7 @@ class Tar(tempdb.Scratch):
         extended: dict[bytes, bytes] = {}
         while block := self.medium.pread(_BLOCK, at):
             if not block.strip(b"\0"):
-                break  # the end: the rest is padding
+                break
             kind, size = self._header(block, at)
             data, at = at + _BLOCK, at + _BLOCK + -(-size // _BLOCK) * _BLOCK
             if kind in {_PAX, _LONG_NAME}:
@@ -144,6 +159,7 @@ class Tar(tempdb.Scratch):
                 slash = b"/" if kind == _FOLDER else b""
                 yield Member(name=name + slash, kind=_kind(kind), offset=data, size=size)
             extended = {}
+        self._end = at
 
     def _check_end(self, start: int, size: int) -> None:
         if start + size > self.medium.size:

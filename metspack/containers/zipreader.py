@@ -11,7 +11,7 @@ import sqlite3
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib import import_module
 from itertools import chain, islice
 from operator import itemgetter
@@ -499,6 +499,19 @@ class ZipContainer(Closable):
         while some := list(islice(found, _AT_ONCE)):
             yield some
 
+    def stray(self) -> str:
+        """Return which bytes between entries are none's, "" for none; what is damaged itself is left out."""
+        for row in tempdb.rows(self._index, _SPACED, (self._directory.start,)):
+            found = _extent(row, row[8])
+            with suppress(SourceError):
+                stop = span(self.medium, found, what=str(self.path)).stop
+                if stop < found.limit:
+                    return (
+                        f"has {found.limit - stop:,} bytes from byte {stop:,} on, behind the entry "
+                        f"{found.name!r}, that are no entry's: what they hold was not looked at"
+                    )
+        return ""
+
     def hollow(self) -> tuple[int, str]:
         """Return how many entries are hollow (``is_hollow``), and the first of their names."""
         count, first = self._index.execute(
@@ -542,7 +555,9 @@ _AT_ONCE = 1_000
 _LIMIT = (
     "(SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset ORDER BY next.offset LIMIT 1)"
 )
-_LIMITED = f"SELECT {_COLUMNS}, ifnull({_LIMIT}, ?) FROM entry"  # noqa: S608 - constants
+_LIMITED = f"SELECT {_COLUMNS}, ifnull({_LIMIT}, ?) AS stop FROM entry"  # noqa: S608 - constants
+# Bytes behind an entry are mostly the extra field of its local header, and its data descriptor.
+_SPACED = f"SELECT * FROM ({_LIMITED}) WHERE offset + 30 + length(name) + compressed < stop"  # noqa: S608
 _AT_OFFSETS = f"{_LIMITED} WHERE offset IN (SELECT value FROM json_each(?)) ORDER BY offset"  # noqa: S608
 _NAMES_WITHIN = "SELECT name, offset FROM entry WHERE offset >= ? AND offset < ? ORDER BY offset"
 _NAMES_IN_FOLDER = "SELECT name, offset FROM entry WHERE name >= ? AND name < ? ORDER BY offset"

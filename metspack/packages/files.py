@@ -122,9 +122,14 @@ class PackedTree:
         return next((each for each in trees if each.is_there(mets)), cls(packs, file))
 
     @property
+    def folder(self) -> bytes:
+        """The folder in the file, b"" for all of it."""
+        return self.prefix.rstrip(b"/")
+
+    @property
     def shown(self) -> str:
         """The file's path, and the folder in it."""
-        inside = self.prefix.rstrip(b"/").decode("utf-8", "backslashreplace")
+        inside = self.folder.decode("utf-8", "backslashreplace")
         return f"{self.file}/{inside}" if inside else str(self.file)
 
     def walk(self) -> Generator[Item, None, None]:
@@ -149,13 +154,15 @@ class PackedTree:
             above = names if item.kind == "d" else names[:-1]
             yield Item(name=name, kind=item.kind, size=item.size)
 
-    def around(self) -> Iterator[tuple[PackedTree, bytes]]:
-        """Yield the folders that it is in, as ``FolderTree`` does, up to the whole zip or tar file."""
-        folder, above = self.prefix.rstrip(b"/"), b""
+    def around(self) -> Iterator[tuple[FolderTree | PackedTree, bytes]]:
+        """Yield the folders that it is in, as ``FolderTree`` does, and those around the zip or tar file."""
+        folder, above = self.folder, b""
         while folder:
             folder, _, name = folder.rpartition(b"/")
             above = name + b"/" + above
             yield PackedTree(self._packs, self.file, folder), above
+        for outer, name in FolderTree(self.file.path).around():
+            yield outer, name + above
 
     def names_at_top(self) -> list[str]:
         """Return the names of the files right in it, sorted."""
@@ -165,6 +172,14 @@ class PackedTree:
     def items(self) -> Iterator[Item]:
         """Yield the entries by whole path in the zip or tar file, sorted."""
         return self._packs.opened(self.file).items(self.prefix)
+
+    def stray(self) -> str:
+        """Return which bytes of the whole file are no entry's, or what it lacks; "" for none."""
+        return self._packs.opened(self.file).stray()
+
+    def all_of_file(self) -> PackedTree:
+        """Return the whole zip or tar file."""
+        return PackedTree(self._packs, self.file)
 
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:
@@ -243,9 +258,14 @@ class MountedTree:
         return self.base, path
 
     @property
+    def trees(self) -> tuple[PackageTree, ...]:
+        """The package's own tree, and those mounted in it."""
+        return self.base, *self._mounts.values()
+
+    @property
     def are_unpacked(self) -> bool:
         """Whether no tree is in a zip or tar file."""
-        return not any(each.is_packed for each in (self.base, *self._mounts.values()))
+        return not any(each.is_packed for each in self.trees)
 
     def content(self, path: bytes) -> AbstractContextManager[Content]:
         """Open a file to read all of it, as its tree does."""

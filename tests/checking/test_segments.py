@@ -178,7 +178,7 @@ def damaged_mets(package: Path) -> None:
 
 
 CHANGES_OF_PACKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a file beside the folder": (with_entry("more.bin"), ""),
+    "a file beside the folder": (with_entry("more.bin"), "F010"),
     "an unlisted file": (with_entry(f"{FIRST}/content/more.bin"), "F010"),
     "a damaged directory": (cut_off, "F010 L002 P011"),
     "a damaged METS": (damaged_mets, "P012"),

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from metspack.containers.tarreader import Tar
+from metspack.containers.zipreader import contents
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below
 from metspack.model import Budgets
@@ -35,10 +36,18 @@ def opened(path: Path, budgets: Budgets | None = None) -> Tar:
     return Tar(Below(root=path, segments=()), budgets or Budgets())
 
 
+def data_of(tar: Tar, name: str) -> bytes:
+    extent = tar.extent(name)
+    assert extent is not None
+    return b"".join(contents(tar.medium, extent, what=tar.what))
+
+
 def read(path: Path) -> Members:
     with opened(path) as tar:
         return {
-            os.fsdecode(each.name).rstrip("/"): None if each.kind == "d" else b"".join(tar.contents(each))
+            os.fsdecode(each.name).rstrip("/"): None
+            if each.kind == "d"
+            else data_of(tar, os.fsdecode(each.name))
             for each in tar.members()
         }
 
@@ -71,9 +80,7 @@ def test_folders_come_before_what_they_hold_and_dots_are_nothing(tmp_path: Path,
             (b"a/y", "f"),
         ]
         assert tar.member(b"a/z") is None
-        member = tar.member(b"a/x")
-        assert member is not None
-        assert list(tar.contents(member)) == [b"1"]
+        assert data_of(tar, "a/x") == b"1"
 
 
 def test_links_and_devices_are_told_and_not_followed(tmp_path: Path) -> None:
@@ -168,12 +175,12 @@ def test_a_budget_of_members(tmp_path: Path) -> None:
 def test_a_file_cut_off_while_it_is_read(tmp_path: Path) -> None:
     path = written(tmp_path / "x.tar", {"a": b"x" * 2000}, FORMS[0])
     with opened(path) as tar:
-        member = tar.member(b"a")
-        assert member is not None
         with path.open("r+b") as file:
             file.truncate(1000)
-        with pytest.raises(SourceError, match="1,512 bytes are missing"):
-            list(tar.contents(member))
+        with pytest.raises(
+            SourceError, match="ends at byte 1,000; expected an entry's data up to byte 2,512"
+        ):
+            data_of(tar, "a")
 
 
 @law(80, HealthCheck.function_scoped_fixture)
@@ -186,3 +193,33 @@ def test_no_damage_makes_anything_else_happen(tmp_path: Path, at: int, byte: int
     path.write_bytes(bytes(data[:cut]))
     with suppress(SourceError):
         read(path)
+
+
+def test_a_tar_ends_with_a_block_of_zeros_and_has_nothing_behind(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.tar", {"a": b"1" * 600, "b": b"2"}, tarfile.USTAR_FORMAT)
+    data = path.read_bytes()
+    end = 512 + 1024 + 512 + 512
+
+    def stray(data: bytes) -> str:
+        path.write_bytes(data)
+        with opened(path) as tar:
+            assert [each.name for each in tar.members()] == [b"a", b"b"]
+            return tar.stray()
+
+    assert stray(data) == ""
+    assert stray(data[: end + 1024]) == ""
+    assert stray(data[: end + 512]) == ""  # a lone zero block, which nothing writes before the last member
+    for cut in (end, end - 511, end + 511):
+        assert stray(data[:cut]).startswith(
+            f"has no end at byte {min(cut, end):,} (expected blocks of zeros)"
+        )
+    assert f"from byte {len(data):,} on, behind its end at byte {end:,}" in stray(data + data)
+    assert "has 1 bytes from byte" in stray(data[: end + 700] + b"\1")
+
+
+def test_a_tar_whose_end_is_a_hole_is_not_read_through(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.tar", {"a": b"1"}, tarfile.USTAR_FORMAT)
+    with path.open("r+b") as file:
+        file.truncate(5 << 30)
+    with opened(path) as tar:
+        assert tar.stray().startswith("has more than 4,294,967,296 bytes from byte 1,024 on")

@@ -667,6 +667,26 @@ def test_a_local_header_that_reaches_into_other_data_is_refused(written: Written
 # What happens while reading
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_bytes_behind_an_entry_that_are_none_of_its_are_told(written: Written, number: int) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in ("a", "b"):
+            archive.writestr(name, TEXT)
+    data = made.getvalue()
+    with ZipContainer.opened(written(data)) as whole:
+        assert whole.stray() == ""
+        first, second = (each.extent for each in whole.records())
+    at = (first, second)[number].limit
+    start = int.from_bytes(data[-6:-2], "little")
+    moved = data[:at] + b"junk" + data[at:-6] + (start + 4).to_bytes(4, "little") + data[-2:]
+    if number == 0:
+        place = moved.rindex(second.offset.to_bytes(4, "little") + b"b")
+        moved = moved[:place] + (second.offset + 4).to_bytes(4, "little") + moved[place + 4 :]
+    with ZipContainer.opened(written(moved)) as gapped:
+        assert f"has 4 bytes from byte {at:,} on, behind the entry '{'ab'[number]}'" in gapped.stray()
+
+
 def test_a_file_that_changes_is_noticed(written: Written) -> None:
     path = written(forged(Entry(name="e", data=bytes(3_000_000))))
     with ZipContainer.opened(path) as archive:

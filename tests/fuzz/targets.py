@@ -17,7 +17,7 @@ from metspack import checking, safexml, uris
 from metspack.cli.app import Commands
 from metspack.cli.config import defaults
 from metspack.containers.tarreader import Tar
-from metspack.containers.zipreader import ZipContainer
+from metspack.containers.zipreader import ZipContainer, contents
 from metspack.errors import MetspackError
 from metspack.files import journal, reading
 from metspack.files.byteranges import Below
@@ -100,6 +100,7 @@ def zip_directory(data: bytes) -> None:
                     pass
         for _record in islice(container.records(), _FEW):
             pass
+        container.stray()
 
 
 def tar_directory(data: bytes) -> None:
@@ -107,9 +108,10 @@ def tar_directory(data: bytes) -> None:
     path = _file("x.tar", data)
     with closing(Tar(Below(root=path.parent, segments=(path.name,)), _BUDGETS)) as tar:
         for member in islice(tar.members(), _FEW):
-            if member.kind == "f":
-                for _block in tar.contents(member):
+            if (extent := tar.extent(os.fsdecode(member.name))) is not None:
+                for _block in contents(tar.medium, extent, what=tar.what):
                     pass
+        tar.stray()
 
 
 def uri(data: bytes) -> None:

@@ -71,8 +71,8 @@ class FixityCodes:
         "{reason}, expected one of {expected}",
         "METS 1.12.1, CHECKSUMTYPE",
         "A digest is given, but metspack cannot compute this algorithm, so it proves nothing here. Of a LOB "
-        "it is an error, for METS cannot prove then that the LOB is what it was.",
-        "Rewrite the METS with one of the algorithms named.",
+        "it is an error, for METS cannot prove then that the LOB is what it was; so is a bag's only list.",
+        "Rewrite the METS, or the list, with one of the algorithms named.",
     )  # fmt: skip
     MALFORMED_DIGEST = rule(
         "F008", ERROR, "Malformed digest",

@@ -115,7 +115,7 @@ class Paths:
         "P011", WARNING, "Packed file cannot be opened",
         "cannot be opened: {reason}",
         "metspack, roots; SIARD 2.2, L_7.1-1",
-        "A child that is packed in it cannot be found.",
+        "A child packed in it cannot be found; where it is the package's own segment that is an error.",
         "If it holds a package, restore it from another copy; otherwise leave it out of the roots.",
     )  # fmt: skip
     PACKED_DAMAGED = rule(

@@ -31,7 +31,7 @@ from metspack.checking.eark.profiles import Profile
 from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, Version, quoted
 from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
 from metspack.checking.eark.structmap import Structure, identified_divisions
-from metspack.checking.files import manifests
+from metspack.checking.files import bags
 from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.segments import Unsettled
@@ -241,7 +241,7 @@ class Judgement:
         if outline is None:
             return
         name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
-        if is_elsewhere or self._is_swapped(path) or (not folder and manifests.is_payload(self._places)):
+        if is_elsewhere or self._is_swapped(path) or (not folder and bags.is_payload(self._places.base)):
             name = None
         _judge_profile(outline, faults, self._profile, is_package=True)
         is_rooted = bool(folder) or self._root.is_rooted

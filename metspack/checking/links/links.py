@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from itertools import islice
 
 from metspack import uris
@@ -35,8 +36,11 @@ from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
 from metspack.containers.ipreader import unpacked_name
+from metspack.errors import MetspackError
+from metspack.layouts.names import SEGMENT
 from metspack.mets import PLAIN_METS, is_mets_name, is_of_representation, package_of
-from metspack.mets.links import By, bare
+from metspack.mets.fastreader import condensed
+from metspack.mets.links import By, Mptr, bare
 from metspack.model import Finding
 from metspack.values import dataclass
 
@@ -594,9 +598,10 @@ class LinkCheck:
                 yield Code.DIVISION_DISAGREES.at(mets.name, line, xml_id, **facts)
                 self._catalogue.put(_LED_TO, led, mets.id, xml_id, child)
                 continue
-            package = None if labelled or not is_mets_name(child) else package_of(child)
-            if not (labelled or (is_mets_name(child) and (mets.parent is None or package is not None))):
-                continue
+            own, is_one = folder_of(mets.path), is_of_representation(child) and not labelled
+            package = own if is_one and package_of(child) == own else None
+            if not labelled and package is None and not self._is_child(mets, child):
+                continue  # a document among the files
             if package is None:
                 yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, xml_id or "", href=shown(child))
             if not self._places.is_there(child) or self._met(child) is not None:
@@ -606,6 +611,16 @@ class LinkCheck:
             else:  # then the entry's ID is not what the child is called
                 by = By.OBJID if package is None else By.LOCATION
                 self._catalogue.new_mets(child, mets.id, named_by=by.value, package=package)
+
+    def _is_child(self, mets: _LinkingMets, path: bytes) -> bool:
+        """Whether a METS that no mptr names is a child: in a segment's folder, or naming its parent."""
+        if mets.parent is None and SEGMENT.fullmatch(shown(folder_of(path)[:-1]).rpartition("/")[2]):
+            return True
+        if mets.parent is None and mets.objid:
+            with suppress(OSError, MetspackError), self._places.content(path) as content:
+                links = (each for each in condensed(content.blocks()) if isinstance(each, Mptr))
+                return any(bare(each.href or "") == bare(mets.objid) for each in links)
+        return False
 
     def _led_beside(self, mets: _LinkingMets, xml_id: str | None, child: bytes) -> bytes | None:
         """Return the METS to which the mptr beside an entry's fptr leads, where the entry leads to none."""

@@ -18,6 +18,7 @@ from metspack.containers.ipreader import OpenPacks, PackedError, unpacked_name
 from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
 from metspack.files.byteranges import Below
+from metspack.layouts.names import SEGMENT
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, bare
@@ -171,7 +172,10 @@ class Roots:
                 if item.kind == "f" and is_mets_name(item.name):
                     yield from self._document(root, path, item.name)
         except PackedError as error:
-            yield Code.PACK_UNREADABLE.at(self._shown(root, path, b""), reason=error.message)
+            name = shown(unpacked_name(path.rpartition(b"/")[2]) or b"")
+            is_own_segment = root < self.own and SEGMENT.fullmatch(name) is not None
+            at = Code.PACK_UNREADABLE.error_at if is_own_segment else Code.PACK_UNREADABLE.at
+            yield at(self._shown(root, path, b""), reason=error.message)
 
     def _below(self, root: int, path: bytes) -> Below:
         return Below(root=self._roots[root], segments=names_of(path))

@@ -1,0 +1,286 @@
+"""Bags and lists of digests around packages that are packed, nested or several."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metspack.checking import Level, check
+from metspack.checking.catalogue import Catalogue
+from metspack.checking.files import bags
+from tests.findings import ordered
+from tests.packages import csip, forge
+from tests.packages.bags import INFO, PAYLOAD, put_in_a_bag, seal_tags
+from tests.packages.spread import tarred, zipped
+
+LISTED = {"F007", "F010", "F021", "F023", "F026", "F040", "F041", "F042", "F043", "F044", "P007", "P012"}
+
+
+def told(root: Path, level: Level = Level.FULL, *, below: str = "") -> list[tuple[str, str]]:
+    """Return the findings on lists and what they cover, by the path behind all steps up."""
+    found = [each for each in ordered(check(root, level)) if each.code in LISTED]
+    return sorted({(each.code, below + each.path.rpartition("../")[2]) for each in found})
+
+
+def one(folder: Path, name: str) -> Path:
+    """Write a package of E-ARK's with an OBJID of its own."""
+    csip.forge(folder / name)
+    forge.edit(folder / name / "METS.xml", 'OBJID="', f'OBJID="{name}-')
+    return folder / name
+
+
+@pytest.fixture
+def bag(tmp_path: Path) -> Path:
+    """A bag of a packed package or two."""
+    for name in ("S1", "S2"):
+        zipped(one(tmp_path, name), tmp_path / f"bag/data/{name}.zip", inside=name)
+    put_in_a_bag(tmp_path / "bag")
+    return tmp_path / "bag"
+
+
+def rewritten(name: str, old: str, new: str) -> Callable[[Path], object]:
+    def rewrite(bag: Path) -> None:
+        forge.edit(bag / name, old, new)
+        seal_tags(bag)
+
+    return rewrite
+
+
+def without_manifests(bag: Path) -> None:
+    for path in bag.glob("*manifest-*.txt"):
+        path.unlink()
+
+
+def of_blake(bag: Path) -> None:
+    without_manifests(bag)
+    (bag / "manifest-blake2b512.txt").write_text(f"{'0' * 128}  data/S1.zip\n")
+
+
+def changed(bag: Path) -> None:
+    """Write one packed package anew, with other times."""
+    data = (bag / "data/S2.zip").read_bytes()
+    (bag / "data/S2.zip").write_bytes(data.replace(b"\x7a\x47", b"\x7b\x47"))
+
+
+FAULTS: dict[str, tuple[Callable[[Path], object], list[tuple[str, str]]]] = {
+    "lost": (lambda bag: (bag / "data/S2.zip").unlink(), [("F040", "data/S2.zip")]),
+    "changed": (changed, [("F042", "data/S2.zip")]),
+    "added": (lambda bag: (bag / "data/note").write_text("x"), [("F041", "data/note")]),
+    "oxum": (rewritten(INFO, "Oxum: ", "Oxum: 9"), [("F042", INFO)]),
+    "no manifest": (without_manifests, [("F044", "bagit.txt")]),
+    "blake2b": (of_blake, [("F007", "manifest-blake2b512.txt")]),
+    "no line": (rewritten(PAYLOAD, "  data/S2.zip", " "), [("F041", "data/S2.zip"), ("F043", PAYLOAD)]),
+}
+
+
+def in_folder(bag: Path) -> Path:
+    return bag
+
+
+def in_zip(bag: Path) -> Path:
+    return zipped(bag, bag.with_name("outer.zip"), inside="b")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_bag_of_packed_packages_is_held_against_its_manifests(bag: Path, fault: str) -> None:
+    assert told(bag) == []
+    harm, expected = FAULTS[fault]
+    harm(bag)
+    assert told(bag) == expected
+
+
+@pytest.mark.parametrize("fault", [each for each in FAULTS if each != "lost"])
+def test_so_is_a_bag_of_one_packed_package(tmp_path: Path, fault: str) -> None:
+    zipped(one(tmp_path, "S2"), tmp_path / "bag/data/S2.zip", inside="S2")
+    put_in_a_bag(tmp_path / "bag")
+    assert told(tmp_path / "bag") == []
+    harm, expected = FAULTS[fault]
+    harm(tmp_path / "bag")
+    assert told(tmp_path / "bag") == expected
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+@pytest.mark.parametrize("names", [["S1"], ["S1", "S2"]])
+def test_a_file_beside_packages_in_folders_of_a_bag_is_in_no_manifest(
+    tmp_path: Path, form: str, names: list[str]
+) -> None:
+    bag = tmp_path / "bag"
+    for name in names:
+        one(bag / "data", name)
+    put_in_a_bag(bag)
+    (bag / "data/.DS_Store").write_bytes(b"\0\1Bud1")
+    (bag / "data/more").mkdir()
+    (bag / "data/more/a").touch()
+    packed = zipped(bag, tmp_path / "bag.zip", inside="b") if form == "zip" else bag
+    assert told(packed) == [("F041", "data/.DS_Store"), ("F041", "data/more/a")]
+
+
+def test_a_link_beside_packages_is_no_file_of_the_bag(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    one(bag / "data", "S1")
+    (bag / "data/note").write_text("x")
+    put_in_a_bag(bag)
+    (bag / "data/note").rename(tmp_path / "note")
+    (bag / "data/note").symlink_to(tmp_path / "note")
+    assert told(bag) == [("F040", "data/note")]
+
+
+def test_the_oxum_of_a_bag_counts_all_packages(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    for name in ("S1", "S2"):
+        one(bag / "data", name)
+    put_in_a_bag(bag)
+    assert told(bag) == []
+    rewritten(INFO, "Oxum: ", "Oxum: 9")(bag)
+    assert told(bag) == [("F042", INFO)]
+
+
+def test_a_bag_that_is_a_package_itself_has_its_tag_files_compared(tmp_path: Path) -> None:
+    bag = one(tmp_path, "S1")
+    (bag / "data").mkdir()
+    (bag / "data/note").write_text("x")
+    put_in_a_bag(bag)
+    clean = told(bag)
+    (bag / INFO).write_text((bag / INFO).read_text() + "More: 1\n")
+    assert [each for each in told(bag) if each not in clean] == [("F042", INFO)]
+
+
+def test_a_package_alone_is_not_asked_for_the_others_of_its_bag(tmp_path: Path) -> None:
+    for name in ("S1", "S2"):
+        one(tmp_path / "bag/data", name)
+    put_in_a_bag(tmp_path / "bag")
+    (tmp_path / "bag/data/S2/documentation/readme.txt").write_text("Another\n")
+    (tmp_path / "bag/data/note").write_text("x")
+    assert told(tmp_path / "bag/data/S1") == [("F041", "data/note")]
+
+
+def test_of_many_bags_one_at_a_time_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: set[int] = set()
+    most = 0
+
+    class Counted(Catalogue):
+        def __init__(self) -> None:
+            nonlocal most
+            super().__init__()
+            held.add(id(self))
+            most = max(most, len(held))
+
+        def close(self) -> None:
+            held.discard(id(self))
+            super().close()
+
+    monkeypatch.setattr(bags, "Catalogue", Counted)
+    for number in range(5):
+        one(tmp_path / f"all/{number}/data", f"S{number}")
+        put_in_a_bag(tmp_path / f"all/{number}")
+    assert told(tmp_path / "all") == []
+    assert (most, held) == (2, set())
+
+
+def test_a_bag_in_a_bag_is_held_against_both(tmp_path: Path) -> None:
+    one(tmp_path / "inner/data", "S1")
+    put_in_a_bag(tmp_path / "inner")
+    zipped(tmp_path / "inner", tmp_path / "outer/data/inner.zip", inside="inner")
+    put_in_a_bag(tmp_path / "outer")
+    assert told(tmp_path / "outer") == []
+    manifest = tmp_path / "outer" / PAYLOAD
+    manifest.write_text(f"{'0' * 64}  data/inner.zip\n")
+    seal_tags(tmp_path / "outer")
+    assert told(tmp_path / "outer") == [("F042", "data/inner.zip")]
+
+
+def listed(folder: Path, name: str = PAYLOAD) -> Path:
+    """Write a list of all files in a folder as sha256sum does."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    lines = (
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
+        for path in files
+    )
+    (folder / name).write_text("".join(lines))
+    return folder / name
+
+
+FORMS: dict[str, Callable[[Path], Path]] = {
+    "folder": lambda root: root,
+    "zip": lambda root: zipped(root, root.with_suffix(".zip")),
+    "tar": lambda root: tarred(root, root.with_suffix(".tar"), inside="t"),
+}
+
+
+@pytest.fixture
+def delivery(tmp_path: Path) -> Path:
+    """Two packages and a letter under one list, the second packed."""
+    root = tmp_path / "delivery"
+    one(root, "S1")
+    one(root / "deeper", "S2")
+    (root / "letter.txt").write_text("Dear archivist\n")
+    listed(root)
+    return root
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_list_over_several_packages_is_compared(delivery: Path, form: str) -> None:
+    manifest = delivery / PAYLOAD
+    text = manifest.read_text()
+    for name in ("S1/METS.xml", "deeper/S2/documentation/readme.txt", "letter.txt"):
+        digest = hashlib.sha256((delivery / name).read_bytes()).hexdigest()
+        text = text.replace(f"{digest}  {name}", f"{'0' * 64}  {name}")
+    manifest.write_text(f"{text}{'0' * 64}  S3/METS.xml\n{'0' * 64}  S1/no\nnothing\n")
+    found = told(delivery, Level.STRUCTURE)
+    assert [path for code, path in found if code == "F026"] == [f"{delivery}/S1/METS.xml"]
+    found = told(FORMS[form](delivery))
+    paths = {(code, path.rpartition("S1/")[2].rpartition("S2/")[2]) for code, path in found}
+    assert paths == {
+        ("F021", PAYLOAD),
+        ("F023", PAYLOAD),
+        ("F026", "METS.xml"),
+        ("F026", "documentation/readme.txt"),
+        ("F026", "letter.txt"),
+    }
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_list_that_agrees_is_no_finding(delivery: Path, form: str) -> None:
+    assert told(FORMS[form](delivery)) == []
+
+
+def test_a_list_over_packed_packages_is_compared(tmp_path: Path) -> None:
+    root = tmp_path / "delivery"
+    for name in ("S1", "S2"):
+        zipped(one(tmp_path, name), root / f"{name}.zip", inside=name)
+    manifest = listed(root)
+    assert told(root) == []
+    (root / "S2.zip").unlink()
+    digest = hashlib.sha256((root / "S1.zip").read_bytes()).hexdigest()
+    manifest.write_text(manifest.read_text().replace(digest, f"{'0' * 64}"))
+    assert told(root) == [("F023", PAYLOAD), ("F026", "S1.zip")]
+
+
+LINES: dict[str, Callable[[str], str]] = {
+    "md5sum's asterisk": lambda text: text.replace("  ", " *"),
+    "Windows": lambda text: text.replace("\n", "\r\n").upper().replace("  S", "  S"),
+    "BSD": lambda text: "".join(f"SHA256 ({line[66:]}) = {line[:64]}\n" for line in text.splitlines()),
+    "dots": lambda text: text.replace("  ", "  ./"),
+}
+
+
+@pytest.mark.parametrize("kind", ["md5sum's asterisk", "BSD", "dots"])
+def test_lists_as_other_programs_write_them(delivery: Path, kind: str) -> None:
+    manifest = delivery / PAYLOAD
+    manifest.write_text(LINES[kind](manifest.read_text()))
+    assert told(delivery) == []
+    (delivery / "letter.txt").write_text("Dear Sir\n")
+    assert told(delivery) == [("F026", "letter.txt")]
+
+
+def test_a_list_that_cannot_be_computed_says_so(delivery: Path) -> None:
+    (delivery / "manifest-blake2b.txt").write_text("00  letter.txt\n")
+    assert told(delivery) == [("F007", "manifest-blake2b.txt")]
+
+
+def test_a_list_around_one_package_that_is_given_is_not_asked(delivery: Path) -> None:
+    (delivery / PAYLOAD).write_text(f"{'0' * 64}  S1/METS.xml\n")
+    assert told(delivery / "S1") == []
