@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from metspack.values import dataclass
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "bench" / "figures.json"

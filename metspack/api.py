@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
@@ -52,7 +52,6 @@ from metspack.sizes import parsed_range
 from metspack.sources import opening
 from metspack.sources.archive import Grants
 from metspack.sources.lobstream import ACCEPTABLE
-from metspack.values import dataclass
 
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 

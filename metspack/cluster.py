@@ -8,6 +8,7 @@ again, and a task that is done twice change nothing.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -24,7 +26,6 @@ from metspack.processes import Executor, Moved, Workers
 from metspack.progress import Credit
 from metspack.resources import __version__
 from metspack.sizes import counted
-from metspack.values import dataclass, regex
 
 if TYPE_CHECKING:
     from concurrent.futures import Future as Coming
@@ -35,8 +36,8 @@ Result = TypeVar("Result")
 FORMS = "tcp://HOST:PORT or local:N"
 """How a cluster is named."""
 
-_ADDRESS = regex(r"tcp://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
-_LOCAL = regex(r"local:([1-9][0-9]{0,3})")
+_ADDRESS = re.compile(r"tcp://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
+_LOCAL = re.compile(r"local:([1-9][0-9]{0,3})")
 _ANSWER = 10.0  # seconds in which a scheduler answers
 _PATIENCE = 60.0  # seconds for which a cluster may be without any worker: they may be starting again
 _TRIES = 3  # after which a result that cannot be fetched, or a worker that is not reached, is given up

@@ -7,11 +7,10 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from metspack.model import Digest
-from metspack.values import dataclass, regex
 
 _HASHLIB_NAMES = {
     "MD5": "md5",
@@ -41,7 +40,7 @@ MANIFESTS = {algorithm: f"manifest-{name}.txt" for algorithm, name in _HASHLIB_N
 MANIFEST_ALGORITHMS = ("MD5", "SHA-256")
 """The algorithms of the manifests that a package has, always both."""
 
-_MANIFEST = regex(r"manifest-[a-z0-9-]+\.txt", re.IGNORECASE | re.ASCII)
+_MANIFEST = re.compile(r"manifest-[a-z0-9-]+\.txt", re.IGNORECASE | re.ASCII)
 
 
 def is_manifest(name: str) -> bool:
@@ -50,8 +49,8 @@ def is_manifest(name: str) -> bool:
 
 
 _SEAL_WORD = "seal: "
-_SEAL = regex(r"(?:seal:[ \t]*)?(?:sha-?256:)?([0-9a-f]{64})", re.IGNORECASE)
-_SEALED_LINE = regex(r"\\?([0-9a-f]{64}) [ *](.+)", re.IGNORECASE)
+_SEAL = re.compile(r"(?:seal:[ \t]*)?(?:sha-?256:)?([0-9a-f]{64})", re.IGNORECASE)
+_SEALED_LINE = re.compile(r"\\?([0-9a-f]{64}) [ *](.+)", re.IGNORECASE)
 _MARKS = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 
 
@@ -124,7 +123,7 @@ def _seal_value(lines: Iterable[str]) -> str:
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
 
 
-_REPLACED = regex(
+_REPLACED = re.compile(
     r"messageDigest of the source (?P<stated>\S+ [0-9a-f]+), not (?:compared with|that of) its content"
     r"(?:, (?P<found>\S+ [0-9a-f]+))?; in the package (?P<written>none|\S+ [0-9a-f]+)"
 )
@@ -274,8 +273,8 @@ class Hashers:
 
 _SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
 _SPELLINGS = {name.upper().replace("-", ""): name for name in OCTETS}
-_HEX = regex(r"[0-9A-Fa-f]+")
-_PREFIX = regex(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)
+_HEX = re.compile(r"[0-9A-Fa-f]+")
+_PREFIX = re.compile(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)
 
 
 def algorithm_name(spelling: str) -> str | None:

@@ -6,7 +6,7 @@ same bytes; this table is fixed.
 
 from __future__ import annotations
 
-from metspack.values import regex
+import re
 
 DEFAULT = "application/octet-stream"
 
@@ -55,7 +55,7 @@ BY_EXTENSION = {
 }
 """IANA media types by lower-case file extension."""
 
-_MEDIA_TYPE = regex(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")
+_MEDIA_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")
 
 
 def is_media_type(text: str) -> bool:

@@ -7,12 +7,10 @@ number in their folder, segments from 0 (recommendation 0.28 §5.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import total_ordering
 from typing import Any, ClassVar, Self, cast
-
-from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ archive is data from elsewhere and may not make the reader open, fetch or expand
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from xml.parsers import expat
 from lxml import etree
 
 from metspack.errors import MetspackError
-from metspack.values import regex
 
 
 class XmlError(MetspackError):
@@ -118,7 +118,7 @@ def expat_parser(encoding: str | None = None, *, namespaces: bool = False) -> ex
     return parser
 
 
-_DECLARED = regex(
+_DECLARED = re.compile(
     rb"""\A(?:\xef\xbb\xbf)?<\?xml\s+version\s*=\s*["']([^"']{1,20})["']"""
     rb"""(?:\s+encoding\s*=\s*["']([^"']{1,80})["'])?"""
 )

@@ -6,13 +6,13 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Self
 
 from metspack.errors import ConfigError
-from metspack.values import dataclass, regex
 
-_RANGE = regex(r"([0-9]{0,18})-([0-9]{0,18})", re.ASCII)
+_RANGE = re.compile(r"([0-9]{0,18})-([0-9]{0,18})", re.ASCII)
 _HINT = "Write 2100-3599 (first and last byte, from 0), 2100- (to the end) or -500 (the last 500 bytes)."
 
 
@@ -138,7 +138,7 @@ _UNITS = {
     **{f"{letter}IB": 1024 ** (n + 1) for n, letter in enumerate("KMGTPE")},
 }
 _WHOLE = "[0-9][0-9_,]{0,39}"  # far more than any limit needs, far less than int() refuses
-_SIZE = regex(rf"({_WHOLE})(?:\.([0-9]{{1,40}}))?\s*([A-Za-z]*)")
+_SIZE = re.compile(rf"({_WHOLE})(?:\.([0-9]{{1,40}}))?\s*([A-Za-z]*)")
 _SHOWN = ("kB", "MB", "GB", "TB", "PB", "EB")
 _NO_LIMIT = "none"
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import partial
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote_to_bytes
 
 from metspack.errors import SourceError
-from metspack.values import dataclass, regex
 
 
 class ReferenceRefused(SourceError):  # noqa: N818 -- a reference is refused, nothing has gone wrong
@@ -77,25 +76,25 @@ class Reference:
 
 
 _AS_WRITTEN = {"file-relative", "host", "slash-encoded", "fragment"}
-_FILE_RELATIVE = regex(r"file:(?://(?=\./)|(?!/))", re.IGNORECASE)
-_ESCAPED_SLASH = regex("%2F", re.IGNORECASE)
+_FILE_RELATIVE = re.compile(r"file:(?://(?=\./)|(?!/))", re.IGNORECASE)
+_ESCAPED_SLASH = re.compile("%2F", re.IGNORECASE)
 
-PLAIN = regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 """The usual reference, which means itself: no dot at the start of a name, nothing escaped."""
 
 CHARACTERS = r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
 """A character of a URI (RFC 3986, 2), as a pattern."""
 
-URN = regex(rf"urn:[a-z0-9][a-z0-9-]{{0,30}}[a-z0-9]:{CHARACTERS}+", re.IGNORECASE | re.ASCII)
+URN = re.compile(rf"urn:[a-z0-9][a-z0-9-]{{0,30}}[a-z0-9]:{CHARACTERS}+", re.IGNORECASE | re.ASCII)
 """A URN: its NID has 2 to 32 characters, and no hyphen at either end (RFC 8141, 2)."""
 
-_STEPS = regex(rf"((?:\.\./)*){PLAIN.pattern}")  # the same, with steps up before it
-_ALL_PLAIN, _ALL_STEPS = (regex(rf"(?:{each.pattern}\n)*") for each in (PLAIN, _STEPS))
-_FIRST_COLON = regex(r"([^/?#:]*):")
-_PATH_DRIVE = regex(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
-_BAD_CHARACTER = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_BAD_PERCENT = regex(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
-_NOT_IN_URI = regex(r"""["<>^`{|}\[\]]""")
+_STEPS = re.compile(rf"((?:\.\./)*){PLAIN.pattern}")  # the same, with steps up before it
+_ALL_PLAIN, _ALL_STEPS = (re.compile(rf"(?:{each.pattern}\n)*") for each in (PLAIN, _STEPS))
+_FIRST_COLON = re.compile(r"([^/?#:]*):")
+_PATH_DRIVE = re.compile(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
+_BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
+_NOT_IN_URI = re.compile(r"""["<>^`{|}\[\]]""")
 _LOCAL_HOSTS = {"", "localhost"}
 WHITE_SPACE = " \t\r\n"
 """XML's white space, which may surround a reference."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from metspack import checking
@@ -12,7 +12,6 @@ from metspack.errors import TargetError
 from metspack.model import Budgets, Finding, Severity
 from metspack.progress import Progress
 from metspack.sizes import counted
-from metspack.values import dataclass
 
 _TOLD = {
     Code.CELL_WITH_BOTH.id,

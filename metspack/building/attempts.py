@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -28,7 +28,6 @@ from metspack.model import LinkMode
 from metspack.processes import Moved, Workers
 from metspack.progress import Progress, Silent, credit_of
 from metspack.sources.lobstream import Holdings
-from metspack.values import dataclass
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

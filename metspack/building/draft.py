@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack.building import options as building_options
@@ -28,7 +28,6 @@ from metspack.resources import json_head
 from metspack.sizes import HandedOver
 from metspack.sources import opening
 from metspack.sources.archive import Archive
-from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

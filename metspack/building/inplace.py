@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack.building import check_outcome, manifests, placing, segments
@@ -29,7 +29,6 @@ from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
 from metspack.sources.opening import SourceFacts
-from metspack.values import dataclass
 
 _FINDINGS = 20
 _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."

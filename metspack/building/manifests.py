@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -23,7 +24,6 @@ from metspack.locations import mappingtxt
 from metspack.mets import dialects, filetable
 from metspack.mets.dialects.interface import SegmentSpot
 from metspack.mets.filetable import PlacedFile
-from metspack.values import regex
 
 NAMES = {algorithm: MANIFESTS[algorithm] for algorithm in MANIFEST_ALGORITHMS}
 """The manifests that are written, by their algorithms."""
@@ -96,7 +96,7 @@ def _content(entries: Iterable[tuple[bytes, Hashers | int]], work: Path, algorit
 MANIFEST = "manifest.txt"
 """The file with the digest of each LOB file (SIARD 2.2 S_8.1.3-0)."""
 
-_URI = regex(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
+_URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 
 def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ from metspack.sizes import HandedOver
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.opening import Source, SourceFacts
-from metspack.values import dataclass
 
 SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
 """The agent that every package names."""

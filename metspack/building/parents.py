@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import overload
@@ -19,7 +20,6 @@ from metspack.layouts import Layout
 from metspack.mets.dialects.interface import ChildMets, Dialect, ParentContent, SegmentSpot, SegmentWords
 from metspack.planning.assignment import SegmentKeys
 from metspack.sizes import HandedOver
-from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from pathlib import Path
 
@@ -26,7 +26,6 @@ from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.sizes import counted
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
-from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,14 +21,13 @@ from metspack.planning.assignment import Course, PlacedBefore
 from metspack.planning.slices import SliceStretch
 from metspack.sources.opening import Source, SourceFacts
 from metspack.sources.repacking import Departures
-from metspack.values import regex
 
 COMPARED = "compared"
 """The messageDigest was compared: ``made_of`` are the facts of the source."""
 
 _SHARED = "shared.jsonl"
-_OF_PLAN = regex(r"slice-[0-9]+\.jsonl|shared\.jsonl")
-_OF_TASKS = regex(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
+_OF_PLAN = re.compile(r"slice-[0-9]+\.jsonl|shared\.jsonl")
+_OF_TASKS = re.compile(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
 
 
 class EarlierRun:

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -38,7 +38,6 @@ from metspack.siard import entries, metadata
 from metspack.sources.archive import Archive, extension_of
 from metspack.sources.lobstream import OpenHoldings, Passage, what
 from metspack.uris import ReferenceRefused, shown
-from metspack.values import dataclass
 
 _SHOWN = 100
 _FILES = "the files of the folder"

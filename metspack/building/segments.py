@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,6 @@ from metspack.sizes import counted
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 from metspack.sources.opening import Source
-from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

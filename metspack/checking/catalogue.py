@@ -6,6 +6,7 @@ sort as manifests do.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -15,7 +16,6 @@ from metspack.checking.similarity import nearest
 from metspack.files import tempdb
 from metspack.layouts.names import SEGMENT
 from metspack.mets.links import bare
-from metspack.values import regex
 
 _SCHEMA = """
 PRAGMA page_size = 8192;
@@ -245,7 +245,7 @@ Row = tuple[Any, ...]
 _CACHE = 2000  # KiB: more of it makes nothing sooner, as the file is in the memory of the system
 # Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
-_UNUSUAL = regex(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
+_UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
 
 
 def outermost(folders: Iterable[bytes]) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from metspack.checking.catalogue import LISTED_PATH, Catalogue, Row, folder_of, shown
@@ -16,7 +16,6 @@ from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
 from metspack.files import tempdb
 from metspack.model import MOST_PLACES, Finding, FindingPlace, Severity
-from metspack.values import dataclass
 
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
 

@@ -30,7 +30,6 @@ from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
-from metspack.values import regex
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
@@ -43,7 +42,7 @@ SELECT f.path, coalesce(
 ) AS other FROM folded f WHERE other IS NOT NULL ORDER BY f.path
 """
 # Microsoft, Naming Files, Paths, and Namespaces: characters, device names, and what is cut off at the end.
-_NOT_FOR_WINDOWS = regex(
+_NOT_FOR_WINDOWS = re.compile(
     rb'(?i:(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?)|.*[<>:"\\|?*\x00-\x1f].*|.*[. ]', re.DOTALL
 )
 _METS = PLAIN_METS.encode()
@@ -52,7 +51,7 @@ _Folders = Mapping[Path, set[bytes]]
 _LONG = 20_000  # files from which on a walk is worth a process
 _MOST_AHEAD = 10_000  # folders that it can be given
 # An archive that was unpacked has this folder, which says its version and is empty (SIARD 2.2 P_4.2-4).
-_IS_VERSION = regex(rb"(?:.*/)?header/(?:siard)?version/[^/]+", re.DOTALL)
+_IS_VERSION = re.compile(rb"(?:.*/)?header/(?:siard)?version/[^/]+", re.DOTALL)
 
 
 def findings(

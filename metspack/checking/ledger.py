@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -16,7 +16,6 @@ from metspack.checking.opening import CheckedTree
 from metspack.checking.options import LedgerFigures
 from metspack.files import reading
 from metspack.packages.files import PackedTree
-from metspack.values import dataclass
 
 FileStamp = tuple[int, int, int]
 """Size in bytes, time of change in nanoseconds and inode of a file."""

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack import uris
@@ -28,7 +28,6 @@ from metspack.mets import packages as mets_packages
 from metspack.model import Budgets, Finding
 from metspack.packages import delivery
 from metspack.packages.files import FolderTree, MountedTree, NoTree, PackageTree, PackedTree, path_of
-from metspack.values import dataclass, regex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,8 +278,8 @@ def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
 
 _GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
 _GUESSES = 50  # locations outside that get a guess at what was meant
-_XML = regex(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
-_HTML = regex(rb"<!doctype html|<html", re.IGNORECASE)
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
+_HTML = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
 _ZIP = b"PK\x03\x04"
 _BLOCK = 512
 

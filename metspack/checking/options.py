@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from functools import total_ordering
 from pathlib import Path
@@ -27,7 +27,6 @@ from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
 from metspack.mets.packages import stem_of_pack
 from metspack.model import Budgets, Finding
-from metspack.values import dataclass, regex
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 SEED = 0
 """The seed where none is given."""
 
-_FORM = regex(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?(%)?")
+_FORM = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?(%)?")
 _STATED = """
 SELECT path FROM disk WHERE kind = 'f'
 AND (EXISTS (SELECT 1 FROM entry e WHERE e.path = disk.path AND e.digest IS NOT NULL)
@@ -405,7 +404,7 @@ def check_alone(looking: Looking, packages: int) -> None:
         )
 
 
-_PERIOD = regex(r"([0-9]{1,9}) ?([smhdw])")
+_PERIOD = re.compile(r"([0-9]{1,9}) ?([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _LONGEST = 36_525 * 86_400
 

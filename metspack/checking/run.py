@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -53,7 +53,6 @@ from metspack.model import Budgets, Finding, Severity
 from metspack.packages import delivery
 from metspack.processes import HERE
 from metspack.progress import Credit
-from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from metspack.checking.eark.package import Judgement

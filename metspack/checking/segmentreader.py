@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import groupby, islice, pairwise
 from operator import mul
@@ -46,7 +47,6 @@ from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
 from metspack.packages.files import FolderTree, PackedTree, names_of
 from metspack.packages.metsfiles import PlainRun, has_archive, may_lead, plain_files
-from metspack.values import dataclass, regex
 
 MOST_FILES = 125_000
 """Files of a segment that is looked at in one go, whose names are held in memory."""
@@ -71,7 +71,7 @@ _LINES_AT_ONCE = 1_000
 _LINE = 1 << 13  # bytes that hold a line of a manifest, as a path is no longer than 4,096
 _HEXADECIMAL = b"0123456789abcdef"
 _ZIP = b".zip"
-_PACKED = regex(SEGMENT.pattern.encode() + rb"\.zip")
+_PACKED = re.compile(SEGMENT.pattern.encode() + rb"\.zip")
 _HELD_AT_ONCE = 1_000  # files at least
 _METS, _CSIP_METS, _MAPPING = PLAIN_METS.encode(), CSIP_METS.encode(), mappingtxt.NAME.encode()
 _REPRESENTATIONS = f"/{REPRESENTATIONS_FOLDER}".encode()

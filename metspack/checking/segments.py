@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, islice, repeat, takewhile
 from math import inf
 from operator import attrgetter
@@ -32,7 +32,6 @@ from metspack.mets.reader import Fact
 from metspack.model import Budgets, Finding
 from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
-from metspack.values import dataclass
 
 FEW = 1 << 16
 """Bytes of a manifest below which there are too few files to look at them twice."""

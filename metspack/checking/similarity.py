@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain, groupby
 
 from metspack.digests import Hashers
 from metspack.mets.links import bare
 from metspack.model import Digest
-from metspack.values import dataclass
 
 _LETTERS = ("", "differs by 1 character", "differs by 2 characters")
 _LONGEST = 400

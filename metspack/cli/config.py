@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,6 @@ import typer
 from metspack.cli import console
 from metspack.cli.options.groups import Group, RareHeading, option
 from metspack.errors import ConfigError, SourceError
-from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from typer.core import TyperOption

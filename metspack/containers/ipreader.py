@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch
 from metspack.model import Budgets, ZipExtent
-from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from metspack.containers.tarreader import Tar

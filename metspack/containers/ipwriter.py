@@ -8,6 +8,7 @@ order in which they are put, one time for all, no owners.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -23,7 +24,6 @@ from metspack.files import reading, writing
 from metspack.files.reading import Closable
 from metspack.files.threads import ThreadedHashers
 from metspack.model import LONGEST, SMALL
-from metspack.values import dataclass
 
 ZIP, TAR = "zip", "tar"
 FORMS = (ZIP, TAR)

@@ -10,13 +10,13 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from metspack.containers.zipformat import PLAIN, folder_of_all
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.files.byteranges import Below, Medium
 from metspack.model import Budgets, ZipExtent
-from metspack.values import dataclass, regex
 
 _BLOCK = 512
 _LONGEST = 1 << 20  # a pax header or a GNU long name; no file system has longer names
@@ -25,8 +25,8 @@ _FOLDER = b"5"
 _PAX, _PAX_GLOBAL = b"x", b"g"
 _LONG_NAME, _LONG_LINK = b"L", b"K"
 _LINKS = {b"1", b"2"}
-_OCTAL = regex(rb"[ \0]*([0-7]+)[ \0]*")
-_RECORD = regex(rb"([0-9]{1,7}) ")
+_OCTAL = re.compile(rb"[ \0]*([0-7]+)[ \0]*")
+_RECORD = re.compile(rb"([0-9]{1,7}) ")
 _TABLE = "CREATE TABLE member (name BLOB PRIMARY KEY, kind TEXT, offset INTEGER, size INTEGER) WITHOUT ROWID"
 _HINT = "Get the file again from another copy, or unpack it with a tool that you trust."
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, repeat
 from operator import add, gt, lt
@@ -34,7 +36,6 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Medium
 from metspack.model import Budgets
-from metspack.values import dataclass, regex
 
 _TAIL = END.size + MAX16
 _END_MAGIC = b"PK\x05\x06"
@@ -42,7 +43,7 @@ _OFFSET_ALONE = struct.Struct("<HHQ")
 _BLOCK = 1 << 18  # more than the longest record; small blocks stay in the processor's cache
 _LOCAL_MAGIC = b"PK\x03\x04"
 _SPANNED_MAGICS = (b"PK\x07\x08", b"PK00")
-_unusual = regex(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
+_unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
 _ALIKE = (*range(12), *range(28, 36), 41)
 """The bytes of a record in which those of a run are the same: all but time, sizes, CRC-32, mode, offset."""
 _FEW = 8  # a run of fewer is not worth it

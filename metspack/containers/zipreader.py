@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain, islice
 from operator import itemgetter
@@ -51,7 +52,6 @@ from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.reading import Closable
 from metspack.model import Budgets, ExtentColumns, LobRun, ZipExtent
-from metspack.values import dataclass
 
 inflating: Any
 """The module for deflate and CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""

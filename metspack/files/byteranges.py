@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, fields
+from dataclasses import astuple, dataclass, fields
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +16,6 @@ from typing import Any, Self
 from metspack.files import pread, reading, tempdb
 from metspack.files.reading import Closable
 from metspack.stores.ranges import Ranges
-from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -27,7 +27,6 @@ from metspack.errors import (
 )
 from metspack.files import reading
 from metspack.resources import __version__
-from metspack.values import dataclass
 
 Kind = TypeVar("Kind")
 

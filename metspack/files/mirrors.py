@@ -28,7 +28,6 @@ from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.ranges import Ranges
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
-from metspack.values import regex
 
 UNFINISHED = "metspack-unfinished.json"
 """The object that is in a prefix until all else of the package is there."""
@@ -37,7 +36,7 @@ LARGE = 8 << 20
 """Bytes from which on an object is read by ranges, and never kept as a whole."""
 
 _AT = "METSPACK_MIRROR"
-_NAME = regex(r"metspack-stores-[0-9]+")
+_NAME = re.compile(r"metspack-stores-[0-9]+")
 _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 _FILLED = 256 << 20  # bytes that are kept filled by one process, beside the last
 _OURS = 0o700  # the mode of folders
@@ -47,7 +46,7 @@ _EMPTY, _FULL = 0o700, 0o600  # modes of files
 EMPTIED = _EMPTY
 """The mode of a file on disk whose bytes are in a store alone."""
 
-_METS = regex(r"mets\.xml", re.IGNORECASE)
+_METS = re.compile(r"mets\.xml", re.IGNORECASE)
 
 _locks: list[int] = []
 _base: str = os.environ.get(_AT, "")

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -26,7 +27,6 @@ from metspack.files import mirrors, pread, read_into
 from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
-from metspack.values import dataclass
 
 CHUNK = 1 << 20
 """Bytes per read of a large file."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from metspack.errors import (
 )
 from metspack.files import journal, reading, tempdb, walking, writing
 from metspack.files.journal import USUAL, RunEvents, RunFacts, StagingTerms
-from metspack.values import dataclass
 
 NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
 """What to do where there is no package at a path."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,7 +20,6 @@ from metspack.errors import SourceError, TargetError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import Recovery
 from metspack.files.staging import Partial, remove_contents
-from metspack.values import dataclass
 
 _ALGORITHM = "SHA-256"
 

@@ -10,7 +10,7 @@ import stat
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Stamp
 from metspack.uris import shown
-from metspack.values import dataclass
 
 _MOST = 4_000  # names in a lot
 _PUT = "INSERT INTO folder (path) VALUES (?)"

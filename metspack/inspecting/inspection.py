@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from metspack import processes
 from metspack.inspecting import survey
@@ -21,7 +21,6 @@ from metspack.sizes import Histogram, counted
 from metspack.sources.archive import Archive, LostLob
 from metspack.sources.opening import Source
 from metspack.uris import are_plain, shown
-from metspack.values import dataclass
 
 LISTED = 20
 """Number of unresolved LOBs of a column whose errors are kept; all are counted."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
 from typing import Generic, TypeVar
@@ -17,10 +18,9 @@ from metspack.sources.archive import Archive, Located, Searched, declared_type
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs, Source
 from metspack.uris import PLAIN, Kind, ReferenceRefused, parsed
-from metspack.values import dataclass, regex
 
-_ELEMENT = regex(r"\.a[0-9]+")
-_NUMBER = regex(r"\[[0-9]+\]$")
+_ELEMENT = re.compile(r"\.a[0-9]+")
+_NUMBER = re.compile(r"\[[0-9]+\]$")
 _REMEMBERED = 10_000
 
 

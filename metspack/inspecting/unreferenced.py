@@ -10,6 +10,7 @@ import re
 from bisect import insort
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -21,7 +22,6 @@ from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import Source
-from metspack.values import dataclass, regex
 
 NAMED = 20
 """Number of files that are named; all are counted."""
@@ -30,7 +30,7 @@ _BATCH = 1000
 _ASKED = 500  # SQLite may take no more than 999 values at once
 _WHAT = "the names of LOBs"
 _NAMED_AMONG = "SELECT DISTINCT name FROM entry WHERE name BETWEEN ? AND ?"
-_NO_LOB = regex(rb"mets\.xml|manifest(-[^/]*)?\.txt", re.IGNORECASE)
+_NO_LOB = re.compile(rb"mets\.xml|manifest(-[^/]*)?\.txt", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

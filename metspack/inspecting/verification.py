@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from itertools import repeat
 
@@ -17,7 +17,6 @@ from metspack.model import LobRef, LobRun
 from metspack.processes import Moved
 from metspack.sources.archive import LostLob
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
-from metspack.values import dataclass
 
 _LOBS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 64_000_000

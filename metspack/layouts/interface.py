@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from metspack.errors import ConfigError
 from metspack.layouts.names import FolderStyle
 from metspack.model import LobPlace, Part
-from metspack.values import dataclass, regex
 
-_EXTENSION = regex(r"[A-Za-z0-9]{1,10}")
-_LIKE_A_PART = regex(r"[0-9]+|[zZ]")
+_EXTENSION = re.compile(r"[A-Za-z0-9]{1,10}")
+_LIKE_A_PART = re.compile(r"[0-9]+|[zZ]")
 
 NUMBER = r"(0|[1-9][0-9]{0,17})"
 """A number from 0 in a name, as it is written: without zeros before it, below 10**18."""

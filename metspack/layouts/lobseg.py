@@ -6,6 +6,7 @@ All LOBs share one series of segments. Parts are ``record14.bin.0``, ``.1`` ... 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from metspack.layouts.interface import (
@@ -15,9 +16,8 @@ from metspack.layouts.interface import (
     safe_extension,
 )
 from metspack.model import LobPlace, Part
-from metspack.values import regex
 
-_FOLDER = regex(rf"([^/]+)_lobseg_{NUMBER}")
+_FOLDER = re.compile(rf"([^/]+)_lobseg_{NUMBER}")
 
 
 def segment_name(name: str, index: int) -> str:

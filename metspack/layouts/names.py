@@ -6,9 +6,8 @@ Builder and checker read names by the same patterns; what gives LOBs their names
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import Enum, unique
-
-from metspack.values import dataclass, regex
 
 SIARD = ".siard"
 """The extension of an archive, in capital or small letters."""
@@ -25,29 +24,29 @@ PART_DIGITS = "[0-9]{3,9}"
 LOB_PART_DIGITS = "[0-9]{1,18}"
 """The number of a LOB's part in a name: as 64-bit integers hold it, with zeros before it or none."""
 
-LOBSEG = regex(rf"(.*_lobseg_)({DIGITS})", re.DOTALL)
+LOBSEG = re.compile(rf"(.*_lobseg_)({DIGITS})", re.DOTALL)
 """A segment's folder in the recommendation (0.28 §5.1): what comes before its number, and the number."""
 
-LOBS = regex(r"(.+)_lobs", re.DOTALL)
+LOBS = re.compile(r"(.+)_lobs", re.DOTALL)
 """The folder of an archive's segments in SIARD 2.2 (L_7.1-0): the archive's name."""
 
-SEG = regex(rf"(se[gq]_?)({DIGITS})")
+SEG = re.compile(rf"(se[gq]_?)({DIGITS})")
 """A segment's folder in SIARD 2.2 (S_8.1-0), also as DBPTK writes it: ``seg_0``, ``seg0``, ``seq_0``."""
 
-SEGMENT = regex(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
+SEGMENT = re.compile(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
 """The folder of a child IP that is a segment, by the names of both standards."""
 
-SEGMENT_GROUP = regex(rf"seg_{DIGITS}")
+SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
 """The ID of the group that has a segment's files in METS (recommendation 0.16)."""
 
 _ARCHIVE = rf"(.+\.siard)(?:_part({PART_DIGITS}))?"
-ARCHIVE = regex(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
+ARCHIVE = re.compile(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
 """An archive, or one of its parts (SIARD 2.2 S_8.2-0): the name of the whole, and the part's number."""
 
-ARCHIVE_BYTES = regex(_ARCHIVE.encode(), re.DOTALL | re.IGNORECASE)
+ARCHIVE_BYTES = re.compile(_ARCHIVE.encode(), re.DOTALL | re.IGNORECASE)
 """The same of a path as the file system has it."""
 
-PART = regex(rf"(.+)_part({PART_DIGITS})", re.DOTALL)
+PART = re.compile(rf"(.+)_part({PART_DIGITS})", re.DOTALL)
 """A part of a file of any name."""
 
 LAST = "z"
@@ -56,7 +55,7 @@ LAST = "z"
 LOB_PART_SUFFIX = rf"\.({LOB_PART_DIGITS}|{LAST})|_part({LOB_PART_DIGITS})"
 """The suffix of a part: numbers from 0 and ``LAST`` (recommendation 0.28 §5.3), or from 1 (SIARD 2.2)."""
 
-LOB_PART = regex(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
+LOB_PART = re.compile(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
 """A part of a LOB: the name of the whole, and the part's number in one way or the other."""
 
 

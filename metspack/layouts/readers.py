@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from metspack.errors import ConfigError
 from metspack.layouts.interface import safe_extension
 from metspack.layouts.names import ArchiveRoutes, FolderStyle, LobRoute
 from metspack.model import LobRef, LobRun
 from metspack.sizes import counted
-from metspack.values import dataclass
 
 _OUTSIDE = ("2.0", "2.1", "2.2")
 _READ_BY_DBPTK = frozenset({"bin", "txt"})

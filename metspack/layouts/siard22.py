@@ -7,6 +7,7 @@ The standard has no names for nested cells: ``c3.u2.u3`` lies with its column as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from metspack.layouts import names
@@ -18,10 +19,9 @@ from metspack.layouts.interface import (
     safe_extension,
 )
 from metspack.model import LobPlace, Part
-from metspack.values import regex
 
-_CONTAINER = regex(rf"s{NUMBER}_t{NUMBER}_c{FROM_1}")
-_FOLDER = regex(rf"([^/]+)_lobs/({_CONTAINER.pattern})/seg_{NUMBER}")
+_CONTAINER = re.compile(rf"s{NUMBER}_t{NUMBER}_c{FROM_1}")
+_FOLDER = re.compile(rf"([^/]+)_lobs/({_CONTAINER.pattern})/seg_{NUMBER}")
 
 
 def container(place: LobPlace) -> str:

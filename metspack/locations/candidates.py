@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from metspack import sizes
@@ -19,7 +19,6 @@ from metspack.locations import Convention
 from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Made
 from metspack.locations.statement import Levels, LocationError, Place, cell_reference, is_content, local_texts
 from metspack.uris import Kind, ReferenceRefused, Repair
-from metspack.values import dataclass, regex
 
 __all__ = [
     "Candidate",
@@ -33,9 +32,11 @@ __all__ = [
 ]
 
 # A last name with a dot in it is never a folder that a convention looks for (content, seg_0).
-_PLAIN = regex(r"((?:[A-Za-z0-9_][A-Za-z0-9_-]*/)*)([A-Za-z0-9_][A-Za-z0-9_-]*\.[A-Za-z0-9_][A-Za-z0-9_.-]*)")
+_PLAIN = re.compile(
+    r"((?:[A-Za-z0-9_][A-Za-z0-9_-]*/)*)([A-Za-z0-9_][A-Za-z0-9_-]*\.[A-Za-z0-9_][A-Za-z0-9_.-]*)"
+)
 _REMEMBERED = 64
-_BYTES_ONLY = regex(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
+_BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
 PLAIN_NAME = "x"
 """A cell's ``file`` that stands for every plain name in its column."""
 
@@ -257,4 +258,4 @@ def is_lob_folder(name: str) -> bool:
     return _LOB_FOLDER.fullmatch(name) is not None
 
 
-_LOB_FOLDER = regex(rf"(.+?)(_(?:lobs(?!eg)|documents).*|_lobseg_{DIGITS})", re.DOTALL)
+_LOB_FOLDER = re.compile(rf"(.+?)(_(?:lobs(?!eg)|documents).*|_lobseg_{DIGITS})", re.DOTALL)

@@ -7,6 +7,7 @@ that the levels fit; ``candidates`` applies ``WAYS`` in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from metspack.layouts.names import SEG, SIARD
 from metspack.locations import Convention
@@ -21,7 +22,6 @@ from metspack.locations.statement import (
     located,
 )
 from metspack.uris import Kind, Reference, ReferenceRefused, Repair, collapsed, walked
-from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, overload
 
@@ -15,11 +17,10 @@ from metspack.locations.statement import LocationError
 from metspack.model import LobCell
 from metspack.siard.metadata import Table
 from metspack.uris import shown
-from metspack.values import dataclass, regex
 
 _SHOWN = 6
 _TRIED = ". Tried: "
-_ONE_UP = regex(r"\.\./(?!\.\./)")
+_ONE_UP = re.compile(r"\.\./(?!\.\./)")
 
 
 class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB

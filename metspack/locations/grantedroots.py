@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +26,6 @@ from metspack.locations.statement import Place
 from metspack.model import FileExtent
 from metspack.siard import entries as siard_entries
 from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, shown, walked
-from metspack.values import dataclass
 
 Mapped = Mapping[tuple[str, ...], Reference]
 """Segment folders, as steps from the .siard's folder, and where they lie (SIARD 2.2 S_8.1.2-0)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack.containers import zipreader
@@ -20,7 +20,6 @@ from metspack.files import reading
 from metspack.files.byteranges import Below, HeldMedium, Medium
 from metspack.locations.grantedroots import KINDS, Obstacle, mode_of
 from metspack.model import Budgets, ZipExtent
-from metspack.values import dataclass
 
 Names = tuple[str, ...]
 

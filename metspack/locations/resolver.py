@@ -12,6 +12,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -31,7 +32,6 @@ from metspack.locations.statement import Place
 from metspack.model import SMALL, Budgets, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.uris import PLAIN, Repair, are_plain
-from metspack.values import dataclass
 
 __all__ = [
     "EntrySearch",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 from urllib.parse import quote
@@ -20,7 +21,6 @@ from metspack.locations.splitparts import Names
 from metspack.model import Digest, Extent, ExtentColumns, LobCell, ZipExtent
 from metspack.siard.metadata import Table
 from metspack.uris import shown
-from metspack.values import dataclass
 
 COMPARED = "SHA-256"
 """The digest by which files and entries are told apart that may be the same."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from metspack.errors import SourceError
 from metspack.layouts import names
 from metspack.model import Extent
 from metspack.uris import shown
-from metspack.values import dataclass, regex
 
 Names = tuple[str, ...]
 Look = Callable[[Names], Extent | None]
@@ -56,13 +56,13 @@ _SOME = lru_cache(maxsize=64)  # every LOB needs the first numbers
 SIARD22 = Style(
     first=1,
     last=None,
-    folder=regex(names.SEG.pattern + _PACKED),
+    folder=re.compile(names.SEG.pattern + _PACKED),
     spelled=_SOME(lambda n: tuple(dict.fromkeys(names.part_suffix(n, width) for width in (3, 1, 2, 4)))),
 )
 LOBSEG = Style(
     first=0,
     last=f".{names.LAST}",
-    folder=regex(names.LOBSEG.pattern + _PACKED, re.DOTALL),
+    folder=re.compile(names.LOBSEG.pattern + _PACKED, re.DOTALL),
     spelled=_SOME(lambda n: tuple(dict.fromkeys(f".{n:0{width}d}" for width in (1, 2, 3, 4)))),
 )
 STYLES = (SIARD22, LOBSEG)

@@ -6,14 +6,15 @@ Three levels give a location: the database's ``lobFolder``, the column's (or the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum, unique
 from functools import lru_cache, partial
 from typing import Any
 
 from metspack.errors import SourceError
 from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
-from metspack.values import dataclass, regex
 
 
 @unique
@@ -148,7 +149,7 @@ def _reference(where: str, text: str) -> Reference:
         raise ReferenceRefused(f"{where}: {error.message}", rule=error.rule, hint=error.hint) from None
 
 
-_CONTENT = regex(r"\s*(?:\.[/\\])?content[/\\]?\s*")
+_CONTENT = re.compile(r"\s*(?:\.[/\\])?content[/\\]?\s*")
 
 
 def is_content(levels: Levels) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,6 @@ from metspack.model import LONGEST, SMALL, Budgets, Columnar
 from metspack.packages.index import AT_INDEX, Document, MetsTables, Row, plain_run
 from metspack.packages.lobs import StatedFixity
 from metspack.uris import shown
-from metspack.values import dataclass
 
 _EXAMPLES = 3
 _KEEPING = "the files of the containers"

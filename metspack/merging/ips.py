@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby, repeat
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from metspack.packages.index import MetsTables
 from metspack.packages.lobs import StatedFixity, together
 from metspack.packages.metsfiles import located
 from metspack.uris import shown
-from metspack.values import dataclass
 
 _ANOTHER = "Get it from another copy; metspack check shows what else is wrong with it."
 

@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import count, groupby
 from pathlib import Path
 
@@ -48,7 +48,6 @@ from metspack.processes import Underway
 from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
-from metspack.values import dataclass
 
 _BYTES_AT_ONCE = 64_000_000  # for one process
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import overload
 
 from metspack.layouts import names
-from metspack.values import regex
 
 PLAIN_METS, CSIP_METS = names.METS_NAMES
 """The METS of a package after the recommendation, parent and children; that of an IP and a representation."""
@@ -89,7 +88,7 @@ def is_mets_name(path: str | bytes) -> bool:
     return path.rpartition(b"/")[2].lower() == PLAIN_METS.encode()
 
 
-_TOP_METS = regex(r"mets\..+\.xml", re.IGNORECASE | re.DOTALL)
+_TOP_METS = re.compile(r"mets\..+\.xml", re.IGNORECASE | re.DOTALL)
 
 
 def is_top_mets_name(name: str) -> bool:

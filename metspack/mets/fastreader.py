@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -22,13 +22,12 @@ from metspack import digests, safexml
 from metspack.mets.links import Mptr
 from metspack.mets.reader import DIV, FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, read
 from metspack.model import Budgets
-from metspack.values import dataclass, regex
 
 _FIRST_WINDOW = 1 << 13
 _LAST_WINDOW = 1 << 20
 
-_TAG = regex(r"</?(?:[^\s<>/:]+:)?([^\s<>/:]+)")
-_SLOT = regex(r"[ \t\r\n](?:([^\s<>=:]+):)?([^\s<>=:]+)[ \t\r\n]*=[ \t\r\n]*\Z")
+_TAG = re.compile(r"</?(?:[^\s<>/:]+:)?([^\s<>/:]+)")
+_SLOT = re.compile(r"[ \t\r\n](?:([^\s<>=:]+):)?([^\s<>=:]+)[ \t\r\n]*=[ \t\r\n]*\Z")
 
 # What may be in a shape: nothing that refers to an ID, nothing that changes what something else means.
 _ELEMENTS = frozenset({"file", "FLocat", "transformFile", "fptr", "area", "div", "mptr"})
@@ -64,7 +63,7 @@ _LONGEST_NUMBERS = {"SIZE": 18, "SEQ": 9}
 _NAMES = {"ID": _IN_NAMES, "FILEID": _IN_NAMES, _LOCATION: _IN_NAMES + b"/"}
 
 _SAFE = bytes(each for each in range(0x20, 0x7F) if each not in b'<>&"')
-_MARKUP = regex(r"[<>&]")
+_MARKUP = re.compile(r"[<>&]")
 
 
 Repeated = File | Fptr | Mptr
@@ -360,7 +359,7 @@ def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None
 
 
 _ENDING = rb"</(?:[^\s<>/:]+:)?(?:%b)[ \t\r\n]*>|<(?:[^\s<>/:]+:)?(?:file|fptr)[ \t\r\n][^<>]*/>"
-_END, _END_OR_DIVISION = regex(_ENDING % b"file|fptr"), regex(_ENDING % b"file|fptr|div")
+_END, _END_OR_DIVISION = re.compile(_ENDING % b"file|fptr"), re.compile(_ENDING % b"file|fptr|div")
 _ENCODINGS = {None, "utf-8", "us-ascii"}
 _FIRST_PAUSE = 1 << 8
 _LAST_PAUSE = 1 << 16
@@ -588,9 +587,9 @@ VALUES = {
 }
 """What all objects of a shape have but digests, and how it is written."""
 
-_MARKUP_OF_OBJECT = regex(rb"(<[^<>]*>)")
-_TAG_OF_OBJECT = regex(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
-_NOT_PLAIN = regex(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
+_MARKUP_OF_OBJECT = re.compile(rb"(<[^<>]*>)")
+_TAG_OF_OBJECT = re.compile(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
+_NOT_PLAIN = re.compile(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

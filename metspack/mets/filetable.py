@@ -6,13 +6,12 @@ import json
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import reading, tempdb
-from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,11 @@ import uuid
 
 from metspack.errors import ConfigError
 from metspack.siard.offsets import Element
-from metspack.values import regex
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "metspack.package")
-_NOT_IN_NAMES = regex(r"[^A-Za-z0-9_-]")
-_NOT_IN_NCNAMES = regex(r"[^A-Za-z0-9_.-]")
-_OBJID = regex(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_IN_NCNAMES = re.compile(r"[^A-Za-z0-9_.-]")
+_OBJID = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+")
 _NOT_IN_IDENTITY = frozenset({"lobFolder", "folder", "messageDigest"})
 
 

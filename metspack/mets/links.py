@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
 from typing import Any
-
-from metspack.values import dataclass, regex
 
 SPLITLOB = "SPLITLOB"
 """The TYPE of the structMap that says in which children the parts of LOBs are."""
@@ -31,10 +29,10 @@ _ANCESTORS = ("roda structural map", "ancestors")
 _IDENTIFIERS = {"URN", "HANDLE", "PURL", "DOI"}
 _OTHER_IDENTIFIERS = {"UUID", "URN", "IDENTIFIER"}
 
-_PREFIX = regex(r"urn:[a-z0-9][a-z0-9.-]{0,31}:", re.IGNORECASE | re.ASCII)
+_PREFIX = re.compile(r"urn:[a-z0-9][a-z0-9.-]{0,31}:", re.IGNORECASE | re.ASCII)
 """The beginning of a URN, or of what CSIP's own example (2018) writes for one: ``urn:sa.dk:`` has a dot."""
 
-_UUID = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def bare(identifier: str) -> str:
@@ -173,7 +171,7 @@ def _words(name: str) -> str:
     return _REPRESENTATIONS if text.startswith(f"{_REPRESENTATIONS}/") else text
 
 
-_ID = regex(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.ASCII | re.DOTALL)
+_ID = re.compile(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.ASCII | re.DOTALL)
 
 
 def prefix(archive: str) -> str:

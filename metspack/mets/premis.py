@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from metspack.digests import Hashers
 from metspack.mets import writer
 from metspack.mets.filetable import Placed, PlacedFile
 from metspack.model import Digest
-from metspack.values import dataclass
 
 TEMPLATES = resources.template_folder() / "premis"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from metspack import safexml
@@ -18,7 +18,6 @@ from metspack.mets import UNREAD, is_top_mets_name
 from metspack.mets.links import Mptr, div_labels
 from metspack.model import Budgets
 from metspack.safexml import Allowance
-from metspack.values import dataclass, regex
 
 METS = "http://www.loc.gov/METS/"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -55,7 +54,7 @@ _PREMIS = frozenset({PREMIS_2, PREMIS_3, "http://www.loc.gov/standards/premis/v1
 _FIXITY = frozenset({"messageDigestAlgorithm", "messageDigest", "size"})
 _FILES = frozenset({FILE, f"{_PREFIX}mdRef"})
 # What a network or a registry would have to resolve; one letter is a drive.
-_ELSEWHERE = regex(r"\s*(?!file:)[a-z][a-z0-9+.-]+:", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"\s*(?!file:)[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _OTHERS = 10  # further locations of one file that are kept
 _OTHER_ELEMENTS = "agents, fileGrp and elements that METS has not"
 _NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names must not fill memory
@@ -617,17 +616,17 @@ class _OpenFile:
 # --- What a package says it is ------------------------------------------------------------------------------
 
 _PROFILES = (
-    (regex(r"e-?ark-?sip(?!-root)", re.IGNORECASE), "E-ARK SIP"),
-    (regex(r"e-?ark-?aip", re.IGNORECASE), "E-ARK AIP"),
-    (regex(r"e-?ark-?dip", re.IGNORECASE), "E-ARK DIP"),
-    (regex(r"e-?ark-?csip|dilcis", re.IGNORECASE), "E-ARK"),
+    (re.compile(r"e-?ark-?sip(?!-root)", re.IGNORECASE), "E-ARK SIP"),
+    (re.compile(r"e-?ark-?aip", re.IGNORECASE), "E-ARK AIP"),
+    (re.compile(r"e-?ark-?dip", re.IGNORECASE), "E-ARK DIP"),
+    (re.compile(r"e-?ark-?csip|dilcis", re.IGNORECASE), "E-ARK"),
 )
-_INDEX = regex(r"SIARD.* INDEX", re.IGNORECASE)
+_INDEX = re.compile(r"SIARD.* INDEX", re.IGNORECASE)
 _OAIS = "OAISPACKAGETYPE"
 _RECOMMENDED = "package of the recommendation on external LOBs"
 _MAKERS = 10
 _MOST_FACTS = 1_000  # of which the header is one, or its agents: it comes first
-_VERSION = regex(r"v?[0-9][\w.+-]{0,39}")
+_VERSION = re.compile(r"v?[0-9][\w.+-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

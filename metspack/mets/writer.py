@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
@@ -17,9 +18,8 @@ from metspack.errors import ConfigError
 from metspack.files import writing
 from metspack.files.threads import ThreadedHashers
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun
-from metspack.values import regex
 
-_REFUSED = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BUFFER = 1 << 16
 
 
@@ -107,8 +107,8 @@ def _blocks(pieces: Iterable[str]) -> Iterator[bytes]:
     yield "".join(waiting).encode()
 
 
-_MARK = regex("\ue000([a-z0-9_]+)\ue001")
-_SAFE = regex(r"[A-Za-z0-9_./+\n-]*")
+_MARK = re.compile("\ue000([a-z0-9_]+)\ue001")
+_SAFE = re.compile(r"[A-Za-z0-9_./+\n-]*")
 """Values, a line each, that are the same in XML and, as names of folders and files, in a reference."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.digests import OCTETS
@@ -20,9 +21,8 @@ from metspack.progress import Progress
 from metspack.siard import tables
 from metspack.siard.metadata import Table
 from metspack.sources.archive import Archive, Grants
-from metspack.values import dataclass, regex
 
-_PLACE = regex(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c.+)\.r([0-9]{1,18})", re.ASCII)
+_PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c.+)\.r([0-9]{1,18})", re.ASCII)
 _UNLISTED = "A METS of the package should list it; metspack check shows what else is wrong."
 
 

@@ -8,7 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -32,11 +32,10 @@ from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, are_same, bare
 from metspack.mets.packages import folder_of_objid, objid_of, stem_of_pack
 from metspack.model import Budgets
-from metspack.values import dataclass, regex
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
-_UNREAD = regex(
+_UNREAD = re.compile(
     r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
     re.DOTALL | re.IGNORECASE,
 )

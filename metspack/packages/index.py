@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,6 @@ from metspack.packages.metsfiles import (
     split_lob,
 )
 from metspack.siard import metadata
-from metspack.values import dataclass
 
 
 def unread(path: str, error: OSError | MetspackError) -> SourceError:

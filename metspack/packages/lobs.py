@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.model import LONGEST, Digest, LobPlace
 from metspack.sizes import counted
-from metspack.values import dataclass, regex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +202,7 @@ Row = tuple[int, int, int, str]
 
 _DIGITS = 18
 _N = f"[0-9]{{1,{_DIGITS}}}"
-_PLACE = regex(rf"s({_N})\.t({_N})\.(c{_N}(?:\.[ua]{_N})*)\.r({_N})")
+_PLACE = re.compile(rf"s({_N})\.t({_N})\.(c{_N}(?:\.[ua]{_N})*)\.r({_N})")
 
 
 def place_of(lob: str) -> LobPlace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from metspack import digests, uris
@@ -13,7 +14,6 @@ from metspack.mets.fastreader import Run
 from metspack.mets.links import SPLIT_LOBS, Mptr, is_of_children
 from metspack.model import Digest
 from metspack.siard import metadata
-from metspack.values import dataclass, regex
 
 _METADATA = tuple(metadata.NAME.split("/"))
 _SIZE_DIGITS = 18
@@ -59,7 +59,7 @@ def digest_of(fact: reader.File) -> Digest | None:
 
 
 _PRONOM = "pronom"
-_PUID = regex(r"(?:x-)?s?fmt/[0-9]+")
+_PUID = re.compile(r"(?:x-)?s?fmt/[0-9]+")
 
 
 def puid_of(fact: reader.File) -> str | None:
@@ -68,7 +68,7 @@ def puid_of(fact: reader.File) -> str | None:
     return key if registry.casefold() == _PRONOM and _PUID.fullmatch(key) else None
 
 
-LOB_ID = regex(
+LOB_ID = re.compile(
     r"(?:[A-Za-z_][A-Za-z0-9_-]*\.)?s[0-9]+\.t[0-9]+\.c[0-9]+(?:\.[ua][0-9]+)*\.r[0-9]+(?:\.p[0-9]+)?",
     re.ASCII,
 )
@@ -100,7 +100,7 @@ def split_lob(mptr: Mptr) -> str | None:
     return label if label is not None and LOB_ID.fullmatch(label) else None
 
 
-_DIGITS = regex(r"[0-9]*")
+_DIGITS = re.compile(r"[0-9]*")
 _LONGEST_SIZE = 18
 _HEXADECIMAL = b"0123456789ABCDEFabcdef"
 

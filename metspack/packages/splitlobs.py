@@ -14,9 +14,8 @@ from metspack.errors import SourceError
 from metspack.layouts import names
 from metspack.mets.links import are_same
 from metspack.packages.lobs import HeldPart, HeldWhole, Mapped
-from metspack.values import regex
 
-_SEQ = regex(r"[0-9]{1,18}", re.ASCII)
+_SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 class OrderError(SourceError):

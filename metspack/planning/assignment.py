@@ -10,7 +10,7 @@ import heapq
 from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,6 @@ from metspack.sizes import counted
 from metspack.sources.archive import Archive, Searched, named
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
-from metspack.values import dataclass
 
 _OCTETS = 32
 _PER_FILE = 16 << 10  # bytes that take as long as a file takes besides

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum, unique
 from itertools import accumulate, count
 from typing import overload
@@ -12,7 +13,6 @@ from metspack.errors import PlanError
 from metspack.layouts import Layout, lobseg
 from metspack.model import ClosedBy, Limits, LobRef, LobRun, Part, PlannedSegment, RunSlot, Slot
 from metspack.sizes import counted, rounded
-from metspack.values import dataclass
 
 PRESETS = {
     "recommendation-0.28": Limits(files=100_000, bytes=4_000_000_000),

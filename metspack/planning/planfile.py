@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from metspack.files import reading
 from metspack.layouts import LAYOUTS
 from metspack.model import Limits, PlannedSegment
 from metspack.planning.division import Division, Split
-from metspack.values import dataclass
 
 _FORMAT = 1
 _LONGEST = 1 << 20  # bytes of a line: a segment takes some hundred

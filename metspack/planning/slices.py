@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
@@ -25,7 +26,6 @@ from metspack.model import (
     RunShared,
     ZipExtent,
 )
-from metspack.values import dataclass
 
 Entry = tuple[LobRef, Part | None]
 """A LOB, or one part of it."""

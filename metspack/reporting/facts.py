@@ -25,9 +25,8 @@ from metspack.reporting.model import (
     parents,
     representations,
 )
-from metspack.values import regex
 
-_DIGITS = regex("([0-9]{1,18})")
+_DIGITS = re.compile("([0-9]{1,18})")
 _MISSING = Code.FILE_MISSING.id
 _SPLITS = 1_000
 """Split LOBs that a report has pictures of; more are counted."""
@@ -128,7 +127,7 @@ def together(parts: Sequence[ReportFacts]) -> ReportFacts:
 
 _DAMAGED = {Code.SIZE_DIFFERS.id, Code.DIGEST_DIFFERS.id, Code.FILES_SWAPPED.id, Code.EMPTY.id}
 _OF_LINKS = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id}
-_LOB = regex(r"(.+\.)?s[0-9]+\.t[0-9]+\.c.+")
+_LOB = re.compile(r"(.+\.)?s[0-9]+\.t[0-9]+\.c.+")
 
 
 def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:

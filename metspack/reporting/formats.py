@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice
 from json import loads
@@ -25,7 +25,6 @@ from metspack.reporting import facts
 from metspack.reporting.model import Frame, Provenance, ReportFacts
 from metspack.reporting.store import FindingStore, ledger_of
 from metspack.stores.urls import shown
-from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from metspack.files.writing import NewFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -38,7 +38,6 @@ from metspack.reporting.store import CodeGroup, Excerpts, FindingStore
 from metspack.reporting.text import INTERRUPTED, counts
 from metspack.resources import __version__
 from metspack.sizes import counted
-from metspack.values import dataclass
 
 
 def visible(value: object) -> Markup:

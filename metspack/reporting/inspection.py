@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from metspack.inspecting import survey
@@ -19,7 +20,6 @@ from metspack.resources import json_head
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
-from metspack.values import dataclass
 
 KEPT = 10_000
 """Faults that a report keeps; ``metspack inspect --lobs`` lists all."""

@@ -10,6 +10,7 @@ said in the test case's output.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
@@ -22,7 +23,6 @@ from metspack.reporting.model import Frame, line, parts, places, printable, samp
 from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
 from metspack.sizes import counted
-from metspack.values import dataclass
 
 _SHOWN = 100  # lines of one test case; CI systems cut longer ones, and refuse documents of many megabytes
 _FINE = "nothing found"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +19,6 @@ from metspack.model import Budgets
 from metspack.reporting.model import printable
 from metspack.resources import json_head
 from metspack.sizes import counted
-from metspack.values import dataclass
 
 _AT_ONCE = 500  # nodes or links that are held as text
 _REPRESENTATION = "representation"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -12,7 +12,6 @@ from rich.cells import cell_len
 from metspack.checking.links.graph import LinkState, Node
 from metspack.reporting.model import Relation, printable, word
 from metspack.sizes import counted
-from metspack.values import dataclass
 
 _BOX = 360
 _HEIGHT = 46

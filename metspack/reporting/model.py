@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from metspack.checking import CheckSummary, PackageResult, explained, told_as
@@ -13,7 +13,6 @@ from metspack.layouts.names import ArchiveRoutes
 from metspack.model import Finding, Limits, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
-from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from metspack.layouts.readers import Readership

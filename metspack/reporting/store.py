@@ -7,6 +7,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,6 @@ from metspack.files import journal, pread, reading, tempdb
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import rank
 from metspack.uris import shown
-from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from metspack.files.writing import RunJournal

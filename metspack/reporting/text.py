@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum, unique
 
 from metspack.checking import CheckSummary, PackageResult
@@ -11,12 +13,11 @@ from metspack.reporting.model import TOOL, Frame, parts, places, printable, rank
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.resources import __version__
 from metspack.sizes import counted
-from metspack.values import dataclass, regex
 
 INTERRUPTED = "The check was interrupted: this report may be incomplete."
 
 
-_WORDS = regex(" +|[^ ]+")
+_WORDS = re.compile(" +|[^ ]+")
 _HANGING = "    "
 
 

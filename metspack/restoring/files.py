@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from itertools import chain, count, islice
@@ -55,7 +55,6 @@ from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import LostLob, raising
 from metspack.sources.lobstream import Holdings, OpenHoldings
-from metspack.values import dataclass
 
 _PER_FILE = 1_000  # bytes that names and a line in each manifest take, generously
 _PER_COLUMN = 4  # folders of schema, table and column, and the list of what goes there

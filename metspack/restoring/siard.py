@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from functools import partial
 from itertools import chain, count
@@ -51,7 +51,6 @@ from metspack.sources.archive import by_extension
 from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.repacking import Departures, left_out
 from metspack.sources.rewriting import Added, AddedRun, Moved
-from metspack.values import dataclass
 
 _ALL = 1 << 62  # no LOB is larger
 

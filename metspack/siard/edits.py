@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from markupsafe import escape
@@ -17,12 +17,11 @@ from metspack.siard import metadata, offsets
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.offsets import Element, Encoding, detected, tag_end
 from metspack.siard.tables import CellReader, Tally, pieces
-from metspack.values import dataclass, regex
 
 # White space is XML's alone: read as Latin-1, a byte of a longer character can look like a no-break space.
-_ATTRIBUTE = regex(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
+_ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 # Nearly all tags are written so; in an 8-bit page that extends ASCII no byte of it is part of a longer one.
-_USUAL = regex(rb"""<[A-Za-z0-9_:.-]+(?: [A-Za-z]+="[^"]*")*? file="([^"]*)\"""")
+_USUAL = re.compile(rb"""<[A-Za-z0-9_:.-]+(?: [A-Za-z]+="[^"]*")*? file="([^"]*)\"""")
 _HEAD = 1024  # bytes in which the declaration stands
 _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
 

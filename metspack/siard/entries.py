@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -20,12 +21,11 @@ from metspack.files.byteranges import Stamp
 from metspack.model import ExtentColumns, FileExtent, ZipExtent
 from metspack.siard import metadata
 from metspack.uris import shown
-from metspack.values import regex
 
 Extent = TypeVar("Extent", bound=ZipExtent | FileExtent)
 """The extent of an entry, to be read with the tree that gave it."""
 
-_UNFIT = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CHANGED = "Wait until nothing else writes to it and start again."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.containers.zipreader import ZipContainer
@@ -12,7 +13,6 @@ from metspack.layouts.names import METS_NAMES, PART, is_archive, part_suffix
 from metspack.model import Budgets
 from metspack.siard import entries, metadata
 from metspack.siard.entries import AnyTree, FolderEntries, WrappedTree
-from metspack.values import dataclass
 
 _WRAPPED = "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from metspack import digests
 from metspack.errors import SourceError
 from metspack.model import Digest
 from metspack.siard import offsets
 from metspack.siard.offsets import Element
-from metspack.values import dataclass, regex
 
 NAME = "header/metadata.xml"
 """The entry that every SIARD archive has (SIARD 2.2 P_4.2-5)."""
@@ -32,8 +32,8 @@ NOT_NEEDED = frozenset(
     }
 )
 """Elements without information on LOBs; they are skipped with all below."""
-_ESCAPED = regex(r"\\u00([0-9A-Fa-f]{2})")
-_LOB_TYPES = regex(
+_ESCAPED = re.compile(r"\\u00([0-9A-Fa-f]{2})")
+_LOB_TYPES = re.compile(
     r"\s*(?:BLOB|CLOB|NCLOB|XML|DATALINK"
     r"|BINARY\s+LARGE\s+OBJECT|CHAR(?:ACTER)?\s+LARGE\s+OBJECT|NATIONAL\s+CHARACTER\s+LARGE\s+OBJECT"
     r"|NCHAR\s+LARGE\s+OBJECT)\b",

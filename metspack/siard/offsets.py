@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from metspack import safexml
 from metspack.errors import SourceError
-from metspack.values import dataclass, regex
 
-_DECLARED = regex(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
-_TAG = regex(rb"""[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")  # where ASCII is one byte each
+_DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+_TAG = re.compile(rb"""[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")  # where ASCII is one byte each
 _NONE: Mapping[str, str] = MappingProxyType({})
 _ASCII = bytes(range(128))
 

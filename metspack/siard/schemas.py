@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 
 from metspack import safexml
-from metspack.values import dataclass, regex
 
 # --- The SQL types that SIARD 2.2 has, their notations, and their types in the schema of a table -----------
 
@@ -51,9 +50,9 @@ _TYPES = (
 PATTERNS = tuple(pattern for pattern, _kind in _TYPES)
 """The notations of all types, as patterns of XML Schema."""
 
-_COMPILED = tuple((regex(pattern, re.ASCII), kind) for pattern, kind in _TYPES)
-_BLANKS = regex(r" ?([(,]) ?| (?=\))")
-_TIME = regex(r"(TIME|TIMESTAMP)(\([0-9]+\))? ?(?:(WITH)|WITHOUT) TIME ZONE")
+_COMPILED = tuple((re.compile(pattern, re.ASCII), kind) for pattern, kind in _TYPES)
+_BLANKS = re.compile(r" ?([(,]) ?| (?=\))")
+_TIME = re.compile(r"(TIME|TIMESTAMP)(\([0-9]+\))? ?(?:(WITH)|WITHOUT) TIME ZONE")
 
 
 def notation(text: str) -> str | None:
@@ -142,17 +141,17 @@ messageDigest: digestType digest
 _CONTENTS = dict(line.split(":") for line in _ELEMENTS.split("\n") if line)
 # Elsewhere these are texts.
 _ONLY_IN = {"column": "columns", "type": "types"}
-_FOREIGN_ATTRIBUTE = regex(r"http://www\.w3\.org/(?:2001/XMLSchema-instance|XML/1998/namespace) .*")
+_FOREIGN_ATTRIBUTE = re.compile(r"http://www\.w3\.org/(?:2001/XMLSchema-instance|XML/1998/namespace) .*")
 _TEXT, _TRUTH = "a text", "true or false"
 _VALUES: Mapping[str, tuple[re.Pattern[str], str]] = {
-    **dict.fromkeys(("dbname", "dataOwner", "dataOriginTimespan"), (regex(r".+", re.DOTALL), _TEXT)),
-    "archivalDate": (regex(r"\s*-?[0-9]{4,}(?:-[0-9]{2}){2}(?:Z|[+-][0-9:]{5})?\s*"), "a date"),
-    "nullable": (regex(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
-    "instantiable": (regex(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
-    "final": (regex(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
-    "cardinality": (regex(r"\s*[+-]?[0-9]+\s*"), "a whole number"),
+    **dict.fromkeys(("dbname", "dataOwner", "dataOriginTimespan"), (re.compile(r".+", re.DOTALL), _TEXT)),
+    "archivalDate": (re.compile(r"\s*-?[0-9]{4,}(?:-[0-9]{2}){2}(?:Z|[+-][0-9:]{5})?\s*"), "a date"),
+    "nullable": (re.compile(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
+    "instantiable": (re.compile(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
+    "final": (re.compile(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
+    "cardinality": (re.compile(r"\s*[+-]?[0-9]+\s*"), "a whole number"),
 }
-_TOKEN = regex(r"([A-Za-z]+)([?*+]?)|([(|)])")
+_TOKEN = re.compile(r"([A-Za-z]+)([?*+]?)|([(|)])")
 _LONGEST = 256  # characters of a text that are kept for a look at it
 _SHOWN = 80
 _MOST = 100  # kinds of faults that are told

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -12,11 +14,10 @@ from metspack.model import LONGEST, Budgets, CellRun, Digest, LobPlace
 from metspack.siard.metadata import Table, unescaped
 from metspack.siard.offsets import detected
 from metspack.uris import shown
-from metspack.values import dataclass, regex
 
-_CELL = regex(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
-_LENGTH = regex(r"[0-9]{1,18}")
-_LENGTHS = regex(r"[0-9]{1,18}(?: [0-9]{1,18})*")
+_CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+_LENGTHS = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
 _BLOCK = 1 << 18  # its cells are held together
 _PIECE = 1 << 16
 _REMEMBERED = 10_000

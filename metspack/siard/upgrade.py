@@ -6,10 +6,11 @@ that 2.2 lacks is refused; other values without a place there are left out, and 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from metspack import digests
 from metspack.errors import SourceError
@@ -18,7 +19,6 @@ from metspack.siard.edits import Edit, MetadataDocument, edited, tag_attributes,
 from metspack.siard.metadata import unescaped
 from metspack.siard.offsets import Element, Encoding, detected
 from metspack.sizes import counted
-from metspack.values import dataclass, regex
 
 SOURCE, TARGET = "1.0", "2.2"
 """The versions that an archive is upgraded from and to."""
@@ -28,8 +28,8 @@ VERSION_FOLDERS = "header/siardversion/"
 METADATA_SCHEMA = "header/metadata.xsd"
 """The schema that every archive has (SIARD 2.2 P_4.2-5)."""
 
-_FOLDER_NAME = regex(r"[A-Za-z][A-Za-z0-9][A-Za-z0-9_]*")
-_ENTRY_NAME = regex(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)?")
+_FOLDER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9][A-Za-z0-9_]*")
+_ENTRY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)?")
 _HINT = "Leave --siard-version out, or have the archive corrected by those who made it."
 
 

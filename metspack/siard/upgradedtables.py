@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
@@ -18,7 +19,6 @@ from metspack.siard.tables import pieces
 from metspack.siard.upgrade import TARGET, Upgrade, refusal, root_edits, stated_digest
 from metspack.sizes import counted
 from metspack.uris import shown
-from metspack.values import regex
 
 TABLE_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
 """The namespace of all tables in SIARD 2.1 and 2.2."""
@@ -30,9 +30,9 @@ _ATTRIBUTES = frozenset({"file", "length", "messageDigest", "digestType", "diges
 _DAY = "(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
 _IN_UTC = {
-    "dateType": regex(f"{_DAY}Z?"),
-    "timeType": regex(f"{_TIME}Z?"),
-    "dateTimeType": regex(f"{_DAY}T{_TIME}Z?"),
+    "dateType": re.compile(f"{_DAY}Z?"),
+    "timeType": re.compile(f"{_TIME}Z?"),
+    "dateTimeType": re.compile(f"{_DAY}T{_TIME}Z?"),
 }
 _LONGEST = 100  # characters of a date or time that are looked at
 

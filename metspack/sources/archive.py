@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -47,12 +48,11 @@ from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.lobstream import MISSING_TABLE, Holdings
 from metspack.uris import Repair
-from metspack.values import dataclass, regex
 
-_ELEMENT = regex("a[0-9]+")
-_EXTENSION = regex(r"\.([A-Za-z0-9]{1,10})$")
-_ELEMENTS = regex(r"\ba\b")
-_NUMBER = regex(r"\[[0-9]+\]$")
+_ELEMENT = re.compile("a[0-9]+")
+_EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,10})$")
+_ELEMENTS = re.compile(r"\ba\b")
+_NUMBER = re.compile(r"\[[0-9]+\]$")
 
 __all__ = [
     "Archive",

@@ -13,6 +13,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice, pairwise, repeat
 from operator import itemgetter
@@ -27,19 +28,20 @@ from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.model import LONGEST, SMALL, FileExtent, LobCell, LobPlace, LobRef, LobRun, RunShared
 from metspack.uris import shown
-from metspack.values import dataclass, regex
 
 NAMED = 20
 """The number of a source's faults that are named; all are counted."""
 
 _LEVEL = struct.Struct(">cQ")
-_SUFFIX = regex(r"\.([A-Za-z0-9]{1,10})", re.ASCII)
+_SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,10})", re.ASCII)
 _CONTENT = "content"
-_FOLDERS = regex(
+_FOLDERS = re.compile(
     rf"schema{NUMBER}/table{NUMBER}/lob{FROM_1}((?:/[ua]{FROM_1.replace('(', '(?:')})*)", re.ASCII
 )
-_FILE = regex(rf"(record{NUMBER}\.[^./\\\x00-\x1f\x7f-\x9f\ud800-\udfff]+?)(?:{LOB_PART_SUFFIX})?", re.ASCII)
-_PLAIN = regex(rf"^record{NUMBER}\.([A-Za-z][A-Za-z0-9]{{0,9}})$", re.ASCII | re.MULTILINE)
+_FILE = re.compile(
+    rf"(record{NUMBER}\.[^./\\\x00-\x1f\x7f-\x9f\ud800-\udfff]+?)(?:{LOB_PART_SUFFIX})?", re.ASCII
+)
+_PLAIN = re.compile(rf"^record{NUMBER}\.([A-Za-z][A-Za-z0-9]{{0,9}})$", re.ASCII | re.MULTILINE)
 _LAST = 1 << 60
 """The number of part ``z``, which comes after every other."""
 _EXPECTED = "content/schema<i>/table<j>/lob<k>/record<r>.<ext>"

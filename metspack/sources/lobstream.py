@@ -6,7 +6,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from metspack.model import Digest, Extent, LobRef, LobRun, Proofs, ZipExtent
 from metspack.siard import entries
 from metspack.sizes import TextLength
 from metspack.uris import shown
-from metspack.values import dataclass
 
 _OPEN = 8
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum, unique
 from pathlib import Path
@@ -24,7 +24,6 @@ from metspack.sizes import counted
 from metspack.sources import lobfolder, rewriting
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import Holdings
-from metspack.values import dataclass
 
 
 class LooseLobs(Closable):

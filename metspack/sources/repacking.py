@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Self
 
@@ -24,7 +25,6 @@ from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
-from metspack.values import dataclass
 
 _NAMES = "CREATE TABLE name (name TEXT PRIMARY KEY) WITHOUT ROWID"
 _STRETCHES = "CREATE TABLE stretch (start INTEGER PRIMARY KEY, stop INTEGER NOT NULL)"

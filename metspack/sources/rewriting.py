@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, groupby, islice
 from pathlib import Path
@@ -42,7 +42,6 @@ from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
 from metspack.uris import are_plain
-from metspack.values import dataclass
 
 _AT_ONCE = 1 << 20  # bytes of LOBs that are written at once
 

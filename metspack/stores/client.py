@@ -7,8 +7,10 @@ the environment and from what the client itself looks for; no message has one.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from hashlib import sha256
@@ -17,7 +19,6 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from metspack.errors import ConfigError, MetspackError, SourceError, StoreError
 from metspack.stores.urls import StoreUrl
-from metspack.values import dataclass, regex
 
 PART = 16 << 20
 """Bytes of a part of a large object; S3 takes 10,000 parts at most, so larger objects have larger parts."""
@@ -29,8 +30,8 @@ _MOST_PARTS = 9_000
 _SECOND = 1_000_000_000  # nanoseconds
 _RETRIES, _RETRY_SECONDS = 8, 60
 _SHORT_READS = 4  # times that a body which ends early is asked for again
-_STATUS = regex(r"status code: ([0-9]{3})")
-_CODE = regex(r"<Code>([A-Za-z0-9.]{1,80})</Code>")
+_STATUS = re.compile(r"status code: ([0-9]{3})")
+_CODE = re.compile(r"<Code>([A-Za-z0-9.]{1,80})</Code>")
 _INTERNAL_ERROR = 500
 T = TypeVar("T")
 

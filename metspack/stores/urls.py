@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Self
 
 from metspack.errors import ConfigError
-from metspack.values import dataclass, regex
 
 TESTED = ("s3",)
 UNTESTED = ("gs", "az")
 """Schemes that the client speaks too; no test of metspack has met such a store."""
 
-_URL = regex(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}([^/]*)(?:/(.*))?", re.DOTALL)
-_BUCKET = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}([^/]*)(?:/(.*))?", re.DOTALL)
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 _mirrors: list[str] = []

@@ -19,7 +19,6 @@ from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
-from metspack import values
 from tests.crash.commands import COMMANDS, Command
 from tests.crash.control import FAULTS, UNDISTURBED
 from tests.crash.power import Recording, losses, records
@@ -125,20 +124,12 @@ def _calls(bench: Bench) -> list[str]:
             importlib.import_module(name)
     bench.warm_up()
     gc.unfreeze()  # the command line has frozen what it found
-    _compile_values()
     gc.collect()
     gc.freeze()
     bench.reset()
     ended = bench.run_command(UNDISTURBED, log=log)
     assert ended.code == 0, ended
     return [words[0] for what, words, _ in records(log) if what == "call"]
-
-
-def _compile_values() -> None:
-    """Compile what gives values their fields, where it was used: else each fork does once it has many."""
-    for each in gc.get_objects():
-        if type(each) is values._Init and each._left < values._FILLED:
-            each._compile(None, each._stated.owner)
 
 
 def _tell(**facts: object) -> None:

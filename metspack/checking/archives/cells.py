@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
@@ -25,7 +25,6 @@ from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import CellRun, Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
 from metspack.sizes import counted
-from metspack.values import dataclass, regex
 
 _PUT = """INSERT INTO cell (archive, place, inside, path, size, length, algorithm, digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -39,13 +38,13 @@ _PIECES = """
 SELECT p.path, d.size FROM piece p JOIN disk d ON d.path = p.path AND d.kind = 'f'
 WHERE p.whole = ? AND p.origin IN (?, ?) ORDER BY p.position
 """
-_FIRST = regex(rb"(.+)(?:\.0+|_part0*1)", re.DOTALL)
+_FIRST = re.compile(rb"(.+)(?:\.0+|_part0*1)", re.DOTALL)
 _PARTS = """
 SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.groupid = ? ORDER BY e.id
 """
 _PUT_LOST = "INSERT INTO lost_cell VALUES (?, ?, ?)"
-_NUMBERED = regex(rb"_part[0-9]{3,}$")
+_NUMBERED = re.compile(rb"_part[0-9]{3,}$")
 _COLUMNS_KEPT = 1_000
 _PARTS_KEPT = 100_000
 

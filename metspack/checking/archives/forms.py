@@ -6,6 +6,7 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from metspack.model import Budgets, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import metadata
 from metspack.siard.entries import ArchiveEntries
-from metspack.values import dataclass, regex
 
 _LISTED = """
 SELECT DISTINCT s.path FROM siard s
@@ -33,16 +33,16 @@ SELECT DISTINCT m.path, m.line, m.type FROM siard s JOIN mets m ON m.id = s.mets
 WHERE s.path = ? ORDER BY m.id
 """
 _VERSIONS = "header/siardversion/"
-_VERSION = regex(r"SIARD[ _-]?([0-9]\.[0-9])")
+_VERSION = re.compile(r"SIARD[ _-]?([0-9]\.[0-9])")
 _IS_THERE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
 _BELOW = """
 SELECT path, size FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
 UNION ALL SELECT CAST(path || '/' AS BLOB), 0 FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
 """
 _INNER = re.escape(metadata.NAME).encode()
-_NAMED = regex(ARCHIVE_BYTES.pattern + rb"|.+\.siard/" + _INNER, re.DOTALL | re.IGNORECASE)
+_NAMED = re.compile(ARCHIVE_BYTES.pattern + rb"|.+\.siard/" + _INNER, re.DOTALL | re.IGNORECASE)
 _METADATA = f"/{metadata.NAME}".encode()
-_FILED = regex(rb".+/" + _INNER, re.DOTALL)
+_FILED = re.compile(rb".+/" + _INNER, re.DOTALL)
 
 
 Entries = ArchiveEntries[ZipExtent]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from metspack import uris
 from metspack.checking.archives.forms import Entries
@@ -30,7 +30,6 @@ from metspack.model import CellRun, Digest, Extent, FileExtent, Finding, LobCell
 from metspack.packages.files import path_of
 from metspack.siard.metadata import Metadata, Table
 from metspack.uris import PLAIN, ReferenceRefused, Repair
-from metspack.values import dataclass
 
 _SHOWN = 80
 

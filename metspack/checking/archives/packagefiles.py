@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from itertools import chain, groupby, repeat, takewhile
 from pathlib import Path
 
@@ -23,13 +24,12 @@ from metspack.mets import REPRESENTATIONS_FOLDER, links
 from metspack.model import LONGEST, Digest
 from metspack.packages.files import path_of
 from metspack.uris import ReferenceRefused
-from metspack.values import dataclass, regex
 
 _ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND lower(CAST(substr(path, -6) AS TEXT)) = ?"
 _FOLDERS_KEPT = 64
 _KEPT = 8  # stretches of segments
 _MOST_PASSED = 10_000  # stretches in which a file was not found
-_SHARED = regex(rf"(?:^|/)({REPRESENTATIONS_FOLDER}/[^/]+/data/.+)".encode(), re.DOTALL)
+_SHARED = re.compile(rf"(?:^|/)({REPRESENTATIONS_FOLDER}/[^/]+/data/.+)".encode(), re.DOTALL)
 _KEY = f"substr(path, instr(path, CAST('/{REPRESENTATIONS_FOLDER}/' AS BLOB)) + 1)"
 _IN_DATA = f"CAST(path AS TEXT) GLOB '?*/{REPRESENTATIONS_FOLDER}/*/data/*'"
 _TOGETHER = f"""

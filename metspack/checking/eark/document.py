@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from metspack import safexml
@@ -26,7 +26,6 @@ from metspack.mets.reader import (
     StatedObject,
     StructMap,
 )
-from metspack.values import dataclass
 
 Attributes = dict[str, str]
 Start = Callable[[Attributes, int], None]

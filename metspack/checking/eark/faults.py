@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from metspack import mediatypes, resources
@@ -14,7 +14,6 @@ from metspack.checking.eark import csip, siard, sip
 from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version, quoted
 from metspack.files import reading
 from metspack.model import Finding
-from metspack.values import dataclass, regex
 
 REQUIREMENTS: dict[Standard, tuple[Requirement, ...]] = {
     Standard.CSIP: csip.REQUIREMENTS,
@@ -63,7 +62,7 @@ def demands(place: str) -> tuple[tuple[Requirement, Demand], ...]:
     return tuple((each, each.demand) for each in _ALL if each.demand and each.demand.place == place)
 
 
-_PLACED = regex(r"(?:mets/)?(.*?)(?:\[[^\]]*\])?/?@([\w:]+)")
+_PLACED = re.compile(r"(?:mets/)?(.*?)(?:\[[^\]]*\])?/?@([\w:]+)")
 
 
 @cache

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from metspack.checking.catalogue import Catalogue, folder_of, shown
@@ -16,7 +18,6 @@ from metspack.checking.options import Looking
 from metspack.checking.segments import AgreedSegment
 from metspack.errors import MetspackError
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
-from metspack.values import dataclass, regex
 
 if TYPE_CHECKING:
     from metspack.checking.eark.faults import Faults
@@ -80,8 +81,8 @@ class CataloguedFiles:
 
 METS = CSIP_METS.encode()
 FOLDER = f"{REPRESENTATIONS_FOLDER}/".encode()
-_LIKE = regex(r"[^0-9a-z]+")
-PLACED = regex(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
+_LIKE = re.compile(r"[^0-9a-z]+")
+PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 """A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
 
 

@@ -44,10 +44,9 @@ from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
 from metspack.siard import metadata
-from metspack.values import regex
 
-_STATED = regex(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
-_INVALID = regex(
+_STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
+_INVALID = re.compile(
     r"Element '(?:\{[^}]*\})?(\w+)'(?:, attribute|: The attribute) '([\w:]+)'(?:: | is required )"
 )
 _OUTSIDE = "SELECT path FROM cell WHERE archive = ? AND NOT inside AND path IS NOT NULL ORDER BY id"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from metspack.checking.eark.document import Attributes, Elements, ReadingDone
 from metspack.checking.eark.requirements import Standard, Version
-from metspack.values import dataclass, regex
 
-_EARK = regex(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
-_VERSION = regex(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
+_EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
+_VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
 _SECTIONS = ("dmdSec", "amdSec", "fileSec", "structMap")
 _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
 _VERSIONED = (_CSIP_SITE, _SIP_SITE)

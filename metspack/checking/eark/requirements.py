@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import cached_property
-
-from metspack.values import dataclass, regex
 
 
 @unique
@@ -117,8 +115,8 @@ class Demand:
     value: str | None
 
 
-_PRESENT = regex(r"(.*)/@([\w:]+)")
-_VALUED = regex(r"(.*)\[@([\w:]+)='([^']*)'\]")
+_PRESENT = re.compile(r"(.*)/@([\w:]+)")
+_VALUED = re.compile(r"(.*)\[@([\w:]+)='([^']*)'\]")
 
 
 def _demand(where: str) -> Demand:

@@ -6,7 +6,7 @@ A file takes no memory.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from metspack import uris
 from metspack.checking.eark import siard
@@ -35,7 +35,6 @@ from metspack.checking.eark.requirements import (
     quoted,
 )
 from metspack.checking.eark.sip import ONCE
-from metspack.values import dataclass
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}

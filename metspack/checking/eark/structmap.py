@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from metspack.checking.eark.document import (
@@ -19,7 +20,6 @@ from metspack.checking.eark.document import (
 from metspack.checking.eark.faults import Demands, Faults
 from metspack.checking.eark.requirements import Version, none_but, quoted
 from metspack.mets import REPRESENTATIONS_FOLDER
-from metspack.values import dataclass, regex
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _METADATA = "Metadata"
@@ -29,8 +29,8 @@ _THERE = {DOCUMENTATION: "CSIP93", SCHEMAS: "CSIP97", REPRESENTATIONS: "CSIP101"
 _POINTING = {DOCUMENTATION: "CSIP96", SCHEMAS: "CSIP100", REPRESENTATIONS: "CSIP104"}
 _NAMING = {DOCUMENTATION: "CSIP116", SCHEMAS: "CSIP118", REPRESENTATIONS: "CSIP119"}
 _LABELS = 1_000  # that are kept to name one which is nearly right
-_PATH = regex(r"(?i:representations)/([^/]+)/METS\.xml")
-_LOCATION = regex(r"(?:\./)?(?i:representations)/([^/]+)/[^/]+")
+_PATH = re.compile(r"(?i:representations)/([^/]+)/METS\.xml")
+_LOCATION = re.compile(r"(?:\./)?(?i:representations)/([^/]+)/[^/]+")
 _CANONICAL = {each.casefold(): each for each in _SPELLED}
 
 

@@ -40,18 +40,17 @@ from metspack.errors import MetspackError
 from metspack.model import Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.sizes import counted
-from metspack.values import regex
 
-_LIST = regex(r"(tag)?manifest-([a-z0-9-]+)\.txt", re.IGNORECASE)
-_LINE = regex(rb"([0-9A-Fa-f]+)[ \t]+\*?(?:\./)*([^\r\n]+?)[\r\n]*", re.DOTALL)
-_ENCODED = regex(rb"%(0A|0D|25)", re.IGNORECASE)
+_LIST = re.compile(r"(tag)?manifest-([a-z0-9-]+)\.txt", re.IGNORECASE)
+_LINE = re.compile(rb"([0-9A-Fa-f]+)[ \t]+\*?(?:\./)*([^\r\n]+?)[\r\n]*", re.DOTALL)
+_ENCODED = re.compile(rb"%(0A|0D|25)", re.IGNORECASE)
 _FETCH, _INFORMATION = "fetch.txt", "bag-info.txt"
-_FETCH_LINE = regex(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re.DOTALL)
-_OXUM = regex(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
-_DECLARED = regex(rb"Tag-File-Character-Encoding:[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
+_FETCH_LINE = re.compile(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re.DOTALL)
+_OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
+_DECLARED = re.compile(rb"Tag-File-Character-Encoding:[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
 _AS_THEY_STAND = frozenset({"ascii", "utf-8", "utf-8-sig"})  # names need not be what is declared
 # Python calls more a codec: those of bytes, and its own ways to write text.
-_CODEC = regex(r"ascii|utf-(8|16|32)\b.*|(big5|cp|euc|gb|hp|hz|iso|johab|koi8|kz|mac|ptcp|shift|tis).*")
+_CODEC = re.compile(r"ascii|utf-(8|16|32)\b.*|(big5|cp|euc|gb|hp|hz|iso|johab|koi8|kz|mac|ptcp|shift|tis).*")
 # Of a list that is of tag files the path is its own name.
 _PUT_LIST = "INSERT INTO manifest (id, name, path, algorithm, read) VALUES (?, ?, ?, ?, ?)"
 _LISTS = "SELECT id, name, algorithm, read, path FROM manifest ORDER BY id"

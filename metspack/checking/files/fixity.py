@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, repeat, takewhile
 from operator import itemgetter
 from pathlib import Path
@@ -39,7 +39,6 @@ from metspack.files.reading import (
 )
 from metspack.model import Digest, Finding
 from metspack.processes import HERE, Executor
-from metspack.values import dataclass
 
 Progress = Callable[[int], None]
 Counted = Callable[[Sampled], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise, starmap
 
@@ -27,7 +28,6 @@ from metspack.mets import is_top_mets_name
 from metspack.model import Finding
 from metspack.packages.metsfiles import is_of_lob
 from metspack.sizes import counted
-from metspack.values import regex
 
 _LOST = """
 INSERT INTO lost SELECT e.path, e.size, e.algorithm, e.digest FROM entry e
@@ -101,7 +101,7 @@ def find(
 
 
 _NEAREST_FOR = 50
-_IN_ANY_SCRIPT = regex(SEGMENT.pattern.replace("[0-9]", r"\d"))
+_IN_ANY_SCRIPT = re.compile(SEGMENT.pattern.replace("[0-9]", r"\d"))
 
 # All that may be missing or of another size: the few are found in one go, and looked at closely then.
 # Of METS, which are looked at elsewhere, is_gone is NULL.

@@ -39,10 +39,9 @@ from metspack.files.byteranges import Below
 from metspack.files.tempdb import BulkInsert
 from metspack.model import Finding
 from metspack.packages.files import path_of
-from metspack.values import regex
 
-_LINE = regex(rb"(\\?)([0-9A-Fa-f]++)( [ *])(.+)", re.DOTALL)
-_TAGGED = regex(rb"(\\?)([A-Za-z0-9-]++) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
+_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]++)( [ *])(.+)", re.DOTALL)
+_TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]++) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
 # No line with one of these in it is certain to be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"//", b"/.", b"/\n", b"  /", b"  .")
 _SOME_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
@@ -372,7 +371,7 @@ def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
 # --- The manifest.txt beside an archive ---------------------------------------------------------------
 
 _LOB_MANIFEST = b"manifest.txt"
-_LOB_LINE = regex(rb"(\\?)([0-9A-Fa-f]+) [ *](?:\./|/)*(.+?)\r?\n?", re.DOTALL)
+_LOB_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+) [ *](?:\./|/)*(.+?)\r?\n?", re.DOTALL)
 _ALGORITHMS = {
     2 * octets: name
     for name, octets in OCTETS.items()

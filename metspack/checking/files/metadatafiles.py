@@ -7,8 +7,9 @@ Of objects that are written alike nothing is kept where all of these say the sam
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate, islice, pairwise, takewhile
 from operator import itemgetter
 from typing import Protocol
@@ -35,7 +36,6 @@ from metspack.mets.fastreader import (
 )
 from metspack.mets.reader import File
 from metspack.model import LONGEST, Digest, Finding
-from metspack.values import dataclass, regex
 
 _PREMIS, _DC = "PREMIS", "DC"
 _KINDS = frozenset(MDTYPES.values())
@@ -146,12 +146,12 @@ _INDEX_OBJECTS = (
     "CREATE INDEX IF NOT EXISTS object_id ON object (mets, xml_id)",
 )
 _METS = "SELECT path FROM mets WHERE id = ?"
-_HEX = regex(r"[0-9A-Fa-f]+")
+_HEX = re.compile(r"[0-9A-Fa-f]+")
 _HEAD = 1 << 11  # bytes that a root has nearly always ended in
 _FIRST = 1 << 10  # bytes that are parsed before objects are taken for usual
 _FEW, _FEWEST = 8, 1 << 8  # objects, and bytes that are parsed where fewer were alike
 _LONGEST = 1 << 16  # bytes of an object that is taken without a parser
-_OBJECT_END = regex(rb"</(?:[^\s<>/:]+:)?object>")
+_OBJECT_END = re.compile(rb"</(?:[^\s<>/:]+:)?object>")
 _TRIES = 20  # objects that are taken for others to be like
 _MOST = 100  # pieces of a text, digests of an object, names of algorithms: more are nobody's
 _SIZE = 18  # digits of the largest size that is compared

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 
@@ -25,7 +25,6 @@ from metspack.mets.links import By
 from metspack.model import Digest, Finding, LobCell
 from metspack.packages.lobs import HeldPart, Mapped
 from metspack.packages.splitlobs import GapError, OrderError, arranged, is_last
-from metspack.values import dataclass
 
 BY_METS, _BY_NAMES, _INSIDE, BY_GROUP = range(4)
 """Who says which parts a LOB has: the parent's map, names, names of entries, GROUPID without a map.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.mets.links import bare
-from metspack.values import dataclass
 
 _BROKEN = {
     Code.CHILD_OBJID_DIFFERS.id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from itertools import compress, takewhile
 from operator import not_
@@ -23,7 +23,6 @@ from metspack.mets import METS_NAMES, is_mets_name, package_of
 from metspack.mets.links import By, bare
 from metspack.mets.packages import folder_of_objid
 from metspack.model import MOST_PLACES, Finding
-from metspack.values import dataclass
 
 SAME = "the same package under another name"
 """How a child is like the one that is found where nobody looks for it."""

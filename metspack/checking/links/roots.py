@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
@@ -24,7 +25,6 @@ from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, bare
 from metspack.model import Budgets, Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
-from metspack.values import dataclass
 
 _SCHEMA = """
 CREATE TABLE ahead (id INTEGER PRIMARY KEY, root INTEGER, path BLOB);

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, Row, shown
@@ -22,7 +22,6 @@ from metspack.mets import is_mets_name
 from metspack.mets.links import By, bare
 from metspack.mets.packages import folder_of_objid
 from metspack.model import MOST_PLACES, Finding
-from metspack.values import dataclass
 
 _CALLED = """
 SELECT id, path, folder, parent, called, key, objid, line, found FROM mets

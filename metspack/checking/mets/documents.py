@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import count, repeat
 
 from metspack import digests, safexml, uris
@@ -38,7 +39,6 @@ from metspack.packages.metsfiles import (
 )
 from metspack.stores.client import ObjectChanged
 from metspack.uris import Repair
-from metspack.values import dataclass, regex
 
 _PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
 _WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"
@@ -136,7 +136,7 @@ def sum_of_hashes(texts: Sequence[str]) -> int:
     return (len(texts) << _BITS) + sum(map(hash, texts))
 
 
-_SIZE = regex(r"[0-9]{1,18}")
+_SIZE = re.compile(r"[0-9]{1,18}")
 
 _TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
 _OAIS = "OAISPACKAGETYPE"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from sqlite3 import Connection
 
@@ -17,7 +18,6 @@ from metspack.files import tempdb
 from metspack.mets.reader import METS, XLINK
 from metspack.model import Finding
 from metspack.uris import CHARACTERS, URN
-from metspack.values import dataclass, regex
 
 _METADATA = frozenset({"techMD", "rightsMD", "sourceMD", "digiprovMD", "amdSec"})
 
@@ -45,12 +45,14 @@ _OTHERS = {
 _LOCATED = frozenset(_OTHERS["LOCTYPE"][1])
 _BY_PATH = frozenset({"FLocat", "mdRef"})  # their hrefs are paths, judged where the files are looked for
 _FORMS = {
-    "URL": regex(rf"{CHARACTERS}*"),
-    "PURL": regex(rf"https?://{CHARACTERS}+", re.IGNORECASE),
+    "URL": re.compile(rf"{CHARACTERS}*"),
+    "PURL": re.compile(rf"https?://{CHARACTERS}+", re.IGNORECASE),
     "URN": URN,
-    "DOI": regex(r"(?:doi:\s*|info:doi/|https?://(?:[\w-]+\.)*doi\.org/)?10\.[0-9.]+/\S.*", re.IGNORECASE),
-    "HANDLE": regex(r"\S+"),  # RODA's ancestors are called so whatever identifier they have
-    "ARK": regex(r"(?:\S*/)?ark:\S+", re.IGNORECASE),
+    "DOI": re.compile(
+        r"(?:doi:\s*|info:doi/|https?://(?:[\w-]+\.)*doi\.org/)?10\.[0-9.]+/\S.*", re.IGNORECASE
+    ),
+    "HANDLE": re.compile(r"\S+"),  # RODA's ancestors are called so whatever identifier they have
+    "ARK": re.compile(r"(?:\S*/)?ark:\S+", re.IGNORECASE),
 }
 
 _NAMES = tuple(each for each in _FORMS if each != "URL")

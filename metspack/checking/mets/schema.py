@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
 from itertools import chain, count
@@ -28,7 +30,6 @@ from metspack.mets import reader
 from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
 from metspack.model import Budgets, Finding
 from metspack.uris import WHITE_SPACE
-from metspack.values import dataclass, regex
 
 CSIP = "https://DILCIS.eu/XML/METS/CSIPExtensionMETS"
 SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
@@ -38,8 +39,8 @@ _EMBEDDED = {PREMIS_3: "embedded/premis3.xsd", PREMIS_2: "embedded/premis2.xsd"}
 """What is named by xsi:type in the xmlData of METS, which no schema of METS knows."""
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _LARGEST = 16 << 20
-_DATE = regex(r"'([^']*)' is not a valid value of the \w+ type 'xs:dateTime'")
-_DATE_TIME = regex(
+_DATE = re.compile(r"'([^']*)' is not a valid value of the \w+ type 'xs:dateTime'")
+_DATE_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
 )
 
@@ -270,7 +271,7 @@ _TEXT = 1 << 20
 _SLOW = 0.25  # seconds of processor time; a block takes about a millisecond
 _BATCH = 1 << 16
 _AHEAD = 8
-_REFERENCE_WITH_HASH = regex(r"'#([^' ]+)' is not a valid value of the \w+ type 'xs:IDREFS?'")
+_REFERENCE_WITH_HASH = re.compile(r"'#([^' ]+)' is not a valid value of the \w+ type 'xs:IDREFS?'")
 _SAID = 1_000
 
 # A parser of lxml and its context hold each other, and Python does not count what they hold in libxml2.

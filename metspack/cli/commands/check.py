@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +19,6 @@ from metspack.errors import ConfigError, Interrupted
 from metspack.mets import links
 from metspack.model import Budgets, Limits, Severity
 from metspack.sizes import count, size
-from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,6 @@ from metspack.cli.options.groups import Group, RareHeading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
 from metspack.model import Budgets, Limits, Severity
-from metspack.values import dataclass, regex
 
 if TYPE_CHECKING:
     from metspack.files.journal import StagingTerms
@@ -32,7 +31,7 @@ _CONFIGURATION = RareHeading("Configuration")
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """What commands call the arguments that say what is read."""
 
-_DRIVE = regex(r"([A-Za-z]:)=(.+)", re.DOTALL)
+_DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
 
 
 def budgets(given: Sequence[str] | None) -> Budgets:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,6 @@ from metspack.cli.options.groups import Group, RareHeading, option
 from metspack.errors import ConfigError
 from metspack.layouts import readers
 from metspack.mets import dialects
-from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from metspack.mets.dialects.interface import DialectOptions

@@ -6,7 +6,7 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from functools import partial
 from inspect import Parameter
 from pathlib import Path
@@ -20,7 +20,6 @@ from metspack.cli import console
 from metspack.cli.options.choices import Choice
 from metspack.errors import ConfigError
 from metspack.stores.urls import is_url
-from metspack.values import dataclass
 
 _OPTIONS = "Options"
 _SHORTENED, _WHOLE = "metspack.short_help", "metspack.whole_help"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,6 @@ from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError
 from metspack.model import Limits
 from metspack.planning.division import DEFAULT_PRESET, PRESETS
-from metspack.values import dataclass
 
 LIMITS = "Limits"
 _MIB = 1 << 20  # what DBPTK calls a megabyte

@@ -7,12 +7,11 @@ and a module ``dialect`` with ``DIALECT`` (a class below ``interface.Dialect``),
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from metspack.errors import ConfigError
-from metspack.values import dataclass
 
 if TYPE_CHECKING:
     from metspack.mets.dialects.interface import Dialect

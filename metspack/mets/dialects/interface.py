@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -18,7 +19,6 @@ from metspack.layouts.names import SIARD
 from metspack.mets.filetable import Placed, PlacedFile
 from metspack.mets.packages import noted
 from metspack.siard.metadata import Metadata
-from metspack.values import dataclass
 
 HREF_STYLES = ("relative", "file-uri")
 """How METS files name files; the first is the one to take when nothing else is asked for."""

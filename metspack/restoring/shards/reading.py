@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -24,7 +24,6 @@ from metspack import safexml, uris
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking
 from metspack.restoring.shards.writing import UNIT
-from metspack.values import dataclass, regex
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 _FILES = "Only regular files are read, through folders and no link."
@@ -226,8 +225,8 @@ def _ends(url: str | None) -> Iterator[Names]:
 
 
 _LONGEST = 64_000_000
-_NUMBER = regex(r"[0-9]{1,18}", re.ASCII)
-_TEXT = regex(rb'"[^"]*"?')  # in JSON without escapes, where it has no line feed
+_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
+_TEXT = re.compile(rb'"[^"]*"?')  # in JSON without escapes, where it has no line feed
 _SHOWN = 20
 _PEEKED = 1 << 10
 _FORM = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
@@ -22,7 +23,6 @@ from metspack.packages.lobs import Disagreement, HeldLob, HeldPart
 from metspack.packages.package import Package
 from metspack.restoring.joining import listed
 from metspack.sizes import counted
-from metspack.values import dataclass
 
 _NOT_HELD = """
 SELECT p.lob, p.part, p.child, m.path, p.line, (SELECT coalesce(n.called, n.objid) FROM entry o

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -35,7 +35,6 @@ from metspack.mets.dialects.interface import (
     SegmentWords,
 )
 from metspack.mets.filetable import PlacedFile, Placements
-from metspack.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from metspack import safexml
@@ -24,7 +25,6 @@ from metspack.mets.premis import (
     Relationship,
 )
 from metspack.siard.metadata import Metadata
-from metspack.values import dataclass
 
 PREMIS = "metadata/preservation/premis.xml"
 """The path of the preservation metadata of an IP and of a representation."""

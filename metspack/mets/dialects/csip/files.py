@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from metspack.mets import filetable, ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
 from metspack.mets.writer import RowFormat
-from metspack.values import dataclass
 
 TEMPLATES = resources.template_folder() / "csip"
 

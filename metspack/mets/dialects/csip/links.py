@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from metspack.errors import ConfigError
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, ids
 from metspack.mets.dialects.csip.terms import Terms, folder_name, href
 from metspack.uris import is_urn
-from metspack.values import dataclass
 
 _URN_UUID = "urn:uuid:"
 

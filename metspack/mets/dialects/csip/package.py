@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -58,7 +58,6 @@ from metspack.mets.filetable import Placed, PlacedFile, Placements
 from metspack.mets.packages import note
 from metspack.mets.premis import FileObject, Identifier, PremisWhole, Relationship
 from metspack.model import Digest
-from metspack.values import dataclass
 
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
 _CHILDREN_AT_ONCE = 100

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from metspack import uris
 from metspack.errors import ConfigError
-from metspack.values import dataclass, regex
 
 PROFILES = ("csip", "cits-siard", "sip")
 """Whose METS profile a package declares: they demand different values of the same attributes."""
@@ -41,9 +41,9 @@ _PROFILES = {
         "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml",
     ),
 }
-_FOLDER = regex(r"(?!.*\.$)[A-Za-z0-9_@(][A-Za-z0-9._~!$&'()+,;=@-]*")
-_DEVICES = regex(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
-_REPRESENTATION = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*(?<!\.)")
+_FOLDER = re.compile(r"(?!.*\.$)[A-Za-z0-9_@(][A-Za-z0-9._~!$&'()+,;=@-]*")
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+_REPRESENTATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?<!\.)")
 _LONGEST = 255
 
 

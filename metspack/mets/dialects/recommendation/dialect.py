@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
 from operator import attrgetter
@@ -28,7 +29,6 @@ from metspack.mets.dialects.interface import (
     Software,
 )
 from metspack.mets.dialects.recommendation import TEMPLATES
-from metspack.values import dataclass
 
 _CHILDREN_AT_ONCE = 100
 
