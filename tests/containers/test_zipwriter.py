@@ -1,5 +1,6 @@
 import hashlib
 import io
+import os
 import shutil
 import struct
 import subprocess
@@ -53,7 +54,8 @@ def unzip_agrees(path: Path) -> None:
     """Have another program test an archive; skips the rest of a test where there is none."""
     if shutil.which("unzip") is None:
         pytest.skip("needs unzip")
-    done = subprocess.run(["unzip", "-tq", path], check=False, capture_output=True, text=True)
+    words = {**os.environ, "LC_ALL": "C.UTF-8"}  # it compares names as its locale writes them
+    done = subprocess.run(["unzip", "-tq", path], check=False, capture_output=True, text=True, env=words)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
