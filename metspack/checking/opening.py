@@ -17,7 +17,7 @@ from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
 from metspack.containers import zipformat
-from metspack.containers.ipreader import Content, OpenPacks, PackedError
+from metspack.containers.ipreader import Content, OpenPacks, PackedError, form_of
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below
@@ -202,7 +202,7 @@ def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Ite
     is_none = is_only and path.is_dir() and all(each.source for each in found)
     if is_none and (error := delivery.never_a_package(path)) is not None:
         raise error
-    if any(each.path != path or each.mets or each.within or each.unread or each.source for each in found):
+    if any(each.path != path or each.mets or each.within or not each.is_package for each in found):
         held = Counter(each.path for each in found if not each.source)
         for each in found:
             yield _delivered(each, packs, is_alone=held[each.path] == 1)
@@ -214,14 +214,22 @@ def _unopened(path: Path, reason: str) -> UnopenedPackage:
     return UnopenedPackage(shown=str(path), finding=Code.PACKAGE_UNREADABLE.at(str(path), reason=reason))
 
 
-def _delivered(each: delivery.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:
+def _no_part(each: delivery.DeliveredPackage) -> UnopenedPackage:
+    """Return what is in a delivery and is no package that can be read."""
+    shown = str(each.path)
     if each.source:
         return _no_package(*delivery.about_source(each))
+    if each.other:
+        rule = Code.NOT_ARRIVED if each.is_incomplete else Code.OTHER_ENTRY
+        return UnopenedPackage(shown=shown, finding=rule.at(shown, found=each.other), kind=NO_PACKAGE)
     if each.unread:
-        shown = str(each.path)
         return UnopenedPackage(shown=shown, finding=Code.FORM_NOT_READ.at(shown, found=each.unread))
-    if each.fault:
-        return _unopened(each.path, each.fault)
+    return _unopened(each.path, each.fault)
+
+
+def _delivered(each: delivery.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:
+    if not each.is_package:
+        return _no_part(each)
     if each.is_packed:
         within = os.fsencode(each.within)
         is_named = not is_alone and each.within
@@ -241,7 +249,10 @@ def _delivered(each: delivery.DeliveredPackage, packs: OpenPacks, *, is_alone: b
         return found
     folder = (each.mets or "").partition("/")[0]
     file, name = Below(root=each.path, segments=(each.top,)), os.fsencode(folder)
-    tree = PackedTree.of_mets(packs, file, name, CSIP_METS.encode())
+    try:
+        tree = PackedTree.of_mets(packs, file, name, CSIP_METS.encode())
+    except PackedError as error:  # it was read before, when the packages were looked for
+        return _unopened(each.path / each.top, error.message)
     return replace(found, top=Top(pack=os.fsencode(each.top), folder=name, tree=tree))
 
 
@@ -280,7 +291,6 @@ _GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds
 _GUESSES = 50  # locations outside that get a guess at what was meant
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
 _HTML = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
-_ZIP = b"PK\x03\x04"
 _BLOCK = 512
 
 
@@ -292,8 +302,7 @@ def _check_is_mets(path: Path) -> None:
     except (OSError, MetspackError):
         return  # that it cannot be read is told where it is checked
     found = zipformat.kind(data) if data else "an empty file"
-    form = "zip" if data.startswith(_ZIP) else "tar" if found == "a tar archive" else ""
-    if form:
+    if form := form_of(data):
         raise SourceError(
             f"{path} is a {form} file, and its name does not end with .{form}",
             hint=f"If it holds a package, rename it to {path.stem}.{form}",

@@ -94,6 +94,11 @@ def unpacked_name(name: bytes) -> bytes | None:
     return None if suffix is None else name[: -len(suffix)]
 
 
+def form_of(head: bytes) -> str:
+    """Return the form of a packed file by its first 512 bytes, zip or tar, "" for any other file."""
+    return "zip" if head.startswith(b"PK\x03\x04") else "tar" if head[257:262] == b"ustar" else ""
+
+
 class PackFile:
     """The entries of a zip or tar file by their paths, as its directory has them."""
 

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from metspack import uris
-from metspack.containers.ipreader import OpenPacks, PackedError, cut, stretches
+from metspack.containers.ipreader import OpenPacks, PackedError, cut, form_of, stretches
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import mirrors, reading
@@ -39,7 +39,7 @@ _UNREAD = re.compile(
     r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
     re.DOTALL | re.IGNORECASE,
 )
-_LINES = 1 << 16
+_LINES, _HEAD = 1 << 16, 512
 _SEVERAL = 2
 
 
@@ -52,6 +52,7 @@ class DeliveredPackage:
     if each is a package of its own beside others.
     ``fault`` says why nothing of it can be read; ``unread`` is a form of which nothing is read at all.
     ``source`` is what a package can be made of and what is in none: an archive, or LOBs, without a METS.
+    ``other`` is what else lies in the delivery: what it seems to be.
     """
 
     path: Path
@@ -64,6 +65,17 @@ class DeliveredPackage:
     unread: str = ""
     source: str = ""
     fault: str = ""
+    other: str = ""
+
+    @property
+    def is_package(self) -> bool:
+        """Whether it is a package, or was one before it lost its METS."""
+        return not (self.fault or self.unread or self.source or self.other)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether something else seems to be a package that did not arrive whole."""
+        return self.other in {UNFINISHED, PIECE, MISNAMED, WITHOUT_METS}
 
     @property
     def folder(self) -> str:
@@ -95,7 +107,8 @@ def delivered(
     package unless it ``joins`` none.
     """
     mirrors.check_finished(root)
-    return list(_Delivery(packs, budgets, joins=joins).at(root))
+    found = list(_Delivery(packs, budgets, joins=joins).at(root))
+    return found if any(each.is_package for each in found) else [each for each in found if not each.other]
 
 
 def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
@@ -108,7 +121,7 @@ def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
         walk = _Delivery(packs, budgets, joins=False)
         found = list(walk.at(path))
         tops = sorted(
-            walk.tops(each for each in found if not (each.fault or each.unread or each.source)),
+            walk.tops(each for each in found if each.is_package),
             key=lambda each: (each.path, each.within),
         )
         if len(tops) > 1:
@@ -232,7 +245,7 @@ class _Delivery:
             return
         if _BAG in files and _PAYLOAD in folders:
             inside = list(self.folder(path / _PAYLOAD, depth + 1))
-            yield from (replace(each, is_bag=True) for each in inside)
+            yield from (replace(each, is_bag=True) for each in inside if not each.other)
             if inside:
                 return
         if is_lost or REPRESENTATIONS_FOLDER in folders:
@@ -247,9 +260,9 @@ class _Delivery:
         found = self._side_by_side(path, files, folders, depth)
         lobs = lobs_in(path)
         if lobs:
-            found = [each for each in found if not each.source]
+            found = [each for each in found if not (each.source or each.other)]
         archives = [name for name in sorted({*files, *folders}) if _is_source(name)]
-        whole = [each.path.name for each in found if not each.source]
+        whole = [each.path.name for each in found if each.is_package]
         was_one = not whole and (lobs or archives) and any(map(is_manifest, files))
         if was_one or any(_is_of_archive(whole, name) for name in archives):
             yield DeliveredPackage(path=path)
@@ -286,7 +299,8 @@ class _Delivery:
             return found
         ips = [each for each in found if is_beside(path, each)]
         has_manifest = any(map(is_manifest, files))
-        if len(ips) < sum(not each.source for each in found) or len(ips) < (1 if has_manifest else _SEVERAL):
+        others = sum(not (each.source or each.other) for each in found)
+        if len(ips) < others or len(ips) < (1 if has_manifest else _SEVERAL):
             return found
         beside = _by_folder(ips)
         here = self._top(beside)
@@ -302,11 +316,18 @@ class _Delivery:
     ) -> list[DeliveredPackage]:
         """Return the packages in folders and packed files of a folder, each by itself."""
         found: list[DeliveredPackage] = []
+        listed = any(map(is_manifest, files))  # what a manifest lists, or lacks, is compared with it
         for name in sorted({*files, *folders}):
-            if name in folders:
-                found += () if is_archive(name) else self.folder(path / name, depth + 1)
+            if ARCHIVE.fullmatch(name):
+                continue
+            inside = list(self.folder(path / name, depth + 1) if name in folders else self.file(path / name))
+            if listed:
+                found += [each for each in inside if not each.other]
+            elif any(not each.other for each in inside):
+                found += inside
             else:
-                found += self.file(path / name)
+                seems = _seems(path / name, is_folder=name in folders)
+                found.append(DeliveredPackage(path=path / name, other=seems))
         return found
 
     def file(self, path: Path) -> Iterator[DeliveredPackage]:
@@ -463,6 +484,27 @@ def _listed(path: Path) -> tuple[list[str], list[str]]:
     return sorted(files), sorted(folders)
 
 
+UNFINISHED, PIECE = "an unfinished upload or download", "a piece of a packed file"
+MISNAMED, WITHOUT_METS = "a packed file whose name does not say so", "a packed file without a METS"
+_UNFINISHED = re.compile(r".*\.(filepart|part|partial|crdownload|download|tmp)", re.IGNORECASE)
+_PIECE = re.compile(r".*\.(zip|tar)\.[0-9]{3}|.*\.z[0-9]{2}", re.IGNORECASE)
+
+
+def _seems(path: Path, *, is_folder: bool) -> str:
+    """Return what an entry of a delivery seems to be, in which there is no package."""
+    if is_folder:
+        return "a folder without packages" if any(path.iterdir()) else "an empty folder"
+    for form, what in ((_UNFINISHED, UNFINISHED), (_PIECE, PIECE)):
+        if form.fullmatch(path.name):
+            return what
+    if stem_of_pack(path.name) is not None:
+        return WITHOUT_METS
+    with suppress(OSError, MetspackError), reading.opening(path.parent, (path.name,)) as descriptor:
+        head = next(reading.chunks(descriptor, size=_HEAD), b"")
+        return MISNAMED if form_of(head) else "another file"
+    return "another file"
+
+
 def mets_listed(manifest: Path) -> Iterator[str]:
     """Yield the paths of METS that a manifest lists."""
     with reading.opening(manifest.parent, (manifest.name,)) as descriptor:
@@ -518,8 +560,7 @@ _COPY = "Get another copy of the file; metspack check shows what else is wrong."
 
 def is_beside(root: Path, each: DeliveredPackage) -> bool:
     """Whether a package is an IP in a folder right in ``root``, or packed as one, with the METS of CSIP."""
-    is_here = each.path.parent == root and not (each.fault or each.unread or each.source)
-    return is_here and each.mets == CSIP_METS and "/" not in each.within
+    return each.path.parent == root and each.is_package and each.mets == CSIP_METS and "/" not in each.within
 
 
 def _by_folder(ips: Iterable[DeliveredPackage]) -> dict[str, DeliveredPackage]:

@@ -57,6 +57,20 @@ class MetsCodes:
         "Without a METS nothing in it could be checked, and no package beside it contains it.",
         "Make a package of it with that command, or find the package that it was taken from.",
     )  # fmt: skip
+    NOT_ARRIVED = rule(
+        "M044", WARNING, "Package that seems not to have arrived whole",
+        "{found}; expected a package: its folder, or a zip or tar file of it",
+        "metspack package form, files",
+        "A package in it cannot be read, and nothing of it was checked.",
+        "Wait for the end of its transfer, or have it sent again, and check the delivery again.",
+    )  # fmt: skip
+    OTHER_ENTRY = rule(
+        "M045", INFO, "Entry of a delivery that is no package",
+        "{found}, which is in no package and in no manifest",
+        "metspack package form, files",
+        "It was delivered beside the packages, and nothing states what it should be.",
+        "Keep it with the delivery, or have it listed in a manifest if it belongs to one.",
+    )  # fmt: skip
     NOT_METS = rule(
         "M002", ERROR, "Not a METS document",
         "the root element is {found!r}, expected {expected!r}",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import shutil
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -308,6 +310,47 @@ def test_what_no_package_has_is_told_with_the_command_that_makes_one(tmp_path: P
     run = check([good, tmp_path / "in/alone"])
     assert [each.code for each in run] == ["M016"]
     assert [each.is_package for each in run.summary.results] == [True, False]
+
+
+def _zip_of(name: str, data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        file.writestr(name, data)
+    return packed.getvalue()
+
+
+def test_what_else_lies_in_a_delivery_is_named_with_what_it_seems_to_be(tmp_path: Path) -> None:
+    numbered(tmp_path / "in/good", 21)
+    whole = zipped(tmp_path / "in/good", tmp_path / "whole.zip", keep=True).read_bytes()
+    for name, data in (
+        *((f"next.zip{each}", whole[:700]) for each in (".filepart", ".part", ".crdownload", ".001")),
+        ("next.sip", whole),
+        ("packed.zip", _zip_of("inner.zip", whole)),
+        ("notes/readme.txt", b"text"),
+        ("list.csv", b"a,b"),
+    ):
+        (tmp_path / "in" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(data)
+    (tmp_path / "in/empty").mkdir()
+    run = check(tmp_path / "in")
+    found = {each.path.removeprefix(f"{tmp_path}/in/"): each.code for each in run}
+    uploads = (f"next.zip{each}" for each in (".filepart", ".part", ".crdownload", ".001"))
+    unfinished = (*uploads, "next.sip", "packed.zip")
+    assert found == dict.fromkeys(unfinished, "M044") | dict.fromkeys(("notes", "list.csv", "empty"), "M045")
+    assert sum(each.is_package for each in run.summary.results) == 1
+    for each in (tmp_path / "in").iterdir():  # alone, it is what it was before
+        if each.name != "good":
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+    assert list(check(tmp_path / "in")) == []
+
+
+def test_what_a_manifest_lists_beside_packages_is_compared_with_it(tmp_path: Path) -> None:
+    numbered(tmp_path / "in/good", 21)
+    (tmp_path / "in/list.csv").write_bytes(b"a,b")
+    files = [each for each in sorted((tmp_path / "in").rglob("*")) if each.is_file()]
+    lines = (f"{forge.md5(each.read_bytes())}  {each.relative_to(tmp_path / 'in')}\n" for each in files)
+    (tmp_path / "in/manifest-md5.txt").write_text("".join(lines))
+    assert list(check(tmp_path / "in")) == []
 
 
 def test_an_archive_beside_packages_in_a_zip_file_is_told_too(tmp_path: Path) -> None:
