@@ -220,7 +220,7 @@ def _no_part(each: delivery.DeliveredPackage) -> UnopenedPackage:
     if each.source:
         return _no_package(*delivery.about_source(each))
     if each.other:
-        rule = Code.NOT_ARRIVED if each.is_incomplete else Code.OTHER_ENTRY
+        rule = Code.NOT_ARRIVED if each.other in delivery.INCOMPLETE else Code.OTHER_ENTRY
         return UnopenedPackage(shown=shown, finding=rule.at(shown, found=each.other), kind=NO_PACKAGE)
     if each.unread:
         return UnopenedPackage(shown=shown, finding=Code.FORM_NOT_READ.at(shown, found=each.unread))
@@ -245,15 +245,11 @@ def _delivered(each: delivery.DeliveredPackage, packs: OpenPacks, *, is_alone: b
     found = replace(_folder(each.path, each.path, 0, each.mets), is_bag=each.is_bag)
     ips = (_delivered(ip, packs, is_alone=True) for ip in each.ips)
     found = replace(found, ips=tuple(ip for ip in ips if isinstance(ip, PackageToCheck)))
-    if each.top is None:
+    if (top := each.top) is None:
         return found
-    folder = (each.mets or "").partition("/")[0]
-    file, name = Below(root=each.path, segments=(each.top,)), os.fsencode(folder)
-    try:
-        tree = PackedTree.of_mets(packs, file, name, CSIP_METS.encode())
-    except PackedError as error:  # it was read before, when the packages were looked for
-        return _unopened(each.path / each.top, error.message)
-    return replace(found, top=Top(pack=os.fsencode(each.top), folder=name, tree=tree))
+    file, folder = Below(root=each.path, segments=(top.path.name,)), os.fsencode(top.folder)
+    tree = PackedTree(packs, file, os.fsencode(top.within))
+    return replace(found, top=Top(pack=os.fsencode(top.path.name), folder=folder, tree=tree))
 
 
 def _once(packages: Sequence[PackageToCheck]) -> list[PackageToCheck]:

@@ -308,7 +308,8 @@ class Checking(Iterator[Finding]):
             self._is_one, several = len(found) == 1, len(packages) > 1
             self._folders = _folders(found)
             self._executor = fixity.executor(helpers, packages, granted)
-            options.check_alone(self._looking, len(found))
+            others = sum(isinstance(each, UnopenedPackage) and each.kind == NO_PACKAGE for each in found)
+            options.check_alone(self._looking, len(found) - others)
             for each in found:
                 self._found[each.shown] = (
                     each.identity(budgets) if isinstance(each, PackageToCheck) else Identity(kind=each.kind)

@@ -82,11 +82,3 @@ def located(folder: Sequence[str], reference: uris.Reference) -> tuple[str, ...]
 def folder_of_objid(objid: str) -> str:
     """Return the name that the folder of an IP with an OBJID has: ``:`` is ``+`` there (E-ARK AIP, AIP21)."""
     return objid.strip().replace(":", "+")
-
-
-def objid_of(document: Iterable[bytes], budgets: Budgets) -> str:
-    """Return the OBJID of a METS, "" where there is none or it cannot be read."""
-    with suppress(OSError, MetspackError):
-        for fact in reader.read(document, budgets):
-            return (fact.objid or "").strip() if isinstance(fact, reader.Root) else ""
-    return ""

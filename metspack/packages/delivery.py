@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from metspack import uris
@@ -27,10 +27,11 @@ from metspack.mets import (
     REPRESENTATIONS_FOLDER,
     is_mets_name,
     is_top_mets_name,
+    reader,
 )
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, are_same, bare
-from metspack.mets.packages import folder_of_objid, objid_of, stem_of_pack
+from metspack.mets.packages import folder_of_objid, stem_of_pack
 from metspack.model import Budgets
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
@@ -40,6 +41,7 @@ _UNREAD = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _LINES, _HEAD = 1 << 16, 512
+_NAMED = 20  # packages of which one is to be named, at most: each takes a look at all METS that are left
 _SEVERAL = 2
 
 
@@ -58,7 +60,7 @@ class DeliveredPackage:
     path: Path
     mets: str | None = None
     within: str = ""
-    top: str | None = None
+    top: DeliveredPackage | None = None
     ips: tuple[DeliveredPackage, ...] = ()
     is_bag: bool = False
     is_packed: bool = False
@@ -71,11 +73,6 @@ class DeliveredPackage:
     def is_package(self) -> bool:
         """Whether it is a package, or was one before it lost its METS."""
         return not (self.fault or self.unread or self.source or self.other)
-
-    @property
-    def is_incomplete(self) -> bool:
-        """Whether something else seems to be a package that did not arrive whole."""
-        return self.other in {UNFINISHED, PIECE, MISNAMED, WITHOUT_METS}
 
     @property
     def folder(self) -> str:
@@ -121,14 +118,15 @@ def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
         walk = _Delivery(packs, budgets, joins=False)
         found = list(walk.at(path))
         tops = sorted(
-            walk.tops(each for each in found if each.is_package),
+            islice(walk.tops(each for each in found if each.is_package), _NAMED),
             key=lambda each: (each.path, each.within),
         )
         if len(tops) > 1:
             paths = Counter(each.path for each in tops)
+            more = " or more" * (len(tops) == _NAMED)
             shown = (walk.shown(each, is_one_of_several=paths[each.path] > 1) for each in tops)
             raise SourceError(
-                f"{path} holds {len(tops):,} packages: {', '.join(shown)}; expected one",
+                f"{path} holds {len(tops)} packages{more}: {', '.join(shown)}; expected one",
                 hint="Name one of them; one whose children lie beside it, in a folder that holds no other.",
             )
     for each in () if tops else found:
@@ -160,9 +158,9 @@ class ByObjid:
     """
 
     def __init__(self, folder: Path, roots: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> None:
-        self._folder = folder
-        self._roots = roots
-        self._walk = _Delivery(packs, budgets, joins=False)
+        self._walk = walk = _Delivery(packs, budgets, joins=False)
+        folders = map(walk.beside, (folder, *filter(Path.is_dir, roots)))
+        self._ahead = chain(*folders, *map(walk.at, roots))
         self._called: dict[str, list[DeliveredPackage]] | None = None
         self._found: dict[str, list[DeliveredPackage]] | None = None
 
@@ -173,7 +171,7 @@ class ByObjid:
         """
         if self._called is None:
             self._called = {}
-            for each in chain(self._walk.beside(self._folder), *map(self._walk.at, self._roots)):
+            for each in self._ahead:
                 if each.mets:
                     self._called.setdefault(each.folder, []).append(each)
         called = self._called.get(folder_of_objid(objid), ())
@@ -307,7 +305,7 @@ class _Delivery:
         # An IP may lie there twice, packed and not.
         if here is None or len(beside) < len(ips) or self._beyond(beside, here, upward=has_manifest):
             return found
-        top = beside[here].path.name if beside[here].is_packed else None
+        top = beside[here] if beside[here].is_packed else None
         ips = [] if has_manifest else ips
         return [DeliveredPackage(path=path, mets=f"{here}/{CSIP_METS}", top=top, ips=tuple(ips))]
 
@@ -422,7 +420,10 @@ class _Delivery:
 
     def objid(self, ip: DeliveredPackage) -> str:
         """Return the OBJID in an IP's METS, "" where there is none or it cannot be read."""
-        return objid_of(self._blocks(ip), self._budgets)
+        with suppress(OSError, MetspackError):
+            for fact in reader.read(self._blocks(ip), self._budgets):
+                return (fact.objid or "").strip() if isinstance(fact, reader.Root) else ""
+        return ""
 
     def shown(self, ip: DeliveredPackage, *, is_one_of_several: bool) -> str:
         """Return path and OBJID of a package, for people; of several in one file, also the path there."""
@@ -484,24 +485,26 @@ def _listed(path: Path) -> tuple[list[str], list[str]]:
     return sorted(files), sorted(folders)
 
 
-UNFINISHED, PIECE = "an unfinished upload or download", "a piece of a packed file"
+_UNFINISHED = re.compile(
+    r".*\.(filepart|part|partial|crdownload|download|tmp|(zip|tar)\.[0-9]{3}|z[0-9]{2})", re.IGNORECASE
+)
+UNFINISHED = "an unfinished upload or a piece of a packed file"
 MISNAMED, WITHOUT_METS = "a packed file whose name does not say so", "a packed file without a METS"
-_UNFINISHED = re.compile(r".*\.(filepart|part|partial|crdownload|download|tmp)", re.IGNORECASE)
-_PIECE = re.compile(r".*\.(zip|tar)\.[0-9]{3}|.*\.z[0-9]{2}", re.IGNORECASE)
+INCOMPLETE = {UNFINISHED, MISNAMED, WITHOUT_METS}
+"""What seems to be a package that did not arrive whole."""
 
 
 def _seems(path: Path, *, is_folder: bool) -> str:
     """Return what an entry of a delivery seems to be, in which there is no package."""
     if is_folder:
         return "a folder without packages" if any(path.iterdir()) else "an empty folder"
-    for form, what in ((_UNFINISHED, UNFINISHED), (_PIECE, PIECE)):
-        if form.fullmatch(path.name):
-            return what
+    if _UNFINISHED.fullmatch(path.name):
+        return UNFINISHED
     if stem_of_pack(path.name) is not None:
         return WITHOUT_METS
     with suppress(OSError, MetspackError), reading.opening(path.parent, (path.name,)) as descriptor:
-        head = next(reading.chunks(descriptor, size=_HEAD), b"")
-        return MISNAMED if form_of(head) else "another file"
+        if form_of(next(reading.chunks(descriptor, size=_HEAD), b"")):
+            return MISNAMED
     return "another file"
 
 

@@ -296,12 +296,15 @@ class PackageFiles(MountedTree):
         self.packs = OpenPacks(budgets)
         self.roots: list[Path] = [root]
         """The folders in which its files lie: its own, and those that are mounted from elsewhere."""
-        self._at: dict[Path | Below, tuple[Names, str]] = {}  # where folders and packed files are mounted
+        # Where folders and packed files are mounted, of these each folder in them.
+        self._at: dict[Path | Below, list[tuple[str, Names]]] = {}
 
     def names_of(self, file: Path | Below, name: str) -> Names | None:
         """Return the path of a file in a folder, or an entry of a packed one, that is mounted; else None."""
-        at, within = self._at.get(file, ((), "/"))
-        return (*at, *name[len(within) :].split("/")) if name.startswith(within) else None
+        for within, at in sorted(self._at.get(file, ()), reverse=True):
+            if name.startswith(within):
+                return *at, *name[len(within) :].split("/")
+        return None
 
     def spot(self, names: Names) -> tuple[int, Names]:
         """Return which of the roots a path lies in, and the path there; of a packed file from its name on."""
@@ -322,7 +325,7 @@ class PackageFiles(MountedTree):
         """Mount a folder, or one ``within`` a zip or tar file, whatever else has its name."""
         if within is None:
             self.mount(path_of(names), FolderTree(path))
-            self._at[path] = names, ""
+            self._at[path] = [("", names)]
         else:
             pack = Below(root=path.parent, segments=(path.name,))
             self._mount_packed(names, PackedTree(self.packs, pack, os.fsencode(within)))
@@ -332,7 +335,7 @@ class PackageFiles(MountedTree):
 
     def _mount_packed(self, names: Names, tree: PackedTree) -> None:
         self.mount(path_of(names), tree)
-        self._at[tree.file] = names, os.fsdecode(tree.prefix)
+        self._at.setdefault(tree.file, []).append((os.fsdecode(tree.prefix), names))
 
     @contextmanager
     def document(self, names: Names) -> Iterator[Content]:
@@ -405,10 +408,7 @@ class PackageFiles(MountedTree):
         """Return the place as ``place`` does; raises ``SourceError`` where the bytes are compressed."""
         found = self.place(names)
         if isinstance(found, Compressed):
-            raise SourceError(
-                f"{'/'.join(names)} is compressed in {found.file}; expected it stored uncompressed",
-                hint=UNPACK,
-            )
+            raise SourceError(f"{'/'.join(names)} is compressed in {found.file}; store it there", hint=UNPACK)
         return found
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -614,13 +615,19 @@ class Index(MetsTables):
 
     def _reached(self, child: NamedMets) -> NamedMets:
         """Return a child with its METS where that is: in one of the roots, if nothing is at its place."""
-        is_lost = self._has_roots and child.called and not self.files.is_there(path_of(child.path))
-        found = self._by_objid.find(child.called, self.objid) if is_lost else None
+        *folder, name = child.path
+        is_searched = self._has_roots and folder and child.called and stem_of_pack(name) is None
+        if not is_searched or is_representation(child.path) or links.are_same(child.called, self.objid):
+            return child
+        if self.files.is_there(path_of(folder)):
+            return child  # what is in it would be hidden
+        with suppress(OSError, MetspackError), self.files.document(child.path):
+            return child  # packed in its place
+        found = self._by_objid.find(child.called, self.objid)
         return child if found is None else replace(child, path=self._mounted(child.path[:-1], found))
 
     def _called(self, found: DeliveredPackage, objid: str) -> str:
-        is_beside = found.path.parent == self._root
-        return found.folder if is_beside else folder_of_objid(objid).replace("/", "+")
+        return found.folder if found.path.parent == self._root else folder_of_objid(objid).replace("/", "+")
 
     def _mounted(self, names: Names, found: DeliveredPackage) -> Names:
         """Return the path of the METS of a package, mounted at some names unless it lies there."""

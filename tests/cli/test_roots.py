@@ -122,3 +122,39 @@ def test_a_child_of_another_parent_is_left_where_it_is(metspack: Commands, tmp_p
     given = metspack("restore", package, "--dry-run", "--root", disk / "a", "-q")
     assert given.code == 3
     assert "mets.xml" in given.err
+
+
+def test_several_children_in_one_tar_file_are_read(metspack: Commands, tmp_path: Path) -> None:
+    siards.siard(tmp_path / "N.siard", *LOBS)
+    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package")
+    for child in _children(package)[:2]:
+        shutil.move(child, tmp_path / "disk" / child.name)
+    tarred(tmp_path / "disk", tmp_path / "disk.tar", inside="", keep=True)
+    metspack.fine("restore", package, "--dry-run", "--root", tmp_path / "disk.tar", "-q")
+
+
+def test_a_child_in_its_place_is_not_replaced(metspack: Commands, tmp_path: Path) -> None:
+    """Neither a packed one, nor a folder that has lost its METS: what is in it would be hidden."""
+    siards.siard(tmp_path / "N.siard", *LOBS)
+    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package")
+    child, other = _children(package)[:2]
+    disk = tmp_path / "disk"
+    shutil.copytree(package, disk)
+    (disk / child.name / "mets.xml").write_text((disk / child.name / "mets.xml").read_text() + "\n")
+    tarred(child, child.with_suffix(".tar"), inside=child.name, keep=True)
+    shutil.rmtree(child)
+    metspack.fine("restore", package, "--dry-run", "--root", disk, "-q")
+    (other / "mets.xml").unlink()
+    given = metspack("restore", package, "--dry-run", "--root", disk, "-q")
+    assert given.code == 3
+    assert f"{other.name}/mets.xml cannot be read" in given.err
+
+
+def test_a_lost_representation_is_not_looked_for_in_roots(metspack: Commands, tmp_path: Path) -> None:
+    siards.siard(tmp_path / "N.siard", *LOBS)
+    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package", "--dialect", "csip")
+    (parent,) = (each for each in package.iterdir() if each.is_dir() and "seg_" not in each.name)
+    (parent / "representations/rep1/METS.xml").unlink()
+    given = metspack("restore", parent, "--dry-run", "--root", package, "-q")
+    assert given.code == 3
+    assert "representations/rep1/METS.xml cannot be read" in given.err
