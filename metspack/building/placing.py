@@ -156,10 +156,15 @@ class Placing:
         paths = self._layout.lob_paths(place, run.rows, shared.extension)
         before = place.id.removesuffix("0")
         ids = [f"{before}{row}" for row in run.rows]
-        stated = ((shared.digest, run.digests), (shared.proof, run.proofs))
-        names = list(dict.fromkeys((*self._of_file, *(name for name, _ in stated if name is not None))))
+        stated = [
+            (name, values)
+            for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
+            if name is not None
+        ]
+        names = list(dict.fromkeys((*self._of_file, *(name for name, _ in stated))))
         functions = [digest_function(name) for name in names]
-        expected = [(names.index(name), values) for name, values in stated if name is not None]
+        compared = [names.index(name) for name, _ in stated]
+        expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(run)
         digests: list[list[str]] = []
         start = 0
 
@@ -181,7 +186,7 @@ class Placing:
         for number, data in enumerate(contents):
             if data is not None:
                 found = [digest(data) for digest in functions]
-                if all(found[at] == values[number] for at, values in expected):
+                if tuple([found[at] for at in compared]) == expected[number]:
                     if links is None:
                         segment.put_small(paths[number], data)
                     digests.append(found)

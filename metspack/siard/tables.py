@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from metspack import digests, safexml
@@ -66,13 +67,24 @@ def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 class _Tags(NamedTuple):
-    """Start tags of LOB cells of one column, attributes alike in names and ``digestType``: columns."""
+    """Start tags of LOB cells of one column with the same attributes in the same order: columns.
+
+    ``attributes`` are names and values by turns.
+    """
 
     cell: str
+    names: list[str]
     rows: list[int]
     starts: list[int]
     lines: list[int]
-    attributes: list[dict[str, str]]
+    attributes: list[list[str]]
+
+    def values(self, name: str) -> list[str]:
+        return [*map(itemgetter(2 * self.names.index(name) + 1), self.attributes)]
+
+    def of(self, at: int) -> dict[str, str]:
+        """Return the attributes of one tag."""
+        return dict(zip(self.names, self.attributes[at][1::2], strict=True))
 
 
 class CellReader:
@@ -83,12 +95,12 @@ class CellReader:
         self._budgets = budgets
         self._tally = tally
         self._tags: list[_Tags] = []
-        self._likeness: tuple[str | None, ...] = ()  # of the last of them
         self._alone = ""  # the cell with a file that was begun last, while it holds nothing else
         self._fed = 0
         self._head: bytes | None = b""
         self._named: set[str] = set()  # cells whose names were looked at
         self._parser = safexml.expat_parser()
+        self._parser.ordered_attributes = True
         self._install()
 
     @property
@@ -154,9 +166,10 @@ class CellReader:
         depth = named = 0  # named: the depth of the cell with a file that was begun last
         seen: set[str] = set()  # cells of this row
         parser, names, text = self._parser, self._named, self._text
-        tags = _Tags("", [], [], [], [])
+        begun = self._tags
+        tags = _Tags("", [], [], [], [], [])
 
-        def start(name: str, attributes: dict[str, str]) -> None:
+        def start(name: str, attributes: list[str]) -> None:
             nonlocal depth, named, tags
             depth += 1
             if depth > deepest:
@@ -165,14 +178,14 @@ class CellReader:
             if depth == _ROW:
                 tally.rows += 1
                 seen.clear()
-            elif "file" in attributes and depth >= _COLUMN:
+            elif attributes and depth >= _COLUMN and "file" in (own := attributes[::2]):
                 cell = name if depth == _COLUMN else ".".join(path[_COLUMN : depth + 1])
                 if cell in seen or cell not in names:
                     cell = self._looked_at(path[_COLUMN : depth + 1], seen)
                 seen.add(cell)
-                likeness = (cell, attributes.get("digestType"), *attributes)
-                if likeness != self._likeness or len(tags.rows) == LONGEST:
-                    tags = self._begin_tags(likeness, cell)
+                if own != tags.names or cell != tags.cell or len(tags.rows) == LONGEST or not begun:
+                    tags = _Tags(cell, own, [], [], [], [])
+                    begun.append(tags)
                 tags.rows.append(tally.rows)
                 tags.starts.append(parser.CurrentByteIndex)
                 tags.lines.append(parser.CurrentLineNumber)
@@ -180,7 +193,7 @@ class CellReader:
                 named = depth
                 self._alone = cell
                 parser.CharacterDataHandler = text
-            elif "dlurlpathonly" in attributes and depth >= _COLUMN:
+            elif attributes and depth >= _COLUMN and "dlurlpathonly" in own:
                 tally.datalinks += 1
             elif depth == _COLUMN and name in inline:
                 tally.inline += 1
@@ -193,11 +206,6 @@ class CellReader:
 
         parser.StartElementHandler = start
         parser.EndElementHandler = end
-
-    def _begin_tags(self, likeness: tuple[str | None, ...], cell: str) -> _Tags:
-        self._likeness = likeness
-        self._tags.append(_Tags(cell, [], [], [], []))
-        return self._tags[-1]
 
     def _text(self, words: str) -> None:
         """Count a cell with a file that holds a value too; a long one comes in pieces."""
@@ -239,34 +247,35 @@ class CellReader:
         """Return the cells whose tags were parsed since the last call."""
         found = [run for tags in self._tags for run in self._of(tags)]
         self._tags.clear()
-        self._likeness = ()
         return found
 
     def _of(self, tags: _Tags) -> Iterator[CellRun]:
         """Yield cells with the same attributes, together unless these are written in an odd way."""
-        attributes = tags.attributes[0]
         lengths: list[int] | None = []
         values: list[str] | None = []
         algorithm = None
-        if "length" in attributes:
-            lengths = _lengths([each["length"] for each in tags.attributes])
-        if "messageDigest" in attributes:
+        kinds = {*tags.values("digestType")} if "digestType" in tags.names else {None}
+        if "length" in tags.names:
+            lengths = _lengths(tags.values("length"))
+        if "messageDigest" in tags.names or len(kinds) > 1:
             values = None
-        elif "digest" in attributes:
-            algorithm = attributes.get("digestType")
-            values = digests.usual([each["digest"] for each in tags.attributes], algorithm)
+        elif "digest" in tags.names:
+            algorithm = kinds.pop()
+            values = digests.usual(tags.values("digest"), algorithm)
         if lengths is not None and values is not None:
             yield self._run(tags, algorithm, lengths, values)
             return
         read = [(self._length(tags, at), self._digest(tags, at)) for at in range(len(tags.rows))]
-        kinds = [
+        forms = [
             (None if digest is None else digest.algorithm, length is not None) for length, digest in read
         ]
-        for (algorithm, _), places in groupby(range(len(read)), kinds.__getitem__):
+        for (algorithm, _), places in groupby(range(len(read)), forms.__getitem__):
             own = [*places]
             these = slice(own[0], own[-1] + 1)
             yield self._run(
-                _Tags(tags.cell, tags.rows[these], tags.starts[these], [], tags.attributes[these]),
+                tags._replace(
+                    rows=tags.rows[these], starts=tags.starts[these], attributes=tags.attributes[these]
+                ),
                 algorithm,
                 [length for length, _ in read[these] if length is not None],
                 [digest.value for _, digest in read[these] if digest is not None],
@@ -279,7 +288,7 @@ class CellReader:
             cell=tags.cell,
             algorithm=algorithm,
             rows=tags.rows,
-            files=[each["file"] for each in tags.attributes],
+            files=tags.values("file"),
             lengths=lengths,
             digests=values,
             starts=tags.starts,
@@ -292,7 +301,7 @@ class CellReader:
         return f"{where}: table {self._table.label} row {place.row:,}, cell {place.cell} ({place.id})"
 
     def _length(self, tags: _Tags, at: int) -> int | None:
-        text = tags.attributes[at].get("length")
+        text = tags.of(at).get("length")
         if text is None or not (text := text.strip()):
             return None
         if not _LENGTH.fullmatch(text):
@@ -307,7 +316,7 @@ class CellReader:
 
         Both are digests of the same bytes; two values of one algorithm cannot both be right.
         """
-        attributes = tags.attributes[at]
+        attributes = tags.of(at)
         said: dict[str, tuple[str, Digest]] = {}
         for name in ("digest", "messageDigest"):
             text = attributes.get(name, "").strip()
