@@ -103,7 +103,6 @@ def expat_parser(encoding: str | None = None, *, namespaces: bool = False) -> ex
     namespace processing, as written; with ``namespaces`` they come as ``namespace name``.
     """
     parser = expat.ParserCreate(encoding, " " if namespaces else None)
-    parser.ordered_attributes = False
     parser.buffer_text = True
 
     def doctype(_name: str, _system: str | None, _public: str | None, _internal: int) -> None:

@@ -35,12 +35,12 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_003,
+    "(foundation)": 3_002,
     "stores": 349,
     "files": 3_060,
     "layouts": 576,
     "containers": 2_042,
-    "siard": 2_039,
+    "siard": 2_038,
     "locations": 2_077,
     "sources": 1_981,
     "mets": 3_292,
@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 726,
     "packages": 3_305,
     "checking": 15_516,
-    "building": 3_571,
+    "building": 3_573,
     "reporting": 2_414,
     "restoring": 1_832,
     "merging": 1_212,

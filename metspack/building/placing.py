@@ -156,11 +156,8 @@ class Placing:
         paths = self._layout.lob_paths(place, run.rows, shared.extension)
         before = place.id.removesuffix("0")
         ids = [f"{before}{row}" for row in run.rows]
-        stated = [
-            (name, values)
-            for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
-            if name is not None
-        ]
+        given = ((shared.digest, run.digests), (shared.proof, run.proofs))
+        stated = [(name, values) for name, values in given if name is not None]
         names = list(dict.fromkeys((*self._of_file, *(name for name, _ in stated))))
         functions = [digest_function(name) for name in names]
         compared = [names.index(name) for name, _ in stated]

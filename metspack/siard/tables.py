@@ -80,7 +80,9 @@ class _Tags(NamedTuple):
     attributes: list[list[str]]
 
     def values(self, name: str) -> list[str]:
-        return [*map(itemgetter(2 * self.names.index(name) + 1), self.attributes)]
+        """Return the values of an attribute, none where the tags do not have it."""
+        place = 2 * self.names.index(name) + 1 if name in self.names else 0
+        return [*map(itemgetter(place), self.attributes)] if place else []
 
     def of(self, at: int) -> dict[str, str]:
         """Return the attributes of one tag."""
@@ -251,24 +253,18 @@ class CellReader:
 
     def _of(self, tags: _Tags) -> Iterator[CellRun]:
         """Yield cells with the same attributes, together unless these are written in an odd way."""
-        lengths: list[int] | None = []
-        values: list[str] | None = []
-        algorithm = None
-        kinds = {*tags.values("digestType")} if "digestType" in tags.names else {None}
-        if "length" in tags.names:
-            lengths = _lengths(tags.values("length"))
-        if "messageDigest" in tags.names or len(kinds) > 1:
+        algorithms = {*tags.values("digestType")}
+        stated = tags.values("digest")
+        algorithm = next(iter(algorithms), None) if stated else None
+        lengths = _lengths(tags.values("length"))
+        values = digests.usual(stated, algorithm) if stated else []
+        if len(algorithms) > 1 or "messageDigest" in tags.names:
             values = None
-        elif "digest" in tags.names:
-            algorithm = kinds.pop()
-            values = digests.usual(tags.values("digest"), algorithm)
         if lengths is not None and values is not None:
             yield self._run(tags, algorithm, lengths, values)
             return
         read = [(self._length(tags, at), self._digest(tags, at)) for at in range(len(tags.rows))]
-        forms = [
-            (None if digest is None else digest.algorithm, length is not None) for length, digest in read
-        ]
+        forms = [(digest.algorithm if digest else None, length is not None) for length, digest in read]
         for (algorithm, _), places in groupby(range(len(read)), forms.__getitem__):
             own = [*places]
             these = slice(own[0], own[-1] + 1)
@@ -417,4 +413,4 @@ class RowValues:
 
 def _lengths(texts: list[str]) -> list[int] | None:
     """Return lengths as numbers, None unless all are plain ones."""
-    return list(map(int, texts)) if _LENGTHS.fullmatch(" ".join(texts)) else None
+    return list(map(int, texts)) if not texts or _LENGTHS.fullmatch(" ".join(texts)) else None
