@@ -370,7 +370,8 @@ def check_target(target: Path, package: Path) -> None:
     """
     if not package.exists():
         raise journal.not_found(package, NOT_FOUND)
-    root = package if package.is_dir() else package.parent
+    is_mets = package.is_file() and package.suffix.lower() not in {".zip", ".tar"}
+    root = package.parent if is_mets else package
     if target.resolve().is_relative_to(root.resolve()):
         raise TargetError(
             f"the target {target} lies inside the package {root}",

@@ -177,10 +177,12 @@ class Granted:
         return next((found for each in self.places(spot) if (found := self._file(each)) is not None), None)
 
     def places(self, spot: Spot) -> Iterator[Spot]:
-        """Yield a spot, and where it lies instead when its folder is divided."""
+        """Yield a spot, and where it lies instead when a folder on its path lies elsewhere."""
         yield spot
-        if spot.root == 0 and (moved := self._divided.get(spot.path[:-1])) is not None:
-            yield Spot(root=moved.root, path=(*moved.path, spot.path[-1]))
+        for length in range(len(spot.path) - 1, -1, -1) if self._divided and spot.root == 0 else ():
+            if (moved := self._divided.get(spot.path[:length])) is not None:
+                yield Spot(root=moved.root, path=(*moved.path, *spot.path[length:]))
+                break
 
     def _file(self, spot: Spot) -> FileExtent | None:
         """Return the file at this very spot as ``file`` does.

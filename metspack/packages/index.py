@@ -423,24 +423,22 @@ class Index(MetsTables):
             yield path, self._archive_digests[path]
 
     def divided(self, data: Names) -> Mapping[Names, tuple[int, Names]]:
-        """Return the folders of LOBs elsewhere that belong below an archive's folder.
+        """Return the folders elsewhere that belong below an archive's folder; itself where it is packed.
 
         ``data`` are the names from the root to that folder; the keys are those from there. A folder of LOBs
         belongs there that lies in another root, or below a representation of this name (AIP1).
         """
         is_data = is_representation(data)
-        is_packed = self.files.held(path_of(data))[0].is_packed
         found: dict[Names, tuple[int, Names]] = {}
-        own: dict[Names, tuple[int, Names]] = {}
         for folder in self._folders_of_lobs if is_data or len(self.files.roots) > 1 else ():
             root, names = self.files.spot(folder)
             if is_data and folder[1:TO_DATA] == data[-3:]:
-                is_here = folder[:TO_DATA] == data and not root
-                if is_packed or not is_here:
-                    (own if is_here else found).setdefault(folder[TO_DATA:], (root, names))
+                if root or folder[:TO_DATA] != data:
+                    found.setdefault(folder[TO_DATA:], (root, names))
             elif root and folder[: len(data)] == data:
                 found.setdefault(folder[len(data) :], (root, names))
-        return own | found
+        is_packed = self.files.held(path_of(data))[0].is_packed
+        return found | {(): self.files.spot(data)} if is_packed else found
 
     @cached_property
     def _folders_of_lobs(self) -> Iterable[Names]:

@@ -18,7 +18,7 @@ from metspack.files.journal import not_found
 from metspack.files.reading import Closable
 from metspack.files.staging import NOT_FOUND
 from metspack.layouts.names import SIARD, is_archive
-from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, links, packages
+from metspack.mets import METS_NAMES, is_mets_name, links, packages
 from metspack.model import LONGEST, Budgets, Digest
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
@@ -471,10 +471,6 @@ def _further_down(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPac
         )
     if not (found.is_packed or delivery.is_beside(found.path.parent, found)):
         return found.path, found.mets or "", None
-    if found.is_packed and (found.mets != CSIP_METS or "/" in found.within):
-        inside = "/".join(filter(None, (found.within, found.mets)))
-        expected = f"{packages.stem_of_pack(found.path.name)}/{CSIP_METS}"
-        raise SourceError(f"{found.path} holds {inside}; expected {expected}", hint=UNPACK)
     # A file that is named is called as it is, which nothing else is that lies beside it.
     name = found.folder if is_folder else path.name
     return found.path.parent, f"{name}/{found.mets}", found if found.is_packed else None

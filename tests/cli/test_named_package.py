@@ -114,7 +114,6 @@ def _beside(form: str, other: str) -> Callable[[Shelf], object]:
 
 
 def _bag(shelf: Shelf, name: str) -> None:
-    shelf.merged(name)
     (shelf / "bag/data").mkdir(parents=True)
     shutil.move(shelf / name, shelf / f"bag/data/{name}")
     put_in_a_bag(shelf / "bag")
@@ -136,13 +135,18 @@ def _packed_bag(shelf: Shelf, name: str) -> None:
     shutil.rmtree(shelf / "bag")
 
 
+def _without_its_folder(shelf: Shelf) -> None:
+    zipped(shelf.recommended("HX") / "HX", shelf / "any.zip")
+    shutil.rmtree(shelf / "HX")
+
+
 def _cut_off(shelf: Shelf) -> None:
     file = shelf.merged("HX").packed("HX", "zip") / "HX.zip"
     file.write_bytes(file.read_bytes()[:1000])
 
 
 def _beside_a_bag(shelf: Shelf) -> None:
-    _bag(shelf, "HX")
+    _bag(shelf.merged("HX"), "HX")
     shelf.merged("HY")
 
 
@@ -172,10 +176,18 @@ KINDS = {
     "a packed parent whose children lie beside": Kind(
         lambda shelf: shelf.group("HX").packed("HX", "tar").group("HY"), "HX.tar", read="HX"
     ),
-    "a package of the recommendation in a file": Kind(
-        lambda shelf: shelf.recommended("HX").packed("HX", "tar").merged("HY"),
-        "HX.tar",
-        also="{}/HX.tar holds HX/mets.xml; expected HX/METS.xml",
+    "a package of the recommendation in a tar file": Kind(
+        lambda shelf: shelf.recommended("HX").packed("HX", "tar").merged("HY"), "HX.tar", read="HX"
+    ),
+    "a package of the recommendation in a zip file": Kind(
+        lambda shelf: shelf.recommended("HX").packed("HX", "zip", "HY").merged("HY"), "HY.zip", read="HX"
+    ),
+    "one of the recommendation in a file without its folder": Kind(_without_its_folder, "any.zip", read="HX"),
+    "one of the recommendation in a packed bag": Kind(
+        lambda shelf: _packed_bag(shelf.recommended("HX"), "HX"), "bag.zip", read="HX"
+    ),
+    "one of the recommendation in a packed file alone": Kind(
+        lambda shelf: shelf.recommended("HX").packed("HX", "zip"), read="HX"
     ),
     "two packages in one file": Kind(
         _two_in_a_file, "HX.zip", refused=("{}/HX.zip/HX (HX)", "{}/HX.zip/HY (HY)")
@@ -203,11 +215,11 @@ KINDS = {
         refused=(HX, "{}/copy.zip (HY)"),
     ),
     "an IP and one in a bag": Kind(_beside_a_bag, refused=("{}/bag/data/HX (HX)", HY)),
-    "a bag": Kind(lambda shelf: _bag(shelf, "HX"), "bag", read="HX"),
+    "a bag": Kind(lambda shelf: _bag(shelf.merged("HX"), "HX"), "bag", read="HX"),
     "a bag of a packed parent and its children": Kind(
         lambda shelf: _bagged(shelf.group("HX").packed("HX", "zip")), "bag", read="HX"
     ),
-    "a file of a bag": Kind(lambda shelf: _packed_bag(shelf, "HX"), "bag.zip", also="expected bag/METS.xml"),
+    "a file of a bag": Kind(lambda shelf: _packed_bag(shelf.merged("HX"), "HX"), "bag.zip", read="HX"),
     "one of the recommendation in a folder": Kind(lambda shelf: shelf.recommended("HX"), read="HX"),
     "one in a folder two levels down": Kind(
         lambda shelf: _bagged(shelf.group("HX"), "delivery/2026", bag=False), read="HX"
