@@ -75,7 +75,8 @@ class Tar(tempdb.Scratch):
     @property
     def top(self) -> str:
         """The one folder that holds all members, "" where there is none."""
-        names = self._database.execute("SELECT min(name), max(name) FROM member").fetchone()
+        sql = "SELECT (SELECT min(name) FROM member), (SELECT max(name) FROM member)"  # each by the index
+        names = self._database.execute(sql).fetchone()
         return folder_of_all(*(os.fsdecode(each or b"") for each in names))
 
     def member(self, name: bytes) -> Member | None:

@@ -413,7 +413,8 @@ class ZipContainer(Closable):
     @property
     def top(self) -> str:
         """The one folder that holds all entries, "" where there is none."""
-        return folder_of_all(*self._index.execute("SELECT min(name), max(name) FROM entry").fetchone())
+        sql = "SELECT (SELECT min(name) FROM entry), (SELECT max(name) FROM entry)"  # each by the index
+        return folder_of_all(*self._index.execute(sql).fetchone())
 
     def extent(self, name: str) -> ZipExtent | None:
         """Return the extent of the entry with exactly that name, None when there is none."""
