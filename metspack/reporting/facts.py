@@ -99,9 +99,9 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
         children=relations,
         representations=tuple(sorted(_figured(catalogue, representations(links)), key=_by_name)),
         segments=tuple(
-            SegmentContent(name=each.name, files=each.files, bytes=each.bytes)
+            SegmentContent(name=each.name, files=each.files, bytes=each.bytes, is_missing=is_missing)
             for each in relations
-            if each.child.path and each.state is not LinkState.MISSING
+            if (is_missing := each.state is LinkState.MISSING) or each.child.path
         ),
         splits=shown_splits,
         splits_left_out=sum(1 for _ in splits),
@@ -222,7 +222,9 @@ def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob
 
 
 def _archives(checked: Checked) -> Iterator[ArchiveContent]:
-    for path, version, *said, schemas, tables, rows, lobs, inline, size in checked.catalogue.rows(_HOLDINGS):
+    for path, version, *said, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
+        _HOLDINGS
+    ):
         database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in said)
         yield ArchiveContent(
             path=checked.as_given(shown(path)),
@@ -235,6 +237,7 @@ def _archives(checked: Checked) -> Iterator[ArchiveContent]:
             tables=tables,
             rows=rows,
             lobs=lobs,
+            lost=lost,
             inline=inline,
             bytes=size,
         )

@@ -61,7 +61,10 @@ def test_a_missing_child(package: Path) -> None:
     facts = gathered(package)
     assert states(facts)[CHILD] == (LinkState.MISSING, True, False)
     assert facts.children[1].child.objid == "ID_Northwind_lobseg_1_mets"
-    assert [each.name for each in facts.segments] == ["Northwind_lobseg_0"]
+    assert [(each.name, each.is_missing) for each in facts.segments] == [
+        ("Northwind_lobseg_0", False),
+        ("Northwind_lobseg_1", True),
+    ]
 
 
 def test_an_mptr_that_leads_nowhere_and_the_child_it_meant(package: Path) -> None:
