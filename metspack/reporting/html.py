@@ -25,7 +25,6 @@ from metspack.reporting.model import (
     ListedSplitLob,
     Relation,
     ReportFacts,
-    SegmentContent,
     kind,
     outcome,
     parts,
@@ -120,13 +119,13 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     facts = judged(frame.facts, kept.by_place())
     found = verdict(frame.summary)
     headline = _VERDICTS[found] if frame.is_complete or found == "error" else _OPEN
-    children = _shown(frame, facts.children, frame.facts.children)
+    children = _shown(frame, facts.children)
+    segments = [each for each in facts.children if each.is_missing or each.child.path]
     states = Counter(each.word for each in facts.children)
     drawn = _drawn(facts)
     groups = kept.groups()
-    segments, folded_segments = _folded(
-        list(fills(_shown(frame, facts.segments, frame.facts.segments), frame.limits)),
-        lambda each: each.is_fault or each.is_over,
+    filled, folded_fills = _folded(
+        list(fills(_shown(frame, segments), frame.limits)), lambda each: each.child.is_fault or each.is_over
     )
     digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each.failed))
     anchors = _anchors(frame)
@@ -172,11 +171,11 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "faulty": sum(each.is_fault for each in facts.children),
         "damaged": sum(bool(each.damage.words) for each in facts.children),
         "unverified": "not checked" if frame.level == Level.LINKS.value else "no faults found",
-        "fills": segments,
-        "folded_fills": folded_segments,
+        "fills": filled,
+        "folded_fills": folded_fills,
         "paper": _PAPER,
         "printed": min(_PRINTED, max(_PRINTED_LEAST, _PRINTED_TOGETHER // max(parts_of_findings, 1))),
-        "segments_left_out": max(len(facts.segments) - _CHILDREN, 0),
+        "segments_left_out": max(len(segments) - _CHILDREN, 0),
         "strips": list(strips(facts.splits)),
         "groups": groups,
         "told_of": _told_of(frame, kept, excerpts, anchors),
@@ -257,17 +256,14 @@ def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
     yield from ((state, meaning) for state, meaning in MEANINGS.items() if state in found)
 
 
-_Child = TypeVar("_Child", Relation, SegmentContent)
-
-
-def _shown(frame: Frame, judged_ones: Sequence[_Child], placed: Sequence[_Child]) -> Sequence[_Child]:
+def _shown(frame: Frame, children: Sequence[Relation]) -> Sequence[Relation]:
     """Return the children that are shown: all, or of very many those at fault first.
 
-    Of several packages they stand as they are ``placed``: in the order of paths.
+    Of several packages they stand in the order of paths.
     """
-    shown = judged_ones[:_CHILDREN]  # those at fault stand first
-    order = {each.name: number for number, each in enumerate(placed)} if frame.are_several else {}
-    return sorted(shown, key=lambda each: order.get(each.name, 0))
+    order = {each.name: number for number, each in enumerate(frame.facts.children)}
+    shown = children[:_CHILDREN]  # those at fault stand first
+    return sorted(shown, key=lambda each: order[each.name]) if frame.are_several else shown
 
 
 def _found(frame: Frame, kept: FindingStore) -> Iterator[tuple[str, CodeGroup, Iterator[Finding]]]:
@@ -348,15 +344,11 @@ class ShareBar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fill:
-    """How full a segment is."""
+    """A child as a segment, and how full it is."""
 
-    name: str
+    child: Relation
     files: ShareBar
     bytes: ShareBar
-    links: str = ""
-    damage: str = ""
-    is_fault: bool = False
-    is_missing: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -384,19 +376,15 @@ class Strip:
     pieces: tuple[StripPiece, ...]
 
 
-def fills(segments: Sequence[SegmentContent], limits: Limits) -> Iterator[Fill]:
+def fills(segments: Sequence[Relation], limits: Limits) -> Iterator[Fill]:
     """Yield how full each segment is, against the limits or, where there is none, the fullest segment."""
     most_files = max((each.files for each in segments), default=0)
     most_bytes = max((each.bytes for each in segments), default=0)
     for each in segments:
         yield Fill(
-            name=each.name,
+            child=each,
             files=_bar(each.files, limits.files, most_files, "file"),
             bytes=_bar(each.bytes, limits.bytes, most_bytes, "byte"),
-            links=each.links,
-            damage=each.damage,
-            is_fault=each.is_fault,
-            is_missing=each.is_missing,
         )
 
 

@@ -81,6 +81,11 @@ class Relation:
         return f"links {self.words}, {self.damage.words}"
 
     @property
+    def is_missing(self) -> bool:
+        """Whether the child is named, but not there."""
+        return self.state is LinkState.MISSING
+
+    @property
     def is_fault(self) -> bool:
         """Whether the link, or any of the child's files, is at fault."""
         return bool(self.damage.words) or self.link is None or self.link.is_fault
@@ -140,22 +145,6 @@ def parents(graph: Graph) -> Iterator[Relation]:
     for edge in graph.edges:
         if edge.child == top.id and not nodes[edge.parent].path:
             yield Relation(parent=nodes[edge.parent], child=top, link=edge, state=edge.state)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentContent:
-    """The content of a child IP: files and bytes of LOBs as its METS lists them; its links, its damage.
-
-    Of one that is missing nothing is known but that it is.
-    """
-
-    name: str
-    files: int
-    bytes: int
-    links: str = ""
-    damage: str = ""
-    is_fault: bool = False
-    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +231,6 @@ class ReportFacts:
     parents: tuple[Relation, ...] = ()
     children: tuple[Relation, ...] = ()
     representations: tuple[Relation, ...] = ()
-    segments: tuple[SegmentContent, ...] = ()
     splits: tuple[ListedSplitLob, ...] = ()
     splits_left_out: int = 0
     fixity: tuple[FixityFigures, ...] = ()

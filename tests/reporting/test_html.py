@@ -23,7 +23,6 @@ from metspack.reporting.model import (
     Frame,
     Relation,
     ReportFacts,
-    SegmentContent,
     printable,
 )
 from metspack.reporting.store import FindingStore
@@ -174,17 +173,18 @@ def test_of_very_many_children_those_at_fault_are_shown() -> None:
 
 
 def test_what_is_fine_is_folded_away_where_there_are_many_rows() -> None:
-    segments = tuple(
-        SegmentContent(name=f"s{n}", files=n, bytes=1, links="ok", is_fault=n == 3) for n in range(41)
+    children = tuple(
+        related(node(f"s{n}/mets.xml"), state=LinkState.BROKEN if n == 3 else LinkState.OK, files=n)
+        for n in range(41)
     )
     fixity = tuple(
         FixityFigures(source=f"p{n}/METS", algorithm="MD5", files=1, bytes=1, read=1, failed=int(n == 2))
         for n in range(41)
     )
-    facts = ReportFacts(tops=(TOP,), segments=segments, fixity=fixity)
+    facts = ReportFacts(tops=(TOP,), children=children, fixity=fixity)
     with holding() as (frame, kept):
         found = page(replace(frame, facts=facts, limits=Limits(files=39)), kept)
-        all_shown = page(replace(frame, facts=replace(facts, segments=segments[:40])), kept)
+        all_shown = page(replace(frame, facts=replace(facts, children=children[:40])), kept)
     shown, folded = found.all("table", "fills")
     assert [each.text for each in shown.one("tbody").all("th")] == ["s3", "s40"], "at fault, over the limit"
     assert len(list(folded.one("tbody").all("tr"))) == 39
@@ -280,7 +280,7 @@ def test_the_archive_s_content_is_told(tmp_path: Path) -> None:
         "Data from": "2015",
         "Archived": "2015-11-26",
         "Content": "1 schema, 1 table, 4 rows",
-        "LOBs": f"4 LOBs in files, which hold {sum(each.bytes for each in frame.facts.segments):,} bytes",
+        "LOBs": f"4 LOBs in files, which hold {sum(each.bytes for each in frame.facts.children):,} bytes",
     }
 
 
