@@ -49,7 +49,7 @@ BUDGETS: Mapping[str, int] = {
     "packages": 3_305,
     "checking": 15_523,
     "building": 3_573,
-    "reporting": 2_549,
+    "reporting": 2_514,
     "restoring": 1_832,
     "merging": 1_212,
     "cli": 3_812,

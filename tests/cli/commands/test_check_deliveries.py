@@ -6,17 +6,22 @@ import csv
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from metspack.checking import PackageResult
+from metspack.checking.opening import NO_PACKAGE
+from metspack.reporting import csv as csv_form
+from metspack.reporting import html, text
 from tests.checking.links.test_deliveries import numbered
 from tests.cli.conftest import Commands
 from tests.packages import forge
 from tests.packages.spread import zipped
 from tests.reporting import pages
+from tests.reporting.reports import holding
 
 HEAD = ["path", "OBJID", "verdict", "errors", "warnings", "first cause"]
 
@@ -131,8 +136,8 @@ def test_the_verdict_stands_last_on_the_console_and_in_text(metspack: Commands, 
     for (name, _, said), verdict in zip(entries, case.verdicts.values(), strict=True):
         assert said.startswith("not a package; ") == (verdict == "not a package"), name
         assert (int(said.split(" ")[0]) > 0) == (verdict == "error") if verdict != "not a package" else True
-    text = Path("r.txt").read_text(encoding="utf-8")
-    assert "\n".join(lines[-2 - len(case.verdicts) :]) in text
+    written = Path("r.txt").read_text(encoding="utf-8")
+    assert "\n".join(lines[-2 - len(case.verdicts) :]) in written
 
 
 def test_the_verdict_is_numbers_in_json(metspack: Commands, case: Case) -> None:
@@ -217,6 +222,32 @@ def test_an_archive_alone_is_refused(metspack: Commands, tmp_path: Path) -> None
     assert (told.code, told.out) == (3, "")
     assert "is a SIARD archive, expected a package's folder" in told.err
     assert not (tmp_path / "r.csv").exists()
+
+
+def test_what_was_not_checked_to_the_end_is_not_without_errors() -> None:
+    def result(path: str, *, errors: int = 0, is_complete: bool = True, kind: str = "") -> PackageResult:
+        return PackageResult(
+            path=path, objid="", kind=kind, errors=errors, warnings=0, infos=0, is_complete=is_complete
+        )
+
+    results = (
+        result("a"),
+        result("b", is_complete=False),
+        result("c", errors=1, is_complete=False),
+        result("d", kind=NO_PACKAGE),
+    )
+    with holding() as (frame, kept):
+        several = replace(frame, summary=replace(frame.summary, results=results), is_complete=False)
+        page = pages.read("".join(html.document(several, kept, {})))
+        lines = list(csv.reader(csv_form.document(several, kept)))[1:]
+        said = "".join(text.document(several, kept)).splitlines()
+    outcome = "3 packages: 1 without errors, 1 with errors, 1 not checked to the end, 1 entry is no package"
+    assert page.one("h1").text == outcome
+    assert outcome in said
+    assert "b: not checked to the end" in said
+    stands = ["ok", "not checked to the end", "not checked to the end", "not a package"]
+    assert [line[2] for line in lines] == stands
+    assert [each.text for each in page.one("table", "packages").all("span", "badge")] == stands
 
 
 def test_one_package_ends_as_ever(metspack: Commands, tmp_path: Path) -> None:
