@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_241,
     "inspecting": 726,
     "packages": 3_305,
-    "checking": 15_523,
+    "checking": 15_525,
     "building": 3_573,
     "reporting": 2_514,
     "restoring": 1_832,

@@ -92,7 +92,8 @@ class CheckSummary:
 
     ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside;
     ``results`` are those of each package, in the order of paths; a finding about several counts for each.
-    ``ledger`` has the figures of a check that keeps one.
+    ``beside`` are the errors about none of them, such as a package expected that did not come. ``ledger`` has
+    the figures of a check that keeps one.
     """
 
     packages: int
@@ -105,6 +106,7 @@ class CheckSummary:
     sampled: Sampled | None = None
     routes: tuple[ArchiveRoutes, ...] = ()
     results: tuple[PackageResult, ...] = ()
+    beside: int = 0
     ledger: LedgerFigures | None = None
 
     @property
@@ -242,6 +244,7 @@ class Checking(Iterator[Finding]):
             sampled=self._sampled,
             routes=tuple(sorted(self._routes, key=lambda each: each.path)),
             results=tuple(self._result(path, found) for path, found in sorted(self._found.items())),
+            beside=self._told_of["", Severity.ERROR],
             ledger=None if self._ledger is None else self._ledger.figures,
         )
 

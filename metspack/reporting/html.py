@@ -129,10 +129,8 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     )
     digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each.failed))
     anchors = _anchors(frame)
-    rows = [
-        (each, standing(each), anchors[printable(each.path)])
-        for each in (frame.summary.results if anchors else ())
-    ]
+    results = frame.summary.results if anchors else ()
+    rows = [(each, standing(each), anchors[printable(each.path)]) for each in results]
     packages, folded_packages = _folded(rows, lambda each: each[1] != "ok")
     parts_of_findings = sum(1 for _ in kept.by_owner(frame.packages())) if anchors else len(groups)
     told = frame.provenance

@@ -427,6 +427,7 @@ def tally(summary: CheckSummary) -> dict[str, int]:
         "with_errors": failed,
         "unfinished": unfinished,
         "no_packages": len(summary.results) - len(packages),
+        "errors_beside": summary.beside,
     }
 
 
@@ -438,6 +439,7 @@ def outcome(summary: CheckSummary) -> str:
     said += [f"{found['unfinished']:,} not checked to the end"] if found["unfinished"] else []
     are = "is no package" if others == 1 else "are no packages"
     said += [f"{counted(others, 'entry', 'entries')} {are}"] if others else []
+    said += [f"{counted(summary.beside, 'error')} about none of them"] if summary.beside else []
     return f"{counted(found['packages'], 'package')}: {', '.join(said)}"
 
 

@@ -151,6 +151,7 @@ def test_the_verdict_is_numbers_in_json(metspack: Commands, case: Case) -> None:
         "with_errors": verdicts.count("error"),
         "unfinished": 0,
         "no_packages": verdicts.count("not a package"),
+        "errors_beside": 0,
     }
     assert {each["path"]: each["verdict"] for each in found["packages"]} == {
         f"in/{name}": verdict for name, verdict in case.verdicts.items()
@@ -263,7 +264,9 @@ def test_what_was_announced_and_did_not_come_is_a_line_too(metspack: Commands, t
         numbered(tmp_path / f"in/{number}", number)
     expected = tmp_path / "expected.txt"
     expected.write_text("30\n31\n32\n")
-    metspack("check", tmp_path / "in", "--expect", expected, "--report", tmp_path / "r.csv")
+    told = metspack("check", tmp_path / "in", "--expect", expected, "--report", tmp_path / "r.csv")
+    said = "2 packages: 2 without errors, 0 with errors, 1 error about none of them"
+    assert (told.code, told.out.splitlines()[-1]) == (1, said)
     *_, last = rows(tmp_path / "r.csv")
     assert last[:5] == [str(expected), "", "error", "1", "0"]
     assert last[5].startswith("M014 ")
