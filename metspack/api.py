@@ -169,7 +169,7 @@ class Reportable(Protocol):
 def report(result: Reportable, target: StrPath | Sequence[StrPath], *, with_provenance: bool = True) -> None:
     """Write the report of a check at ``target``, or at each of several; other results as ``.json`` only.
 
-    The form follows from the name's ending: .html, .json, .jsonl, .txt, or .xml for JUnit. An earlier
+    The form follows from the name's ending: .html, .json, .jsonl, .txt, .csv, or .xml for JUnit. An earlier
     report of the same form is replaced, another file never. With ``with_provenance`` .html and .txt say when,
     where and by whom the package was checked, and its path. What .html, .txt and .xml tell of the package
     itself is gathered while it is checked: of a check that has begun already it is read once more. Raises

@@ -47,13 +47,13 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_241,
     "inspecting": 726,
     "packages": 3_299,
-    "checking": 15_516,
+    "checking": 15_525,
     "building": 3_573,
-    "reporting": 2_414,
+    "reporting": 2_514,
     "restoring": 1_832,
     "merging": 1_212,
     "cli": 3_812,
-    "templates": 1_452,
+    "templates": 1_465,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""
 

@@ -152,7 +152,7 @@ CREATE TABLE cell (
 );
 CREATE TABLE holding (
     archive BLOB, version TEXT, dbname TEXT, owner TEXT, timespan TEXT, archived TEXT, schemas INTEGER,
-    tables INTEGER, rows INTEGER, lobs INTEGER, inline INTEGER
+    tables INTEGER, rows INTEGER, lobs INTEGER, lost INTEGER, inline INTEGER
 );
 CREATE INDEX holding_archive ON holding (archive);
 CREATE TABLE wrong (

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -82,6 +82,9 @@ class PackageToCheck:
     def identity(self, budgets: Budgets) -> reader.Identity:
         """Return the OBJID of the package and what kind it is, with the form that it has."""
         if self.mets is None:
+            with suppress(OSError, MetspackError), closing(self.tree.walk()) as items:
+                if all(each.kind == "d" for each in items):
+                    return reader.Identity(kind=NO_PACKAGE)
             return reader.Identity(kind="no METS")
         tree = self.tree if self.top is None else self.top.tree
         mets = self.mets if self.top is None else self.mets.rpartition("/")[2]

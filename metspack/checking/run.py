@@ -82,7 +82,7 @@ class PackageResult:
 
     @property
     def is_package(self) -> bool:
-        """Whether it is a package, and not what one can be made of."""
+        """Whether it is a package, and not an empty folder or what one can be made of."""
         return self.kind != NO_PACKAGE
 
 
@@ -91,8 +91,9 @@ class CheckSummary:
     """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
     ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside;
-    ``results`` are those of each package, in the order given; a finding about several counts for each.
-    ``ledger`` has the figures of a check that keeps one.
+    ``results`` are those of each package, in the order of paths; a finding about several counts for each.
+    ``beside`` are the errors about none of them, such as a package expected that did not come. ``ledger`` has
+    the figures of a check that keeps one.
     """
 
     packages: int
@@ -105,6 +106,7 @@ class CheckSummary:
     sampled: Sampled | None = None
     routes: tuple[ArchiveRoutes, ...] = ()
     results: tuple[PackageResult, ...] = ()
+    beside: int = 0
     ledger: LedgerFigures | None = None
 
     @property
@@ -240,8 +242,9 @@ class Checking(Iterator[Finding]):
             warnings=self._severities[Severity.WARNING],
             infos=self._severities[Severity.INFO],
             sampled=self._sampled,
-            routes=tuple(self._routes),
-            results=tuple(self._result(path, found) for path, found in self._found.items()),
+            routes=tuple(sorted(self._routes, key=lambda each: each.path)),
+            results=tuple(self._result(path, found) for path, found in sorted(self._found.items())),
+            beside=self._told_of["", Severity.ERROR],
             ledger=None if self._ledger is None else self._ledger.figures,
         )
 

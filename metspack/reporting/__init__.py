@@ -1,1 +1,1 @@
-"""Reports of checks and inspections as text, HTML, JSON and JUnit."""
+"""Reports of checks and inspections as text, HTML, JSON, CSV and JUnit."""

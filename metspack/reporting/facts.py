@@ -20,7 +20,6 @@ from metspack.reporting.model import (
     ListedSplitLob,
     Relation,
     ReportFacts,
-    SegmentContent,
     children,
     parents,
     representations,
@@ -89,20 +88,14 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     catalogue.index()
     links = checked.links_as_given
-    relations = tuple(sorted(_figured(catalogue, children(links)), key=_by_name))
     # Files are looked for on the disk from the second level on, all of them by its end.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
     return ReportFacts(
         tops=() if links.top is None else (links.top,),
         parents=tuple(parents(links)),
-        children=relations,
+        children=tuple(sorted(_figured(catalogue, children(links)), key=_by_name)),
         representations=tuple(sorted(_figured(catalogue, representations(links)), key=_by_name)),
-        segments=tuple(
-            SegmentContent(name=each.name, files=each.files, bytes=each.bytes)
-            for each in relations
-            if each.child.path and each.state is not LinkState.MISSING
-        ),
         splits=shown_splits,
         splits_left_out=sum(1 for _ in splits),
         fixity=tuple(_fixity(catalogue, level, f"{prefix}/" if prefix else "", is_complete=is_complete)),
@@ -117,7 +110,6 @@ def together(parts: Sequence[ReportFacts]) -> ReportFacts:
         parents=tuple(chain.from_iterable(each.parents for each in parts)),
         children=tuple(chain.from_iterable(each.children for each in parts)),
         representations=tuple(chain.from_iterable(each.representations for each in parts)),
-        segments=tuple(chain.from_iterable(each.segments for each in parts)),
         splits=tuple(chain.from_iterable(each.splits for each in parts)),
         splits_left_out=sum(each.splits_left_out for each in parts),
         fixity=tuple(chain.from_iterable(each.fixity for each in parts)),
@@ -160,24 +152,12 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
         replace(each, damage=damage[each.child.folder]) if each.child.folder in damage else each
         for each in facts.children
     ]
-    by_name = {each.name: each for each in told} if facts.segments else {}
-    segments = [_told(each, by_name.get(each.name)) for each in facts.segments]
-    return replace(
-        facts,
-        children=tuple(sorted(told, key=lambda each: not each.is_fault)),
-        segments=tuple(sorted(segments, key=lambda each: not each.is_fault)),
-    )
+    return replace(facts, children=tuple(sorted(told, key=lambda each: not each.is_fault)))
 
 
 def _damage(found: Counter[str]) -> Damage:
     what = "file" if found["others"] else "LOB"
     return Damage(damaged=found["damaged"], missing=found["missing"], errors=found["errors"], what=what)
-
-
-def _told(segment: SegmentContent, relation: Relation | None) -> SegmentContent:
-    if relation is None:
-        return segment
-    return replace(segment, links=relation.words, damage=relation.damage.words, is_fault=relation.is_fault)
 
 
 def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
@@ -222,7 +202,9 @@ def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob
 
 
 def _archives(checked: Checked) -> Iterator[ArchiveContent]:
-    for path, version, *said, schemas, tables, rows, lobs, inline, size in checked.catalogue.rows(_HOLDINGS):
+    for path, version, *said, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
+        _HOLDINGS
+    ):
         database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in said)
         yield ArchiveContent(
             path=checked.as_given(shown(path)),
@@ -235,6 +217,7 @@ def _archives(checked: Checked) -> Iterator[ArchiveContent]:
             tables=tables,
             rows=rows,
             lobs=lobs,
+            lost=lost,
             inline=inline,
             bytes=size,
         )

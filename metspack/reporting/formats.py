@@ -63,6 +63,7 @@ _REPORTS = {
     ),
     ".html": _ReportForm(blocks=_late("html", takes=3), mark=b'<metaname="generator"content="metspack'),
     ".txt": _ReportForm(blocks=_late("text"), mark=b"metspackcheckof"),
+    ".csv": _ReportForm(blocks=_late("csv"), mark=b"path,OBJID,verdict,errors,warnings,firstcause"),
 }
 _FIGURED = {".html", ".txt", ".xml"}
 SUFFIXES = tuple(_REPORTS)
@@ -180,7 +181,7 @@ class KeptCheck(Checking):
         self._options = options
         self._shown = progress
         self._looked = options.looking()
-        self._figures: list[ReportFacts] = []
+        self._figures: dict[str, ReportFacts] = {}
         self._is_begun = self._is_complete = False
         ledger = ledger_of(self._looked)
         self.kept = FindingStore()
@@ -231,7 +232,7 @@ class KeptCheck(Checking):
     def _gather(self, checked: Checked, /) -> None:
         self.folders[checked.prefix] = checked.package.root
         self.folders.update({each: Path(each) for each in checked.places.given.values()})
-        self._figures.append(facts.facts_of(checked, self._looked.level))
+        self._figures[checked.prefix] = facts.facts_of(checked, self._looked.level)
 
     def frame(self) -> Frame:
         """Return what was checked, how, and the result as far as the check came."""
@@ -242,7 +243,7 @@ class KeptCheck(Checking):
             sample=self._looked.sample,
             is_complete=self._is_complete,
             created=self._created,
-            facts=facts.together(self._figures),
+            facts=facts.together([self._figures[prefix] for prefix in sorted(self._figures)]),
         )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from metspack import resources
 from metspack.checking import Level, PackageResult
 from metspack.checking.links.graph import LinkState
 from metspack.layouts import readers
-from metspack.model import Limits
+from metspack.model import Finding, Limits
 from metspack.reporting import linkmap
 from metspack.reporting.facts import judged
 from metspack.reporting.model import (
@@ -25,12 +25,14 @@ from metspack.reporting.model import (
     ListedSplitLob,
     Relation,
     ReportFacts,
-    SegmentContent,
+    kind,
+    outcome,
     parts,
     places,
     printable,
     readers_lines,
     sampled,
+    standing,
     verdict,
     word,
 )
@@ -57,13 +59,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["counted"] = counted
+    environment.filters |= {"counted": counted, "counts": counts, "standing": standing}
     environment.filters["number"] = lambda value: f"{value:,}"
     return environment
 
 
 SHOWN = 500
-"""Findings of one code on the page, and places of one finding; how many more there are is said."""
+"""Findings of one code in a package, and places of one finding; how many more there are is said."""
 
 _T = TypeVar("_T")
 _CHILDREN = 5_000
@@ -76,7 +78,7 @@ _NAMED = 10  # representations that are not in order, parents
 _AT_THE_FOOT = 90  # characters that stand beside the number of a sheet
 _BUFFERED_EVENTS = 200
 _VERDICTS = {"ok": "No faults found", "warning": "Warnings", "error": "Errors found"}
-_OPEN = "Interrupted"
+_OPEN, _NONE = "Interrupted", "Not a package"
 _LEVELS = {
     Level.LINKS: "the METS files only",
     Level.STRUCTURE: "everything that needs no LOB's bytes",
@@ -105,8 +107,8 @@ MEANINGS = {
 def document(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Iterator[str]:
     """Yield the report as HTML; ``roots`` are as ``Excerpts`` has them, to quote what findings point at."""
     with Excerpts(roots) as excerpts:
-        for group in kept.groups():
-            excerpts.want(kept.of_group(group, SHOWN))
+        for _, _, found in _found(frame, kept):
+            excerpts.want(found)
         excerpts.read()
         stream = _environment().get_template("page.html.j2").stream(_facts(frame, kept, excerpts))
         stream.enable_buffering(_BUFFERED_EVENTS)
@@ -116,15 +118,21 @@ def document(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Ite
 def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, Any]:
     facts = judged(frame.facts, kept.by_place())
     found = verdict(frame.summary)
-    children = _shown(facts.children)
+    headline = _VERDICTS[found] if frame.is_complete or found == "error" else _OPEN
+    children = _shown(frame, facts.children)
+    segments = [each for each in facts.children if each.is_missing or each.child.path]
     states = Counter(each.word for each in facts.children)
     drawn = _drawn(facts)
     groups = kept.groups()
-    segments, folded_segments = _folded(
-        list(fills(facts.segments[:_CHILDREN], frame.limits)), lambda each: each.is_fault or each.is_over
+    filled, folded_fills = _folded(
+        list(fills(_shown(frame, segments), frame.limits)), lambda each: each.child.is_fault or each.is_over
     )
     digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each.failed))
-    packages, folded_packages = _folded(_packages(frame), lambda each: each[1] != "ok")
+    anchors = _anchors(frame)
+    results = frame.summary.results if anchors else ()
+    rows = [(each, standing(each), anchors[printable(each.path)]) for each in results]
+    packages, folded_packages = _folded(rows, lambda each: each[1] != "ok")
+    parts_of_findings = sum(1 for _ in kept.by_owner(frame.packages())) if anchors else len(groups)
     told = frame.provenance
     return {
         "version": __version__,
@@ -149,7 +157,7 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "readers": readers_lines(frame.summary),
         "facts": facts,
         "verdict": found if frame.is_complete or found == "error" else "warning",
-        "headline": _VERDICTS[found] if frame.is_complete or found == "error" else _OPEN,
+        "headline": outcome(frame.summary) if anchors else _NONE if frame.are_none else headline,
         "interrupted": INTERRUPTED,
         "map": drawn,
         "legend": list(_legend(facts)),
@@ -161,24 +169,21 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "faulty": sum(each.is_fault for each in facts.children),
         "damaged": sum(bool(each.damage.words) for each in facts.children),
         "unverified": "not checked" if frame.level == Level.LINKS.value else "no faults found",
-        "fills": segments,
-        "folded_fills": folded_segments,
+        "fills": filled,
+        "folded_fills": folded_fills,
         "paper": _PAPER,
-        "printed": min(_PRINTED, max(_PRINTED_LEAST, _PRINTED_TOGETHER // max(len(groups), 1))),
-        "segments_left_out": max(len(facts.segments) - _CHILDREN, 0),
+        "printed": min(_PRINTED, max(_PRINTED_LEAST, _PRINTED_TOGETHER // max(parts_of_findings, 1))),
+        "segments_left_out": max(len(segments) - _CHILDREN, 0),
         "strips": list(strips(facts.splits)),
         "groups": groups,
-        "sections": (_section(kept, group, excerpts) for group in groups),
+        "told_of": _told_of(frame, kept, excerpts, anchors),
     }
 
 
-def _packages(frame: Frame) -> list[tuple[PackageResult, str]]:
-    """Return the packages with their verdicts, the worst first, none where there is one alone."""
-    if not frame.are_several:
-        return []
-    order = [*_VERDICTS][::-1]
-    found = [(each, verdict(each)) for each in frame.summary.results]
-    return sorted(found, key=lambda each: (each[0].is_complete, order.index(each[1])))
+def _anchors(frame: Frame) -> dict[str, str]:
+    """Return the anchors of the packages by their paths, none where there is one alone."""
+    paths = [printable(each.path) for each in frame.summary.results] if frame.are_several else []
+    return {path: f"package-{number}" for number, path in enumerate(paths, 1)}
 
 
 def _folded(rows: list[_T], is_odd: Callable[[_T], bool]) -> tuple[list[_T], list[_T]]:
@@ -249,14 +254,58 @@ def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
     yield from ((state, meaning) for state, meaning in MEANINGS.items() if state in found)
 
 
-def _shown(children: Sequence[Relation]) -> Sequence[Relation]:
-    """Return the children that get a tile: all, or of very many those at fault first."""
-    return children[:_CHILDREN]  # those at fault stand first
+def _shown(frame: Frame, children: Sequence[Relation]) -> Sequence[Relation]:
+    """Return the children that are shown: all, or of very many those at fault first.
+
+    Of several packages they stand in the order of paths.
+    """
+    order = {each.name: number for number, each in enumerate(frame.facts.children)}
+    shown = children[:_CHILDREN]  # those at fault stand first
+    return sorted(shown, key=lambda each: order[each.name]) if frame.are_several else shown
 
 
-def _section(kept: FindingStore, group: CodeGroup, excerpts: Excerpts) -> dict[str, Any]:
+def _found(frame: Frame, kept: FindingStore) -> Iterator[tuple[str, CodeGroup, Iterator[Finding]]]:
+    """Yield the packages with each of their codes and its findings, by path; "" is the only package."""
+    if not frame.are_several:
+        for group in kept.groups():
+            yield "", group, kept.of_group(group, SHOWN)
+        return
+    package = frame.packages()
+    groups = list(kept.by_owner(package))
+    told = groupby(kept.of_owner(package), lambda each: (each[0], *kind(each[1])))
+    for (name, group), (_, found) in zip(groups, told, strict=True):
+        yield name, group, islice((finding for _, finding in found), SHOWN)
+
+
+def _told_of(
+    frame: Frame, kept: FindingStore, excerpts: Excerpts, anchors: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Yield each package with its findings, also those without; what is in none has a part of its own."""
+    results = {printable(each.path): each for each in frame.summary.results} if anchors else {}
+    ahead = sorted(results, reverse=True)
+    codes = Counter[str]()
+
+    def package(name: str, sections: Iterable[dict[str, Any]] = ()) -> dict[str, Any]:
+        return {"name": name, "anchor": anchors.get(name), "result": results.get(name), "sections": sections}
+
+    for name, found in groupby(_found(frame, kept), lambda each: each[0]):
+        while ahead and ahead[-1] < name:
+            yield package(ahead.pop())
+        if ahead and ahead[-1] == name:
+            ahead.pop()
+        yield package(name, (_section(group, rows, excerpts, codes) for _, group, rows in found))
+    yield from map(package, reversed(ahead))
+
+
+def _section(
+    group: CodeGroup, found: Iterator[Finding], excerpts: Excerpts, codes: Counter[str]
+) -> dict[str, Any]:
+    """Return the findings of one code; ``codes`` counts those before: the first of each has its anchor."""
+    codes[group.anchor] += 1
+    number = codes[group.anchor]
     return {
         "group": group,
+        "anchor": group.anchor if number == 1 else f"{group.anchor}-{number}",
         "rule": group.explanation,
         "findings": (
             {
@@ -267,7 +316,7 @@ def _section(kept: FindingStore, group: CodeGroup, excerpts: Excerpts) -> dict[s
                 "places": list(places(each, SHOWN)),
                 "more": each.count - 1,
             }
-            for each in kept.of_group(group, SHOWN)
+            for each in found
             for where, said in (parts(each),)
         ),
         "left_out": max(group.count - SHOWN, 0),
@@ -293,14 +342,11 @@ class ShareBar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fill:
-    """How full a segment is."""
+    """A child as a segment, and how full it is."""
 
-    name: str
+    child: Relation
     files: ShareBar
     bytes: ShareBar
-    links: str = ""
-    damage: str = ""
-    is_fault: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -328,18 +374,15 @@ class Strip:
     pieces: tuple[StripPiece, ...]
 
 
-def fills(segments: Sequence[SegmentContent], limits: Limits) -> Iterator[Fill]:
+def fills(segments: Sequence[Relation], limits: Limits) -> Iterator[Fill]:
     """Yield how full each segment is, against the limits or, where there is none, the fullest segment."""
     most_files = max((each.files for each in segments), default=0)
     most_bytes = max((each.bytes for each in segments), default=0)
     for each in segments:
         yield Fill(
-            name=each.name,
+            child=each,
             files=_bar(each.files, limits.files, most_files, "file"),
             bytes=_bar(each.bytes, limits.bytes, most_bytes, "byte"),
-            links=each.links,
-            damage=each.damage,
-            is_fault=each.is_fault,
         )
 
 

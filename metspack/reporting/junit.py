@@ -9,17 +9,16 @@ said in the test case's output.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 
 from metspack import safexml
 from metspack.checking import explained, told_as
 from metspack.checking.links.graph import LinkState
 from metspack.layouts.names import is_archive
-from metspack.model import Finding, Severity
-from metspack.reporting.model import Frame, line, parts, places, printable, sampled
+from metspack.model import Finding
+from metspack.reporting.model import Frame, kind, line, parts, places, printable, sampled
 from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
 from metspack.sizes import counted
@@ -71,7 +70,7 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
     Of one package it is the archive itself, else the nearest METS above the path.
     """
     if frame.are_several:
-        return partial(_package_of, {printable(each.path) for each in frame.summary.results})
+        return frame.packages()
     nodes = [each.child for each in frame.facts.children] + list(frame.facts.tops)
     folders = {each.folder: each.path for each in nodes if each.path}
     folders.setdefault("", "mets.xml")
@@ -85,13 +84,6 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
         return folders[folder]
 
     return owner
-
-
-def _package_of(packages: Collection[str], path: str) -> str:
-    at = path
-    while at and at not in packages:
-        at = at.rpartition("/")[0]
-    return at or path
 
 
 def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> dict[str, _Suite]:
@@ -120,9 +112,6 @@ def _suite_start(frame: Frame, name: str, suite: _Suite) -> str:
 
 
 def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[str]:
-    def kind(finding: Finding) -> tuple[Severity, str, str]:
-        return finding.severity, finding.code, told_as(finding)
-
     for (severity, _, name), rows in groupby(findings, key=kind):
         first, text, more = _said(rows)
         yield f"<testcase classname={_attribute(suite)} "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +81,11 @@ class Relation:
         return f"links {self.words}, {self.damage.words}"
 
     @property
+    def is_missing(self) -> bool:
+        """Whether the child is named, but not there."""
+        return self.state is LinkState.MISSING
+
+    @property
     def is_fault(self) -> bool:
         """Whether the link, or any of the child's files, is at fault."""
         return bool(self.damage.words) or self.link is None or self.link.is_fault
@@ -143,18 +148,6 @@ def parents(graph: Graph) -> Iterator[Relation]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentContent:
-    """The content of a child IP: files and bytes of LOBs as its METS lists them; its links, its damage."""
-
-    name: str
-    files: int
-    bytes: int
-    links: str = ""
-    damage: str = ""
-    is_fault: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPart:
     """A part of a split LOB: its id, the child that the parent says holds it, its bytes there.
 
@@ -202,8 +195,9 @@ class FixityFigures:
 class ArchiveContent:
     """The content of an archive: what its metadata says of the database, and the LOBs that its cells name.
 
-    ``rows`` is None when metadata.xml does not count those of all tables, ``lobs`` and ``inline`` (values
-    that stand in their cells) when not all cells were read. ``bytes`` are those of the LOBs that were found.
+    ``rows`` is None when metadata.xml does not count those of all tables, ``lobs``, the ``lost`` of them and
+    ``inline`` (values that stand in their cells) when not all cells were read. ``bytes`` are those of the
+    LOBs that were found.
     """
 
     path: str
@@ -216,6 +210,7 @@ class ArchiveContent:
     tables: int
     rows: int | None
     lobs: int | None
+    lost: int | None
     inline: int | None
     bytes: int
 
@@ -236,7 +231,6 @@ class ReportFacts:
     parents: tuple[Relation, ...] = ()
     children: tuple[Relation, ...] = ()
     representations: tuple[Relation, ...] = ()
-    segments: tuple[SegmentContent, ...] = ()
     splits: tuple[ListedSplitLob, ...] = ()
     splits_left_out: int = 0
     fixity: tuple[FixityFigures, ...] = ()
@@ -300,6 +294,28 @@ class Frame:
         packages = sum(each.is_package for each in self.summary.results)
         return counted(packages, "package") if self.are_several else self.path
 
+    @property
+    def are_none(self) -> bool:
+        """Whether the one thing that was checked is not a package."""
+        return not (self.are_several or all(each.is_package for each in self.summary.results))
+
+    def packages(self) -> Callable[[str], str]:
+        """Return a function that gives the package, as it is printed, that the path of a finding is in.
+
+        What is in none of several packages stands for itself.
+        """
+        names = {printable(each.path) for each in self.summary.results}
+        if len(names) == 1:
+            return lambda _: next(iter(names))
+
+        def package(path: str) -> str:
+            at = path
+            while at and at not in names:
+                at = at.rpartition("/")[0]
+            return at or path
+
+        return package
+
     def fails(self, severity: Severity) -> bool:
         """Whether a finding of this severity makes the check fail."""
         return self.fail_on is not None and rank(severity) <= rank(self.fail_on)
@@ -324,6 +340,11 @@ def rank(severity: Severity) -> int:
 
 
 TOOL = "metspack"
+
+
+def kind(finding: Finding) -> tuple[Severity, str, str]:
+    """Return by what findings are put together: their severity, their code, the requirement or code."""
+    return finding.severity, finding.code, told_as(finding)
 
 
 def line(finding: Finding) -> str:
@@ -387,8 +408,45 @@ def record(finding: Finding) -> dict[str, Any]:
     }
 
 
+NOT_A_PACKAGE = "not a package"
+
+
+def standing(result: PackageResult) -> str:
+    """Return the verdict on a package, or that it was not checked to the end."""
+    return verdict(result) if result.is_complete else "not checked to the end"
+
+
+def tally(summary: CheckSummary) -> dict[str, int]:
+    """Return how many packages were checked, and how many of them ended how; those of JSON."""
+    packages = [each for each in summary.results if each.is_package]
+    failed = sum(bool(each.errors) for each in packages)
+    unfinished = sum(not (each.errors or each.is_complete) for each in packages)
+    return {
+        "packages": len(packages),
+        "without_errors": len(packages) - failed - unfinished,
+        "with_errors": failed,
+        "unfinished": unfinished,
+        "no_packages": len(summary.results) - len(packages),
+        "errors_beside": summary.beside,
+    }
+
+
+def outcome(summary: CheckSummary) -> str:
+    """Return the verdict on a delivery as it is filed: how many packages ended how."""
+    found = tally(summary)
+    others = found["no_packages"]
+    said = [f"{found['without_errors']:,} without errors", f"{found['with_errors']:,} with errors"]
+    said += [f"{found['unfinished']:,} not checked to the end"] if found["unfinished"] else []
+    are = "is no package" if others == 1 else "are no packages"
+    said += [f"{counted(others, 'entry', 'entries')} {are}"] if others else []
+    said += [f"{counted(summary.beside, 'error')} about none of them"] if summary.beside else []
+    return f"{counted(found['packages'], 'package')}: {', '.join(said)}"
+
+
 def verdict(summary: CheckSummary | PackageResult) -> str:
-    """Return the worst severity found, ``ok`` when there is nothing worse than information."""
+    """Return the worst severity found, ``ok`` when there is nothing worse; or that it is no package."""
+    if isinstance(summary, PackageResult) and not summary.is_package:
+        return NOT_A_PACKAGE
     if summary.errors:
         return Severity.ERROR.value
     return Severity.WARNING.value if summary.warnings else "ok"
@@ -487,6 +545,7 @@ def result(frame: Frame) -> dict[str, Any]:
         | {
             "verdict": verdict(summary),
             "is_complete": frame.is_complete,
+            "delivery": tally(summary) | {"outcome": outcome(summary)},
             "packages": [package(each) for each in summary.results],
             "counts": {
                 "packages": summary.packages,

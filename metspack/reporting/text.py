@@ -9,7 +9,19 @@ from enum import Enum, unique
 
 from metspack.checking import CheckSummary, PackageResult
 from metspack.model import Severity
-from metspack.reporting.model import TOOL, Frame, parts, places, printable, rank, readers_lines, sampled
+from metspack.reporting.model import (
+    NOT_A_PACKAGE,
+    TOOL,
+    Frame,
+    outcome,
+    parts,
+    places,
+    printable,
+    rank,
+    readers_lines,
+    sampled,
+    standing,
+)
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.resources import __version__
 from metspack.sizes import counted
@@ -91,14 +103,18 @@ def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[
 
 
 def verdict(frame: Frame) -> Iterator[Line]:
-    """Yield the counts of what was checked and found, those of each package first if there are several."""
+    """Yield the counts of what was checked and found.
+
+    Of several packages those of each come first, and their verdict as it is filed last.
+    """
     summary = frame.summary
     if not frame.is_complete:
         yield (StyledText(text=INTERRUPTED, tone=Tone.WARNING),)
     if frame.are_several:
         yield from map(_package, summary.results)
+    none = f"{NOT_A_PACKAGE}, " if frame.are_none else ""
     looked = (
-        f"{printable(frame.subject)}: {counted(summary.packages, 'METS file')}, "
+        f"{printable(frame.subject)}: {none}{counted(summary.packages, 'METS file')}, "
         f"{counted(summary.files, 'listed file')}, {counted(summary.links, 'link')}"
     )
     if summary.bytes:
@@ -107,15 +123,21 @@ def verdict(frame: Frame) -> Iterator[Line]:
         looked += f"; {said}"
     tone = Tone.ERROR if summary.errors else Tone.WARNING if summary.warnings else Tone.GOOD
     yield StyledText(text=f"{looked}; level {frame.level}: "), StyledText(text=counts(summary), tone=tone)
+    if frame.are_several:
+        yield (StyledText(text=outcome(summary), tone=tone),)
 
 
 def _package(result: PackageResult) -> Line:
     """Return the line of one package of several."""
-    tone = Tone.ERROR if result.errors else Tone.WARNING if result.warnings else Tone.GOOD
-    said = ", ".join(filter(None, (result.objid, result.kind)))
+    said = ", ".join(filter(None, (result.objid, result.kind if result.is_package else "")))
+    ends = standing(result)
+    tone = Tone.ERROR if result.errors else Tone.GOOD if ends == "ok" else Tone.WARNING
+    found = counts(result)
+    if not (result.is_complete and result.is_package):
+        found = f"{ends}; {found}" if result.is_complete else ends
     return (
         StyledText(text=f"{printable(result.path)}: "),
-        StyledText(text=counts(result) if result.is_complete else "not checked to the end", tone=tone),
+        StyledText(text=found, tone=tone),
         StyledText(text=printable(f"  ({said})") if said else "", tone=Tone.FAINT),
     )
 

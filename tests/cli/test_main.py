@@ -196,7 +196,7 @@ def test_a_check_loads_neither_rich_nor_the_reports(program: Program, tmp_path: 
     unneeded = {
         *("checking.eark.csip", "checking.eark.faults", "checking.eark.package", "checking.eark.siard"),
         *("checking.eark.sip", "containers.tarreader", "files.writing", "layouts.lobseg", "layouts.siard22"),
-        *("reporting.html", "reporting.json", "reporting.junit"),
+        *("reporting.csv", "reporting.html", "reporting.json", "reporting.junit"),
     }
     assert not {name for name in unneeded if f"metspack.{name}" in found}
 

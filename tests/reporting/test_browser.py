@@ -19,7 +19,7 @@ from metspack.checking.codes import ALL_CODES, Rule
 from metspack.checking.links.graph import LinkState
 from metspack.model import Limits
 from metspack.reporting import html
-from metspack.reporting.model import Provenance, ReportFacts, SegmentContent
+from metspack.reporting.model import Provenance, ReportFacts
 from tests.packages import forge
 from tests.packages.spread import moved
 from tests.reporting import pages
@@ -136,10 +136,6 @@ def test_pages_on_paper_when_nothing_is_right(browser: str, tmp_path: Path) -> N
         ),
         parents=tuple(
             related(node("mets.xml"), node("", f"urn:{n}"), LinkState.UNKNOWN) for n in range(1_000)
-        ),
-        segments=tuple(
-            SegmentContent(name=f"{long}{number}", files=3, bytes=9, links="missing", is_fault=True)
-            for number in range(1_000)
         ),
     )
     found = (

@@ -43,7 +43,7 @@ def test_a_good_package(package: Path, level: Level) -> None:
     facts = gathered(package, level)
     assert [(each.objid, each.path) for each in facts.tops] == [(forge.PARENT_OBJID, PARENT)]
     assert states(facts) == {"Northwind_lobseg_0/mets.xml": OK, CHILD: OK}
-    assert [(each.name, each.files, each.bytes) for each in facts.segments] == [
+    assert [(each.name, each.files, each.bytes) for each in facts.children] == [
         ("Northwind_lobseg_0", 2, 641),
         ("Northwind_lobseg_1", 2, 338),
     ]
@@ -61,7 +61,10 @@ def test_a_missing_child(package: Path) -> None:
     facts = gathered(package)
     assert states(facts)[CHILD] == (LinkState.MISSING, True, False)
     assert facts.children[1].child.objid == "ID_Northwind_lobseg_1_mets"
-    assert [each.name for each in facts.segments] == ["Northwind_lobseg_0"]
+    assert [(each.name, each.is_missing) for each in facts.children] == [
+        ("Northwind_lobseg_0", False),
+        ("Northwind_lobseg_1", True),
+    ]
 
 
 def test_an_mptr_that_leads_nowhere_and_the_child_it_meant(package: Path) -> None:

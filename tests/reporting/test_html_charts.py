@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.model import Limits
 from metspack.reporting import html
-from metspack.reporting.model import ListedPart, ListedSplitLob, SegmentContent
+from metspack.reporting.model import ListedPart, ListedSplitLob
+from tests.reporting.reports import node, related
 
 
 @given(
@@ -19,7 +22,8 @@ from metspack.reporting.model import ListedPart, ListedSplitLob, SegmentContent
 def test_bars_are_shares_of_the_limit_or_of_the_fullest(
     held: list[tuple[int, int]], most: int, largest: int
 ) -> None:
-    segments = [SegmentContent(name="s", files=files, bytes=size) for files, size in held]
+    child = related(node("s/mets.xml"))
+    segments = [replace(child, files=files, bytes=size) for files, size in held]
     for limits in (Limits(), Limits(files=most, bytes=largest)):
         for fill, (files, size) in zip(html.fills(segments, limits), held, strict=True):
             for bar, value, limit in ((fill.files, files, limits.files), (fill.bytes, size, limits.bytes)):
@@ -29,7 +33,7 @@ def test_bars_are_shares_of_the_limit_or_of_the_fullest(
 
 
 def test_a_bar_says_what_it_is_against() -> None:
-    (fill,) = html.fills([SegmentContent(name="s", files=3, bytes=50_000)], Limits(bytes=40_000))
+    (fill,) = html.fills([replace(related(node("s/mets.xml"), files=3), bytes=50_000)], Limits(bytes=40_000))
     assert fill.files.said == "3 files, 100.0 % of the fullest (3)"
     assert fill.bytes.said == "50,000 bytes, 125.0 % of the limit (40,000)"
     assert (fill.bytes.share, fill.bytes.is_over) == (100.0, True)

@@ -230,8 +230,8 @@ _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _TRAITS = tuple(each.name for each in fields(LobRoute))
 _PUT_ROUTE = "INSERT INTO route VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_PUT_HOLDING = "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)"
-_PUT_LOBS = "UPDATE holding SET lobs = ?, inline = ? WHERE archive = ?"
+_PUT_HOLDING = "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
+_PUT_LOBS = "UPDATE holding SET lobs = ?, lost = ?, inline = ? WHERE archive = ?"
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
 """
@@ -402,7 +402,7 @@ class _ArchiveCheck:
         name = self._name.rpartition("/")[2]
         self._notes = {words for (words,) in catalogue.rows(_NOTES, name)}
         self._routes = Routes(form.path)
-        self._lobs = self._inline = 0
+        self._lobs = self._lost = self._inline = 0
         self.complete = False
 
     def _opened(self) -> Generator[Finding, None, ZipContainer | forms.Unpacked | None]:
@@ -441,7 +441,7 @@ class _ArchiveCheck:
                 if self.complete:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
                 self._keep_routes(metadata.version)
-                self._catalogue.put(_PUT_LOBS, self._lobs, self._inline, self._path)
+                self._catalogue.put(_PUT_LOBS, self._lobs, self._lost, self._inline, self._path)
             if self._whole and self._places.agreement is None:
                 yield from self._of_entries(container, entries, progress)
 
@@ -571,6 +571,7 @@ class _ArchiveCheck:
             if expected := table.other_count(tally.rows):
                 facts = {"found": f"{tally.rows:,}", "expected": expected}
                 yield Code.ROWS_DIFFER.at(self._name, 0, table.path, **facts)
+        self._lost += reader.lost
         self._inline += tally.inline
         if tally.both:
             facts = {"count": f"{tally.both:,}", "other": tally.first_of_both}

@@ -120,7 +120,10 @@ def _of_style(style: FolderStyle, version: str) -> Rule | None:
 
 
 class Cells:
-    """The cells of one table, put into the catalogue, each with the path of its LOB."""
+    """The cells of one table, put into the catalogue, each with the path of its LOB.
+
+    ``lost`` counts those whose LOB is nowhere.
+    """
 
     def __init__(
         self,
@@ -140,6 +143,7 @@ class Cells:
         # What is inside an unpacked archive is a file of the package.
         self._folder = form.path + b"/" if form.is_unpacked else None
         self._routes = routes
+        self.lost = 0
         self._name = shown(form.path)
         self._metadata = metadata
         self._table = table
@@ -192,6 +196,7 @@ class Cells:
         found = self._finder.find(column, cell)
         if isinstance(found, Lost):
             self._note_cells(column, cell, 1)
+            self.lost += found.code is not Code.PART_TWICE
             yield from self._lost(cell, found)
             return
         if found.rival is not None:
@@ -321,6 +326,7 @@ class Cells:
                 self._put(cell, path, None, inside=False, whole=False)
             yield lost.code.at(*where, file=cell.file, expected=expected, reason=lost.reason)
         elif grouped:
+            self.lost -= 1
             yield self._elsewhere(cell, lost.expected, grouped)
             yield from self._split(cell, grouped)
         else:

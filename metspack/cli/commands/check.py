@@ -226,8 +226,8 @@ def check(
         list[Path] | None,
         option(
             "--report -o --output FILE",
-            "Also write a report; its suffix chooses the format: .html, .json, .jsonl, "
-            ".txt, .xml (JUnit). An earlier report is replaced. Repeatable.",
+            "Also write a report; its suffix chooses the format: .html, .json, .jsonl, .txt, .csv (a line "
+            "for each package), .xml (JUnit). An earlier report is replaced. Repeatable.",
             _REPORTS,
         ),
     ] = None,

@@ -309,7 +309,10 @@ def test_what_no_package_has_is_told_with_the_command_that_makes_one(tmp_path: P
     assert found["alone/A.siard"].message.startswith("a SIARD archive. To make a package of it: ")
     run = check([good, tmp_path / "in/alone"])
     assert [each.code for each in run] == ["M016"]
-    assert [each.is_package for each in run.summary.results] == [True, False]
+    assert [(Path(each.path).name, each.is_package) for each in run.summary.results] == [
+        ("A.siard", False),
+        ("good", True),
+    ]
 
 
 def _zip_of(name: str, data: bytes) -> bytes:

@@ -1,0 +1,51 @@
+"""A check's result as CSV: a line for each package, for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import groupby
+
+from metspack.model import Finding, Severity
+from metspack.reporting.model import Frame, parts, printable, rank, standing
+from metspack.reporting.store import FindingStore
+
+_HEAD = ("path", "OBJID", "verdict", "errors", "warnings", "first cause")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
+    """Yield the report as CSV with a head; what is found in no package has a line of its own."""
+    yield _row(_HEAD)
+    told = groupby(kept.of_owner(frame.packages()), key=lambda each: each[0])
+    found = {name: _counted(each for _, each in rows) for name, rows in told}
+    for each in frame.summary.results:
+        _, _, cause = found.pop(printable(each.path), (0, 0, ""))
+        yield _row((each.path, each.objid, standing(each), each.errors, each.warnings, cause))
+    for path, (errors, warnings, cause) in found.items():
+        yield _row(
+            (path, "", "error" if errors else "warning" if warnings else "ok", errors, warnings, cause)
+        )
+
+
+def _counted(findings: Iterator[Finding]) -> tuple[int, int, str]:
+    """Return how many errors and warnings there are, and the first of the worst by its place."""
+    counts, first = dict.fromkeys(Severity, 0), None
+    for each in findings:
+        counts[each.severity] += 1
+        key = rank(each.severity), each.path, each.line, each.code, each.place
+        if each.severity is not Severity.INFO and (first is None or key < first[0]):
+            first = key, f"{each.code} {parts(each)[1]}"
+    return counts[Severity.ERROR], counts[Severity.WARNING], "" if first is None else first[1]
+
+
+def _row(values: tuple[str | int, ...]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow([_cell(str(each)) for each in values])
+    return line.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Return text as a cell that no spreadsheet takes for a formula."""
+    return f"'{printable(text)}" if text.startswith(_FORMULA) else printable(text)
