@@ -34,6 +34,7 @@ from metspack.containers.zipformat import (
     DESCRIPTOR_MAX,
     LOCAL,
     LOCAL_SIGNATURE,
+    MAX16,
     MAX32,
     MISLEADING,
     PLAIN,
@@ -175,7 +176,7 @@ def _start(head: memoryview, row: _Row) -> int | None:
     end = _LOCAL_SIZE + named
     if (
         signature == LOCAL_SIGNATURE
-        and own == flags
+        and own == flags & MAX16
         and kind == method
         and own_crc == crc
         and own_compressed == compressed != MAX32
@@ -557,7 +558,9 @@ _LIMIT = (
 )
 _LIMITED = f"SELECT {_COLUMNS}, ifnull({_LIMIT}, ?) AS stop FROM entry"  # noqa: S608 - constants
 # Bytes behind an entry are mostly the extra field of its local header, and its data descriptor.
-_SPACED = f"SELECT * FROM ({_LIMITED}) WHERE offset + 30 + length(name) + compressed < stop"  # noqa: S608
+_SPACED = (
+    f"SELECT * FROM ({_LIMITED}) WHERE offset + 30 + compressed + length(name) * (flags < 1 << 17) < stop"  # noqa: S608
+)
 _AT_OFFSETS = f"{_LIMITED} WHERE offset IN (SELECT value FROM json_each(?)) ORDER BY offset"  # noqa: S608
 _NAMES_WITHIN = "SELECT name, offset FROM entry WHERE offset >= ? AND offset < ? ORDER BY offset"
 _NAMES_IN_FOLDER = "SELECT name, offset FROM entry WHERE name >= ? AND name < ? ORDER BY offset"
