@@ -39,11 +39,10 @@ SEGMENT = re.compile(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
 SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
 """The ID of the group that has a segment's files in METS (recommendation 0.16)."""
 
-_MACOS = r"(?:.*/)?(?:\._[^/]*|\.DS_Store|__MACOSX/.*)"
-OF_MACOS = re.compile(_MACOS.encode(), re.DOTALL)
-"""A file that macOS writes beside another, of which it is no copy (AppleDouble), or into each folder."""
+OF_MACOS = re.compile(rb"(?:.*/)?(?:\._[^/]*|\.DS_Store|__MACOSX/.*)", re.DOTALL)
+"""A file that macOS writes beside another, under the same name (AppleDouble), or into each folder."""
 
-_ARCHIVE = rf"(?!{_MACOS}\Z)(.+\.siard)(?:_part({PART_DIGITS}))?"
+_ARCHIVE = rf"(?!(?:.*/)?+\._)(.+\.siard)(?:_part({PART_DIGITS}))?"
 ARCHIVE = re.compile(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
 """An archive, or one of its parts (SIARD 2.2 S_8.2-0): the name of the whole, and the part's number."""
 
