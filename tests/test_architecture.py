@@ -39,7 +39,7 @@ BUDGETS: Mapping[str, int] = {
     "stores": 349,
     "files": 3_061,
     "layouts": 578,
-    "containers": 2_084,
+    "containers": 2_087,
     "siard": 2_038,
     "locations": 2_079,
     "sources": 1_981,

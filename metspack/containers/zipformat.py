@@ -195,9 +195,12 @@ def _named(raw: bytes, extra: bytes, made: int, flags: int, what: str) -> tuple[
     path = unicode_path(raw, extra)
     if path is None or path == name:
         return name, flags
+    # Programs that do not read the field go by the header, where a backslash can be half a character.
+    fault = name_fault(name.replace("\\", "_"))
     if flags & UTF8:
-        problem = f"its name is marked as UTF-8 (flag bit 11), and its extra field names {path!r}"
-        raise refusal(what, name, problem, MISLEADING)
+        fault = "its name is marked as UTF-8 (flag bit 11)"
+    if fault:
+        raise refusal(what, name, f"{fault}, and its extra field names {path!r}", MISLEADING)
     return path, flags | BY_FIELD | zlib.crc32(raw) << _CRC_AT
 
 
@@ -362,9 +365,10 @@ def local_header_length(head: bytes, extent: ZipExtent, what: str) -> tuple[int,
     """
     signature, _, flags, method, _, _, crc, compressed, size, named, extra = LOCAL.unpack_from(head)
     name = head[LOCAL.size : LOCAL.size + named]
-    expected_name = encoded(extent.name, extent.flags)
-    if extent.flags & BY_FIELD and zlib.crc32(name) == extent.flags >> _CRC_AT:
-        expected_name = name
+    expected_name: object = encoded(extent.name, extent.flags)
+    if extent.flags & BY_FIELD:
+        crc_of_name = extent.flags >> _CRC_AT
+        expected_name = name if zlib.crc32(name) == crc_of_name else f"one of CRC-32 {crc_of_name:08x}"
     watched = UTF8 | REFUSED_FLAGS
     for thing, expected, found in (
         ("signature ", f"{LOCAL_SIGNATURE:#010x}", f"{signature:#010x}"),

@@ -34,8 +34,8 @@ from metspack.containers.zipformat import (
     DESCRIPTOR_MAX,
     LOCAL,
     LOCAL_SIGNATURE,
-    MAX16,
     MAX32,
+    MEANT_UTF8,
     MISLEADING,
     PLAIN,
     REFUSED_FLAGS,
@@ -176,7 +176,7 @@ def _start(head: memoryview, row: _Row) -> int | None:
     end = _LOCAL_SIZE + named
     if (
         signature == LOCAL_SIGNATURE
-        and own == flags & MAX16
+        and own == flags & ~MEANT_UTF8
         and kind == method
         and own_crc == crc
         and own_compressed == compressed != MAX32

@@ -42,7 +42,8 @@ SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
 OF_MACOS = re.compile(rb"(?:.*/)?(?:\._[^/]*|\.DS_Store|__MACOSX/.*)", re.DOTALL)
 """A file that macOS writes beside another, under the same name (AppleDouble), or into each folder."""
 
-_ARCHIVE = rf"(?!(?:.*/)?+\._)(.+\.siard)(?:_part({PART_DIGITS}))?"
+# Nearly all paths are of other files, and told from these at once.
+_ARCHIVE = rf"(?=.+\.siard)((?:.*/)?(?!\._)[^/]+\.siard)(?:_part({PART_DIGITS}))?"
 ARCHIVE = re.compile(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
 """An archive, or one of its parts (SIARD 2.2 S_8.2-0): the name of the whole, and the part's number."""
 

@@ -111,7 +111,13 @@ REFUSED = {
     "the field leads out of the archive": (entry(b"x", UNIX, field=unicode_path(b"x", "../x")), "'..'"),
     "the field is empty": (entry(b"x", UNIX, field=unicode_path(b"x", "")), "has no name"),
     "the local header has another name": (
-        Entry(name=b"x", central={"extra": unicode_path(b"x", WORD)}, local={"name": b"y"}), "has name b'y'"
+        Entry(name=b"x", central={"extra": unicode_path(b"x", WORD)}, local={"name": b"y"}),
+        "has name b'y'; expected one of CRC-32 8cdc1683 as in",
+    ),
+    "the header leads out of the archive": (entry(b"../x", UNIX, field=unicode_path(b"../x", "x")), "'..'"),
+    "the local header has the name of the field": (
+        Entry(name=b"x", data=b"x", central={"extra": unicode_path(b"x", "y")}, local={"name": b"y"}),
+        "has name b'y'; expected one of CRC-32 8cdc1683 as in",
     ),
 }  # fmt: skip
 

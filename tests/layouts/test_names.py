@@ -57,6 +57,8 @@ def test_other_names_are_none(name: str) -> None:
         ("a.siard_part001", "a.siard", 1),
         ("a.siard_part1000", "a.siard", 1000),
         ("a.siard_part123456789", "a.siard", 123456789),
+        ("b/a.siard", "b/a.siard", None),
+        ("._b/a.siard/a\n.siard", "._b/a.siard/a\n.siard", None),
     ],
 )
 def test_an_archive_and_its_parts(name: str, whole: str, number: int | None) -> None:
