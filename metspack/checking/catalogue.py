@@ -95,6 +95,7 @@ CREATE VIEW gone AS SELECT entry, is_odd, is_further FROM differing WHERE is_gon
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
 CREATE TABLE document (path BLOB);
 CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
+CREATE TABLE macos (path BLOB, size INTEGER);
 CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE verified (path BLOB PRIMARY KEY, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
 from metspack.files.byteranges import Below
 from metspack.files.tempdb import BulkInsert
+from metspack.layouts.names import OF_MACOS
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
@@ -269,7 +271,11 @@ def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[F
 
 
 def beside(
-    places: CheckedTree, packages: _Folders, seen: set[Below], covers: Callable[[str], bool] | None
+    catalogue: Catalogue,
+    places: CheckedTree,
+    packages: _Folders,
+    seen: set[Below],
+    covers: Callable[[str], bool] | None,
 ) -> Iterator[Finding]:
     """Yield bytes of zip and tar files of a package that are no entry's, and files in no package.
 
@@ -285,11 +291,15 @@ def beside(
     for file, trees in packed.items():
         if places.agreement is None or places.agreement.in_pack(path_of(file.segments)) is None:
             with suppress(PackedError):  # reported where the file is listed
-                yield from _beside(file, trees, packages, covers)
+                yield from _beside(catalogue, file, trees, packages, covers)
 
 
 def _beside(
-    file: Below, trees: Sequence[PackedTree], packages: _Folders, covers: Callable[[str], bool] | None
+    catalogue: Catalogue,
+    file: Below,
+    trees: Sequence[PackedTree],
+    packages: _Folders,
+    covers: Callable[[str], bool] | None,
 ) -> Iterator[Finding]:
     name, whole = "/".join(file.segments), trees[0].all_of_file()
     if stray := whole.stray():
@@ -301,6 +311,9 @@ def _beside(
     together = FindingGroups()
     for item in _in_none(whole, {*inside, *(each.folder for each in trees)}):
         if covers(f"{file}/{shown(item.name)}"):
+            continue
+        if OF_MACOS.fullmatch(item.name):  # reported with those in the package
+            catalogue.put("INSERT INTO macos VALUES (?, ?)", os.fsencode(before) + item.name, item.size or 0)
             continue
         finding = Code.UNLISTED.at(before + shown(item.name), found=f"{item.size or 0:,}")
         yield from together.take(item.name.rpartition(b"/")[0].partition(b"/")[0] or None, finding)

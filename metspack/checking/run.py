@@ -501,7 +501,7 @@ class Checking(Iterator[Finding]):
         yield from inventory.noticed(catalogue)
         yield from links.orphans()
         covers = self._around.covers if whole else None
-        yield from inventory.beside(places, self._folders, self._packs, covers)
+        yield from inventory.beside(catalogue, places, self._folders, self._packs, covers)
         standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(each), looking)
         # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
         # Those beside the IPs of a set are metspack's own way.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ZIP, TAR = b".zip", b".tar"
 SUFFIXES = (ZIP, TAR)
+_APPLE_DOUBLE = b"._"  # what macOS writes beside a file, under the same name
 _OPEN = 32  # a check looks through all packs of a package several times: those that stay open are read once
 _LONGEST = 1 << 16
 
@@ -91,7 +92,8 @@ class PackedError(SourceError):
 def unpacked_name(name: bytes) -> bytes | None:
     """Return the name or path of a zip or tar file without its suffix, None for any other file."""
     suffix = next((each for each in SUFFIXES if name.lower().endswith(each)), None)
-    return None if suffix is None else name[: -len(suffix)]
+    is_of_macos = name.rpartition(b"/")[2].startswith(_APPLE_DOUBLE)
+    return None if suffix is None or is_of_macos else name[: -len(suffix)]
 
 
 def form_of(head: bytes) -> str:

@@ -20,12 +20,15 @@ from metspack.model import Budgets, ZipExtent
 
 _BLOCK = 512
 _LONGEST = 1 << 20  # a pax header or a GNU long name; no file system has longer names
-_FILES = {b"0", b"\0", b"7"}
-_FOLDER = b"5"
-_PAX, _PAX_GLOBAL = b"x", b"g"
-_LONG_NAME, _LONG_LINK = b"L", b"K"
-_LINKS = {b"1", b"2"}
-_OCTAL = re.compile(rb"[ \0]*([0-7]+)[ \0]*")
+_KINDS = {b"1": "l", b"2": "l", b"3": "s", b"4": "s", b"5": "d", b"6": "s", b"D": "d"}
+"""The kinds of members (D: a folder with a list of what an incremental backup found); others are files."""
+_GLOBAL, _LONG_NAME = b"g", b"L"
+_EXTENDED = {b"x", b"X", _GLOBAL, _LONG_NAME}
+_PASSED_OVER = {b"A", b"K", b"V"}  # an ACL of Solaris, a link's long target, the label of a GNU tar
+_SPARSE = "has a sparse member, whose bytes are not all there: unpack it with GNU tar and take the folder"
+_VOLUME = "begins with the rest of a member: it is one of several volumes; unpack them together (tar -xM)"
+_IN_PART = {b"S": _SPARSE, b"M": _VOLUME}
+_OCTAL = re.compile(rb"[ \0]*([0-7]*)[ \0]*")
 _RECORD = re.compile(rb"([0-9]{1,7}) ")
 _TABLE = "CREATE TABLE member (name BLOB PRIMARY KEY, kind TEXT, offset INTEGER, size INTEGER) WITHOUT ROWID"
 _HINT = "Get the file again from another copy, or unpack it with a tool that you trust."
@@ -145,20 +148,23 @@ class Tar(tempdb.Scratch):
                 break
             kind, size = self._header(block, at)
             data, at = at + _BLOCK, at + _BLOCK + -(-size // _BLOCK) * _BLOCK
-            if kind in {_PAX, _LONG_NAME}:
-                extended |= self._extended(kind, self._short(data, size))
+            if kind in _EXTENDED:
+                found = self._extended(kind, self._short(data, size))
+                extended |= {} if kind == _GLOBAL else found
+            if kind in _EXTENDED | _PASSED_OVER:
                 continue
-            if kind in {_PAX_GLOBAL, _LONG_LINK}:
-                continue
+            if kind in _IN_PART:
+                raise self._refusal(_IN_PART[kind])
             if b"size" in extended:
                 size = self._number(extended[b"size"])
                 at = data + -(-size // _BLOCK) * _BLOCK
             self._check_end(data, size)
-            name = self._name(extended.get(b"path") or _short_name(block))
-            if name:
+            raw = extended.get(b"path") or _short_name(block)
+            what = _KINDS.get(kind, "d" if raw.endswith(b"/") else "f")
+            if name := self._name(raw):
                 # With its slash a folder sorts right before what it holds.
-                slash = b"/" if kind == _FOLDER else b""
-                yield Member(name=name + slash, kind=_kind(kind), offset=data, size=size)
+                slash = b"/" if what == "d" else b""
+                yield Member(name=name + slash, kind=what, offset=data, size=size)
             extended = {}
         self._end = at
 
@@ -170,7 +176,7 @@ class Tar(tempdb.Scratch):
         """Return a header's type and size; raises SourceError when its checksum is not that of its bytes."""
         said = _OCTAL.fullmatch(block[148:156])
         found = sum(block) - sum(block[148:156]) + 8 * 0x20
-        if len(block) < _BLOCK or said is None or int(said[1], 8) != found:
+        if len(block) < _BLOCK or said is None or int(said[1] or b"0", 8) != found:
             raise self._refusal(f"is not a tar file, or damaged: no header at byte {at:,}")
         size = block[124:136]
         if size[0] & 0x80:  # GNU, for sizes that octal digits cannot hold
@@ -178,7 +184,7 @@ class Tar(tempdb.Scratch):
         digits = _OCTAL.fullmatch(size)
         if digits is None:
             raise self._refusal(f"has a header at byte {at:,} without a size")
-        return block[156:157], int(digits[1], 8)
+        return block[156:157], int(digits[1] or b"0", 8)
 
     def _short(self, start: int, size: int) -> bytes:
         if size > _LONGEST:
@@ -200,7 +206,9 @@ class Tar(tempdb.Scratch):
             found[key] = value
             data = data[int(length[1]) :]
         if any(key.startswith(b"GNU.sparse") for key in found):
-            raise self._refusal("has a sparse member, whose bytes are not all there")
+            raise self._refusal(_SPARSE)
+        if b"GNU.volume.offset" in found:
+            raise self._refusal(_VOLUME)
         return found
 
     def _number(self, text: bytes) -> int:
@@ -217,14 +225,6 @@ class Tar(tempdb.Scratch):
 
 def _member(row: tuple[bytes, str, int, int]) -> Member:
     return Member(name=row[0], kind=row[1], offset=row[2], size=row[3])
-
-
-def _kind(flag: bytes) -> str:
-    if flag in _FILES:
-        return "f"
-    if flag == _FOLDER:
-        return "d"
-    return "l" if flag in _LINKS else "s"
 
 
 def _short_name(block: bytes) -> bytes:

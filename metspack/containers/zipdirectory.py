@@ -31,6 +31,7 @@ from metspack.containers.zipformat import (
     ZIP64_VERSION,
     central_row,
     kind,
+    renames,
 )
 from metspack.errors import SourceError
 from metspack.files import reading
@@ -381,6 +382,7 @@ class CentralRecords:
                 or not raw.isascii()
                 or _unusual(raw)
                 or (size and raw.endswith(b"/"))
+                or (extra and renames(buffer, start + named, stop))
             ):
                 row = central_row(buffer[position:stop], base + position, self._what, self._budgets)
                 self.zip64 |= (row.offset, row.size, row.compressed) != (offset, size, compressed)
@@ -445,6 +447,7 @@ class CentralRecords:
             or any(each in joined for each in (b"\\", b"\0", b":"))
             or not joined.isascii()
             or (is_far and not _are_far(records, named, step))
+            or (extra and renames(records))
         ):
             return 0
         self.zip64 |= is_far or needed == ZIP64_VERSION

@@ -6,7 +6,10 @@ Whatever two readers could understand in two ways is refused: an archive has one
 
 from __future__ import annotations
 
+import re
 import struct
+import zlib
+from contextlib import suppress
 from typing import NamedTuple
 
 from metspack.errors import SourceError
@@ -42,6 +45,11 @@ STREAMED = 0x0008
 """Flag bit 3: sizes and CRC-32 follow the data in a data descriptor (APPNOTE 4.4.4)."""
 UTF8 = 0x0800
 """Flag bit 11: the name is UTF-8, otherwise code page 437 (APPNOTE D.2)."""
+MEANT_UTF8 = 0x1_0000
+"""Added to flags, of 16 bits: the name is UTF-8 and not flagged so."""
+BY_FIELD = 0x2_0000
+"""Added to flags: the name is that of the extra field ``UNICODE_PATH``; above is the other's CRC-32."""
+_CRC_AT = 18
 _ENCRYPTED = 0x0001 | 0x0040 | 0x2000
 _PATCHED = 0x0020
 REFUSED_FLAGS = _ENCRYPTED | _PATCHED
@@ -54,6 +62,9 @@ _LINK = 0xA
 _AES = 99
 
 ZIP64_EXTRA = 1
+UNICODE_PATH = 0x7075
+renames = re.compile(rb"up..\x01", re.DOTALL).search
+"""Search for what can be such an extra field."""
 ZIP64_VERSION = 45
 """The version that is needed for sizes and offsets of 8 bytes (APPNOTE 4.4.3.2)."""
 _SHOWN = 120
@@ -149,19 +160,48 @@ def refusal(what: str, name: str, problem: str, hint: str) -> SourceError:
 
 
 def encoded(name: str, flags: int) -> bytes:
-    """Return an entry's name as the archive holds it."""
+    """Return an entry's name as the archive holds it, b"" where its extra field has another."""
+    if flags & BY_FIELD:
+        return b""
     # ASCII is the same in both, and cp437 takes ten times as long.
-    return name.encode("utf-8" if flags & UTF8 or name.isascii() else "cp437")
+    return name.encode("utf-8" if flags & (UTF8 | MEANT_UTF8) or name.isascii() else "cp437")
 
 
-def decoded(raw: bytes, flags: int, what: str) -> str:
-    """Return an entry's name (APPNOTE D.1, D.2); raises SourceError for invalid UTF-8."""
+def unicode_path(raw: bytes, extra: bytes) -> str | None:
+    """Return the name in an entry's Unicode Path extra field (APPNOTE 4.6.9), None for one not of ``raw``."""
+    field = extra_field(extra, UNICODE_PATH) or b""
+    if field[:5] != b"\1" + zlib.crc32(raw).to_bytes(4, "little"):
+        return None
+    with suppress(UnicodeDecodeError):
+        return field[5:].decode()
+    return None
+
+
+def _named(raw: bytes, extra: bytes, made: int, flags: int, what: str) -> tuple[str, int]:
+    """Return an entry's name, and its flags with what they do not say of the encoding (APPNOTE D.1, D.2).
+
+    Programs on Unix and macOS write UTF-8 without a flag. Raises SourceError for a flag that does not fit.
+    """
+    is_meant = made >> 8 in _UNIX_SYSTEMS and not raw.isascii() and not flags & UTF8
     try:
-        return raw.decode("utf-8" if flags & UTF8 or raw.isascii() else "cp437")
+        name = raw.decode("utf-8" if is_meant or flags & UTF8 or raw.isascii() else "cp437")
+        flags |= is_meant and MEANT_UTF8
     except UnicodeDecodeError as error:
-        name = raw.decode("latin-1")
-        problem = f"its name is marked as UTF-8 (flag bit 11), and byte {error.start:,} of it is not"
-        raise refusal(what, name, problem, MISLEADING) from None
+        if flags & UTF8:
+            name = raw.decode("latin-1")
+            problem = f"its name is marked as UTF-8 (flag bit 11), and byte {error.start:,} of it is not"
+            raise refusal(what, name, problem, MISLEADING) from None
+        name = raw.decode("cp437")
+    path = unicode_path(raw, extra)
+    if path is None or path == name:
+        return name, flags
+    # Programs that do not read the field go by the header, where a backslash can be half a character.
+    fault = name_fault(name.replace("\\", "_"))
+    if flags & UTF8:
+        fault = "its name is marked as UTF-8 (flag bit 11)"
+    if fault:
+        raise refusal(what, name, f"{fault}, and its extra field names {path!r}", MISLEADING)
+    return path, flags | BY_FIELD | zlib.crc32(raw) << _CRC_AT
 
 
 def name_fault(name: str) -> str:
@@ -196,12 +236,13 @@ def central_row(record: bytes, at: int, what: str, budgets: Budgets) -> Row:
     _, made, _, flags, method, crc, short_compressed, short_size, *lengths, short_disk = fields[:-2]
     attributes, short_offset = fields[-2:]
     end = CENTRAL.size + lengths[0]
-    name = decoded(record[CENTRAL.size : end], flags, what)
+    extra = record[end : end + lengths[1]]
+    name, flags = _named(record[CENTRAL.size : end], extra, made, flags, what)
     if fault := name_fault(name):
         raise refusal(what, name, f"{fault} (central record at byte {at:,})", _CLAUSE_NAMES)
     try:
         size, compressed, offset, disk = widened(
-            (short_size, short_compressed, short_offset, short_disk), record[end : end + lengths[1]]
+            (short_size, short_compressed, short_offset, short_disk), extra
         )
     except ValueError as error:
         raise refusal(what, name, f"{error} (central record at byte {at:,})", DAMAGED) from None
@@ -213,7 +254,7 @@ def central_row(record: bytes, at: int, what: str, budgets: Budgets) -> Row:
         raise refusal(what, name, problem, DAMAGED)
     if disk:
         raise refusal(what, name, f"lies on disk {disk + 1:,}; expected the first and only one", SPLIT)
-    problem, hint = _kind_fault(name, made, attributes, size) or _method_fault(flags, method)
+    problem, hint = _kind_fault(name, made, attributes, size) or _method_fault(flags & MAX16, method)
     if not problem:
         problem, hint = _size_fault(method, compressed, size, budgets)
     if problem:
@@ -324,7 +365,10 @@ def local_header_length(head: bytes, extent: ZipExtent, what: str) -> tuple[int,
     """
     signature, _, flags, method, _, _, crc, compressed, size, named, extra = LOCAL.unpack_from(head)
     name = head[LOCAL.size : LOCAL.size + named]
-    expected_name = encoded(extent.name, extent.flags)
+    expected_name: object = encoded(extent.name, extent.flags)
+    if extent.flags & BY_FIELD:
+        crc_of_name = extent.flags >> _CRC_AT
+        expected_name = name if zlib.crc32(name) == crc_of_name else f"one of CRC-32 {crc_of_name:08x}"
     watched = UTF8 | REFUSED_FLAGS
     for thing, expected, found in (
         ("signature ", f"{LOCAL_SIGNATURE:#010x}", f"{signature:#010x}"),

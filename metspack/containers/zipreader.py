@@ -35,6 +35,7 @@ from metspack.containers.zipformat import (
     LOCAL,
     LOCAL_SIGNATURE,
     MAX32,
+    MEANT_UTF8,
     MISLEADING,
     PLAIN,
     REFUSED_FLAGS,
@@ -175,7 +176,7 @@ def _start(head: memoryview, row: _Row) -> int | None:
     end = _LOCAL_SIZE + named
     if (
         signature == LOCAL_SIGNATURE
-        and own == flags
+        and own == flags & ~MEANT_UTF8
         and kind == method
         and own_crc == crc
         and own_compressed == compressed != MAX32
@@ -558,7 +559,9 @@ _LIMIT = (
 )
 _LIMITED = f"SELECT {_COLUMNS}, ifnull({_LIMIT}, ?) AS stop FROM entry"  # noqa: S608 - constants
 # Bytes behind an entry are mostly the extra field of its local header, and its data descriptor.
-_SPACED = f"SELECT * FROM ({_LIMITED}) WHERE offset + 30 + length(name) + compressed < stop"  # noqa: S608
+_SPACED = (
+    f"SELECT * FROM ({_LIMITED}) WHERE offset + 30 + compressed + length(name) * (flags < 1 << 17) < stop"  # noqa: S608
+)
 _AT_OFFSETS = f"{_LIMITED} WHERE offset IN (SELECT value FROM json_each(?)) ORDER BY offset"  # noqa: S608
 _NAMES_WITHIN = "SELECT name, offset FROM entry WHERE offset >= ? AND offset < ? ORDER BY offset"
 _NAMES_IN_FOLDER = "SELECT name, offset FROM entry WHERE name >= ? AND name < ? ORDER BY offset"

@@ -23,11 +23,13 @@ from metspack.containers.zipformat import (
     MAX16,
     MAX32,
     STORED,
+    UNICODE_PATH,
     UTF8,
     WHOLE_CENTRAL,
     ZIP64_EXTRA,
     ZIP64_VERSION,
     encoded,
+    unicode_path,
 )
 from metspack.containers.zipreader import CentralRecord
 from metspack.errors import TargetError
@@ -37,7 +39,6 @@ from metspack.files import writing
 _VERSION, _FLAGS, _METHOD, _TIME, _DATE, _CRC, _COMPRESSED, _SIZE = 2, 3, 4, 5, 6, 7, 8, 9
 _NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _OFFSET = 10, 11, 12, 16
 
-_UNICODE_PATH_EXTRA = 0x7075  # a second copy of the name, with the first one's CRC-32
 _LEVEL = 6
 GROWTH = 32
 """The factor by which new cell values can lengthen a document: names have at most 255 bytes."""
@@ -228,13 +229,13 @@ def unwrapped(record: CentralRecord, root: str) -> CentralRecord:
     if not record.extent.name.startswith(root):
         raise ValueError(f"{record.extent.name!r} does not lie below {root!r}")
     central = _Central(record.raw)
-    central.unwrap(len(encoded(root, record.extent.flags)))
+    central.unwrap()
     extent = replace(record.extent, name=record.extent.name.removeprefix(root))
     return CentralRecord(extent=extent, raw=central.joined(), is_directory=record.is_directory)
 
 
-def unwrapped_entry(raw: Iterable[bytes], root: bytes) -> Iterator[bytes]:
-    """Yield an entry's local header, data and descriptor without the folder ``root`` in its name.
+def unwrapped_entry(raw: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield an entry's local header, data and descriptor without the first folder in its name.
 
     The first block of ``raw`` holds the whole local header.
     """
@@ -242,14 +243,19 @@ def unwrapped_entry(raw: Iterable[bytes], root: bytes) -> Iterator[bytes]:
     first = next(blocks)
     *fields, named, extra = LOCAL.unpack_from(first)
     name, data = LOCAL.size + named, LOCAL.size + named + extra
-    rest = _without(first[name:data], _UNICODE_PATH_EXTRA)
-    yield (
-        LOCAL.pack(*fields, named - len(root), len(rest))
-        + first[LOCAL.size + len(root) : name]
-        + rest
-        + first[data:]
-    )
+    own, rest = _unwrapped(first[LOCAL.size : name], first[name:data])
+    yield LOCAL.pack(*fields, len(own), len(rest)) + own + rest + first[data:]
     yield from blocks
+
+
+def _unwrapped(name: bytes, extra: bytes) -> tuple[bytes, bytes]:
+    """Return a name without its first folder, and extra fields of which none names another."""
+    path = unicode_path(name, extra)
+    own, rest = name[name.find(b"/") + 1 :], _without(extra, UNICODE_PATH)
+    if path:
+        field = path.partition("/")[2].encode()
+        rest += struct.pack("<2HBI", UNICODE_PATH, 5 + len(field), 1, zlib.crc32(own)) + field
+    return own, rest
 
 
 def moment(when: datetime) -> tuple[int, int]:
@@ -325,10 +331,9 @@ class _Central:
             self.fields[_VERSION] = max(self.fields[_VERSION], ZIP64_VERSION)
         return self.joined()
 
-    def unwrap(self, length: int) -> None:
-        """Take so many bytes off the front of the name, which then is another than what extra fields say."""
-        self._name = self._name[length:]
-        self._extra = _without(self._extra, _UNICODE_PATH_EXTRA)
+    def unwrap(self) -> None:
+        """Take the first folder off the name."""
+        self._name, self._extra = _unwrapped(self._name, self._extra)
         self.fields[_NAME_LENGTH] = len(self._name)
 
     def joined(self) -> bytes:

@@ -39,7 +39,11 @@ SEGMENT = re.compile(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
 SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
 """The ID of the group that has a segment's files in METS (recommendation 0.16)."""
 
-_ARCHIVE = rf"(.+\.siard)(?:_part({PART_DIGITS}))?"
+OF_MACOS = re.compile(rb"(?:.*/)?(?:\._[^/]*|\.DS_Store|__MACOSX/.*)", re.DOTALL)
+"""A file that macOS writes beside another, under the same name (AppleDouble), or into each folder."""
+
+# Nearly all paths are of other files, and told from these at once.
+_ARCHIVE = rf"(?=.+\.siard)((?:.*/)?(?!\._)[^/]+\.siard)(?:_part({PART_DIGITS}))?"
 ARCHIVE = re.compile(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
 """An archive, or one of its parts (SIARD 2.2 S_8.2-0): the name of the whole, and the part's number."""
 
@@ -93,7 +97,7 @@ class ArchiveRoutes:
 
 def is_archive(name: str) -> bool:
     """Return whether a file's name or path is that of an archive which is one file."""
-    return name[-len(SIARD) :].lower() == SIARD
+    return name[-len(SIARD) :].lower() == SIARD and ARCHIVE.fullmatch(name) is not None
 
 
 def stem_of(archive: str) -> str:

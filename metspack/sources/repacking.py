@@ -15,7 +15,7 @@ from itertools import chain, islice, pairwise
 from typing import Self
 
 from metspack.containers.zipdirectory import unreadable
-from metspack.containers.zipformat import DEFLATED, STORED, encoded
+from metspack.containers.zipformat import DEFLATED, STORED
 from metspack.containers.zipreader import CentralRecord, ZipContainer, is_hollow, span
 from metspack.containers.zipwriter import GROWTH, ZipWriter, unwrapped, unwrapped_entry
 from metspack.errors import SourceError
@@ -243,7 +243,7 @@ class _Zipped:
         where = span(self.container.medium, extent, what=str(self.container.path))
         raw = raw_bytes(self.container.medium, str(self.container.path), where.start, where.stop)
         if self.root:
-            raw = unwrapped_entry(raw, encoded(self.root, extent.flags))
+            raw = unwrapped_entry(raw)
         writer.copy(self.record, raw)
 
     def rewrite(self, writer: ZipWriter, contents: Iterable[bytes]) -> None:

@@ -2,6 +2,8 @@
 
 import io
 import os
+import shutil
+import subprocess
 import tarfile
 from contextlib import suppress
 from pathlib import Path
@@ -128,8 +130,8 @@ def header(name: bytes = b"f", size: bytes = b"00000000000\0", kind: bytes = b"0
     return sealed(block.ljust(512, b"\0"))
 
 
-def pax(text: bytes) -> bytes:
-    return header(b"x", b"%011o\0" % len(text), b"x") + text.ljust(512, b"\0")
+def pax(text: bytes, kind: bytes = b"x") -> bytes:
+    return header(b"x", b"%011o\0" % len(text), kind) + text.ljust(512, b"\0")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,10 @@ def pax(text: bytes) -> bytes:
         (pax(b"99 path=x\n") + header(), "damaged extended header"),
         (pax(b"path=x\n") + header(), "damaged extended header"),
         (pax(b"11 size=-1\n") + header(), "has a member of b'-1' bytes"),
-        (pax(b"22 GNU.sparse.major=1\n") + header(), "sparse"),
+        (pax(b"22 GNU.sparse.major=1\n") + header(), "has a sparse member, whose bytes are not all there"),
+        (header(kind=b"S"), "has a sparse member, whose bytes are not all there"),
+        (header(kind=b"M"), "begins with the rest of a member: it is one of several volumes"),
+        (pax(b"23 GNU.volume.offset=9\n", b"g") + header(), "it is one of several volumes"),
         (header(b"x", b"%011o\0" % (2 << 20), b"x"), "more than 1,048,576"),
         (header(b"x", b"00000000777\0", b"L"), "cut off within"),
     ],
@@ -159,6 +164,76 @@ def test_what_is_damaged_or_misleading_is_refused(tmp_path: Path, data: bytes, p
         opened(tmp_path / "x.tar")
     assert caught.value.hint
     assert str(tmp_path) in caught.value.message
+
+
+def is_gnu_tar() -> bool:
+    if shutil.which("tar") is None:
+        return False
+    return b"GNU tar" in subprocess.run(["tar", "--version"], check=False, capture_output=True).stdout
+
+
+LISTED = b"Yfile\0Nother\0\0"
+KINDS: dict[str, tuple[bytes, Members]] = {
+    "a volume label": (header(b"Backup of May", kind=b"V"), {}),
+    "a label in pax form": (pax(b"29 GNU.volume.label=Backup A\n", b"g"), {}),
+    "a folder with its dump list": (
+        header(b"d/", b"%011o\0" % len(LISTED), b"D") + LISTED.ljust(512, b"\0"), {"d": None},
+    ),
+    "a folder": (header(b"d/", kind=b"5"), {"d": None}),
+    "a folder without its slash": (header(b"d", kind=b"5"), {"d": None}),
+    "a folder of before ustar": (header(b"d/", kind=b"\0"), {"d": None}),
+    "a file of before ustar": (header(b"a", kind=b"\0"), {"a": b""}),
+    "a contiguous file": (header(b"a", kind=b"7"), {"a": b""}),
+    "a kind that POSIX leaves to vendors": (header(b"a", kind=b"Z"), {"a": b""}),
+    "an extended header of Solaris": (pax(b"10 path=a\n", b"X") + header(b"b"), {"a": b""}),
+    "an ACL of Solaris": (header(b"f", b"%011o\0" % 5, b"A") + b"user:".ljust(512, b"\0"), {}),
+    "a long name of GNU": (
+        header(b"x", b"%011o\0" % 3, b"L") + b"abc".ljust(512, b"\0") + header(), {"abc": b""},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KINDS)
+def test_members_are_what_the_programs_that_write_them_mean(tmp_path: Path, case: str) -> None:
+    data, members = KINDS[case]
+    (tmp_path / "x.tar").write_bytes(data + header(b"f", b"%011o\0" % 2) + b"ff".ljust(2048, b"\0"))
+    assert read(tmp_path / "x.tar") == {**members, "f": b"ff"}
+
+
+GNU = pytest.mark.skipif(not is_gnu_tar(), reason="GNU tar is not installed")
+
+
+@GNU
+@pytest.mark.parametrize("form", ["gnu", "posix", "ustar", "v7", "oldgnu"])
+def test_what_gnu_tar_writes_is_read(tmp_path: Path, form: str) -> None:
+    (tmp_path / "files" / "d\u00f6").mkdir(parents=True)
+    (tmp_path / "files" / "d\u00f6" / "x").write_bytes(b"x" * 700)
+    options = [f"--format={form}", "-C", str(tmp_path / "files"), "-cf", str(tmp_path / "x.tar")]
+    if form not in {"v7", "ustar"}:
+        options += ["-V", "A label", "--listed-incremental=" + str(tmp_path / "snapshot")]
+    subprocess.run(["tar", *options, "."], check=True)
+    assert read(tmp_path / "x.tar") == {"d\u00f6": None, "d\u00f6/x": b"x" * 700}
+
+
+@GNU
+@pytest.mark.parametrize("form", ["gnu", "posix"])
+def test_what_gnu_tar_writes_in_part_is_refused(tmp_path: Path, form: str) -> None:
+    with (tmp_path / "holes").open("wb") as file:
+        file.truncate(1 << 20)
+        file.seek(1 << 19)
+        file.write(b"x")
+    common = ["tar", f"--format={form}", "-C", str(tmp_path)]
+    subprocess.run([*common, "-S", "-cf", str(tmp_path / "s.tar"), "holes"], check=True)
+    with pytest.raises(SourceError, match="has a sparse member, whose bytes are not all there"):
+        opened(tmp_path / "s.tar")
+    (tmp_path / "large").write_bytes(bytes(60_000))
+    volumes = [str(tmp_path / name) for name in ("one.tar", "two.tar")]
+    several = ["-cM", "-L", "40", *(word for each in volumes for word in ("-f", each))]
+    subprocess.run([*common, *several, "large"], check=True)
+    with pytest.raises(SourceError, match="is cut off"):
+        opened(Path(volumes[0]))
+    with pytest.raises(SourceError, match="it is one of several volumes"):
+        opened(Path(volumes[1]))
 
 
 def test_a_folder_may_be_there_twice(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import struct
 import subprocess
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from metspack.containers import zipwriter
 from metspack.containers.zipreader import CentralRecord, ZipContainer
 from metspack.containers.zipwriter import GROWTH, ZipWriter, _Central, _ending, unwrapped, unwrapped_entry
 from metspack.errors import TargetError
-from tests.siard.zips import CENTRAL, Entry, central_header, forged, zip64_extra
+from tests.siard.zips import CENTRAL, Entry, central_header, forged, unicode_path, zip64_extra
 
 MAX16, MAX32 = 0xFFFF, 0xFFFFFFFF
 GIB = 1 << 30
@@ -27,11 +28,15 @@ def written(
     """Write a zip anew, some of its entries with new contents."""
     source = tmp_path / "source.zip"
     source.write_bytes(forged(*entries))
-    target = tmp_path / "target.zip"
+    return rewritten(source, tmp_path / "target.zip", new or {}, comment)
+
+
+def rewritten(source: Path, target: Path, new: Mapping[str, bytes], comment: bytes = b"") -> Path:
+    """Write a zip file anew, some of its entries with new contents and the others as they are."""
     with ZipContainer.opened(source) as container:
-        writer = ZipWriter(target, tmp_path)
+        writer = ZipWriter(target, target.parent)
         for record in container.records():
-            if new and record.extent.name in new:
+            if record.extent.name in new:
                 writer.write(record, (new[record.extent.name],))
             else:
                 extent = record.extent
@@ -157,8 +162,7 @@ def test_an_entry_below_a_folder_loses_the_folders_name_and_nothing_else(tmp_pat
         for record in list(container.records())[1:]:
             extent = record.extent
             raw = source.read_bytes()[extent.offset : extent.limit]
-            root = "rö/".encode("utf-8" if extent.flags & 0x800 else "cp437")
-            writer.copy(unwrapped(record, "rö/"), unwrapped_entry([raw[:200], raw[200:]], root))
+            writer.copy(unwrapped(record, "rö/"), unwrapped_entry([raw[:200], raw[200:]]))
         writer.finish(b"")
         writer.file.close()
     expected = forged(
@@ -174,6 +178,27 @@ def test_an_entry_below_a_folder_loses_the_folders_name_and_nothing_else(tmp_pat
     )
     assert target.read_bytes() == expected
     assert contents(target) == {"a": data, "ä": data}
+
+
+def test_an_extra_field_that_names_an_entry_loses_the_folder_too(tmp_path: Path) -> None:
+    raw, name = "表/表".encode("shift_jis"), "表/表"
+    field, other = unicode_path(raw, name), b"\x99\x00\x02\x00ab"
+    source, target = tmp_path / "source.zip", tmp_path / "target.zip"
+    source.write_bytes(
+        forged(Entry(name=raw, data=b"x", local={"extra": field}, central={"extra": field + other}))
+    )
+    with ZipContainer.opened(source) as container:
+        (record,) = container.records()
+        writer = ZipWriter(target, tmp_path)
+        whole = source.read_bytes()[: record.extent.limit]
+        writer.copy(unwrapped(record, "表/"), unwrapped_entry([whole]))
+        writer.finish(b"")
+        writer.file.close()
+    raw = "表".encode("shift_jis")
+    field = unicode_path(raw, "表")
+    assert target.read_bytes() == forged(
+        Entry(name=raw, data=b"x", local={"extra": field}, central={"extra": other + field})
+    )
 
 
 def test_an_entry_elsewhere_is_not_unwrapped(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ def test_other_names_are_none(name: str) -> None:
         ("a.siard_part001", "a.siard", 1),
         ("a.siard_part1000", "a.siard", 1000),
         ("a.siard_part123456789", "a.siard", 123456789),
+        ("b/a.siard", "b/a.siard", None),
+        ("._b/a.siard/a\n.siard", "._b/a.siard/a\n.siard", None),
     ],
 )
 def test_an_archive_and_its_parts(name: str, whole: str, number: int | None) -> None:
@@ -74,7 +76,16 @@ def test_an_archive_and_its_parts(name: str, whole: str, number: int | None) -> 
 
 
 @pytest.mark.parametrize(
-    "name", [".siard", "a.siard_part01", "a.siard_part20240101123000", "a.siard.bak", "a.\u017fiard"]
+    "name",
+    [
+        ".siard",
+        "a.siard_part01",
+        "a.siard_part20240101123000",
+        "a.siard.bak",
+        "a.\u017fiard",
+        "._a.siard",
+        "._a.siard_part001",
+    ],
 )
 def test_what_is_no_archive(name: str) -> None:
     assert ARCHIVE.fullmatch(name) is None
@@ -140,6 +151,11 @@ def test_later_parts_and_other_files_are_no_first_parts(suffix: str) -> None:
         ("a.\u017fiard", None),
         ("asiard", None),
         ("", None),
+        ("._a.siard", None),
+        ("b/._a.siard", None),
+        ("__MACOSX/b/._a.siard", None),
+        ("._b/a.siard", "._b/a"),
+        ("a._.siard", "a._"),
     ],
 )
 def test_an_archive_in_one_file_is_told_in_either_letter_case(name: str, stem: str | None) -> None:

@@ -23,6 +23,12 @@ def zip64_extra(*values: int) -> bytes:
     return struct.pack(f"<HH{len(values)}Q", 1, 8 * len(values), *values)
 
 
+def unicode_path(raw: bytes, name: str | bytes, version: int = 1) -> bytes:
+    """Return an Info-ZIP Unicode Path extra field for a name whose bytes in the header are ``raw``."""
+    path = name if isinstance(name, bytes) else name.encode()
+    return struct.pack("<HHBI", 0x7075, 5 + len(path), version, zlib.crc32(raw)) + path
+
+
 @dataclass(frozen=True, kw_only=True)
 class Entry:
     """One entry; ``local`` and ``central`` replace fields of its headers by name.

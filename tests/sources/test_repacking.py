@@ -3,17 +3,21 @@
 import hashlib
 import zipfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from metspack.containers import zipformat
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import Departures, entries
 from metspack.sources.rewriting import comparable, compared_digests, copy, sealed_size
+from tests.containers.test_zipnames import FORMS as NAMES
 from tests.containers.test_zipwriter import unzip_agrees
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, siard
+from tests.siard.zips import Entry, forged, unicode_path
 from tests.sources.test_rewriting import LOBS, TABLE, digest_of, moved_out, names, read
 
 FOLDERS = ("content/", "content/schema0/", "content/schema0/table0/lob2/", "content/empty/", "header/")
@@ -205,3 +209,26 @@ def test_a_zip_file_that_was_cut_is_noticed_while_it_is_copied(tmp_path: Path) -
         with pytest.raises(SourceError, match=r"s\.siard: ends at byte 300; expected [0-9,]+ bytes or more"):
             copy(archive, tmp_path / "copy", (), work=tmp_path)
     assert not (tmp_path / "copy").exists()
+
+
+@pytest.mark.parametrize("root", ["", "r/"])
+@pytest.mark.parametrize("form", NAMES)
+def test_names_keep_their_bytes_and_what_they_mean(tmp_path: Path, form: str, root: str) -> None:
+    source = siard(tmp_path / "source.siard", tables=[TABLE], lobs=LOBS)
+    with zipfile.ZipFile(source) as archive:
+        own = [Entry(name=root + name, data=archive.read(name)) for name in archive.namelist()]
+    (mine, name), folder = NAMES[form], f"{root}content/"
+    raw = folder.encode() + mine.fields["name"]
+    headers = [dict(mine.central), dict(mine.local)]
+    for header in headers:
+        if zipformat.unicode_path(mine.fields["name"], header.get("extra", b"")) is not None:
+            header["extra"] = unicode_path(raw, folder + name)
+    entry = replace(mine, name=raw, central=headers[0], local=headers[1])
+    source.write_bytes(forged(*own, entry))
+    target = source.with_name("copy.siard")
+    with Archive(source) as archive:
+        copy(archive, target, [], work=source.parent)
+    with ZipContainer.opened(target) as container:
+        (record,) = (each for each in container.records() if each.raw[46:].startswith(raw[len(root) :]))
+        assert record.extent.name == f"content/{name}"
+        assert b"".join(container.contents(record.extent)) == mine.data

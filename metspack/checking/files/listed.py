@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import pairwise, starmap
+from dataclasses import replace
+from itertools import chain, pairwise, starmap
 
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
@@ -23,9 +24,9 @@ from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
-from metspack.layouts.names import SEGMENT
+from metspack.layouts.names import OF_MACOS, SEGMENT
 from metspack.mets import is_top_mets_name
-from metspack.model import Finding
+from metspack.model import Finding, Severity
 from metspack.packages.metsfiles import is_of_lob
 from metspack.sizes import counted
 
@@ -405,8 +406,11 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
         catalogue.put(_NOT_GONE)
     together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
-    for path, size in unlisted(catalogue):
-        yield from together.take(unlisted_folder(path), Code.UNLISTED.at(shown(path), found=f"{size:,}"))
+    for path, size in chain(unlisted(catalogue), catalogue.rows("SELECT * FROM macos")):
+        finding, around = Code.UNLISTED.at(shown(path), found=f"{size:,}"), unlisted_folder(path)
+        if OF_MACOS.fullmatch(path):  # a note on all of them
+            finding, around = replace(finding, severity=Severity.INFO), b"."
+        yield from together.take(around, finding)
     yield from together.release()
     if catalogue.is_any_path_twice:
         if catalogue.row("SELECT 1 FROM gone") is not None:

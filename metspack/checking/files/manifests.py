@@ -37,6 +37,7 @@ from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
 from metspack.files.tempdb import BulkInsert
+from metspack.layouts.names import OF_MACOS
 from metspack.model import Finding
 from metspack.packages.files import path_of
 
@@ -342,6 +343,8 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     ):
         unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
         for (path,) in _not_named(catalogue, number):
+            if OF_MACOS.fullmatch(path) and catalogue.row(_OF_METS, path) is None:
+                continue  # of all of them there is one finding
             finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)
     for number, name in catalogue.all(f"{_OF_BAG} AND read ORDER BY id"):
@@ -377,6 +380,7 @@ _ALGORITHMS = {
     for name, octets in OCTETS.items()
     if name in {"MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512"}
 }
+_OF_METS = "SELECT 1 FROM entry WHERE path = ?"
 _IS_FILE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
 # Without a path: the package's own manifests have to list this file as any other.
 PUT_MANIFEST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, NULL, ?, 0)"
