@@ -314,11 +314,7 @@ class Checking(Iterator[Finding]):
                 self._found[each.shown] = (
                     each.identity(budgets) if isinstance(each, PackageToCheck) else Identity(kind=each.kind)
                 )
-            for each in found:
-                if isinstance(each, UnopenedPackage):
-                    self._owner = each.shown
-                    self._ended.add(each.shown)
-                    yield each.finding
+            yield from self._unopened(found, lambda each: () if each.is_other else (each.finding,))
             own = list(dict.fromkeys(each.root for each in packages))
             given = {(each.number, each.mets_below): each.shown for each in packages} if several else {}
             roots = stack.enter_context(
@@ -340,6 +336,20 @@ class Checking(Iterator[Finding]):
                         self._owner = each.shown
                         yield finding
                 yield from self._of_one(each, roots)
+            yield from self._unopened(
+                found, lambda each: around.unnamed(each.finding) if each.is_other else ()
+            )
+
+    def _unopened(
+        self, found: Sequence[Opened], findings: Callable[[UnopenedPackage], Iterable[Finding]]
+    ) -> Iterator[Finding]:
+        """Yield the findings on what cannot be checked."""
+        for each in found:
+            if isinstance(each, UnopenedPackage):
+                self._ended.add(each.shown)
+                for finding in findings(each):
+                    self._owner = each.shown
+                    yield finding
 
     def _expected(self, found: Sequence[Opened], roots: Roots) -> Iterator[Finding]:
         """Yield what differs from the packages that were announced, if any were."""

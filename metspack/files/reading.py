@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Self
 
@@ -435,6 +435,34 @@ def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Itera
             take(chunk)
         for start in range(0, len(chunk), BLOCK):
             yield chunk[start : start + BLOCK]
+
+
+def stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines, many at once; one that is longer than any path needs is cut into several."""
+    rest = b""
+    for block in blocks:
+        whole, end, rest = (rest + block).rpartition(b"\n")
+        if end:
+            yield whole + end
+        if len(rest) > BLOCK:
+            yield rest + b"\n"
+            rest = b""
+    if rest:
+        yield rest
+
+
+def cut(stretch: bytes) -> Iterator[bytes]:
+    """Yield the lines of a stretch one by one."""
+    *whole, rest = stretch.split(b"\n")
+    for line in whole:
+        yield line + b"\n"
+    if rest:
+        yield rest
+
+
+def lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
+    return chain.from_iterable(map(cut, stretches(blocks)))
 
 
 def told(source: Iterable[bytes], tell: Callable[[int], object]) -> Iterator[bytes]:
