@@ -172,7 +172,7 @@ def _opened(root: Path | int, segments: Sequence[str]) -> int:
         what = "/".join(segments) or (str(root) if isinstance(root, Path) else "it")
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
-        raise SourceError(f"{what} is not a regular file but {_kind(mode)}")
+        raise SourceError(f"{what} is not a regular file but {kind(mode)}")
     return descriptor
 
 
@@ -182,8 +182,10 @@ def name_file(error: OSError, root: Path | int, segments: Sequence[str]) -> None
         error.filename = str(root.joinpath(*segments))
 
 
-def _kind(mode: int) -> str:
+def kind(mode: int) -> str:
+    """Return what is neither file nor folder by its mode."""
     for test, name in (
+        (stat.S_ISLNK, "a symbolic link"),
         (stat.S_ISFIFO, "a named pipe"),
         (stat.S_ISSOCK, "a socket"),
         (stat.S_ISBLK, "a block device"),

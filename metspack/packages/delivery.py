@@ -323,6 +323,10 @@ class _Delivery:
                 seems = _seems(path / name, is_folder=name in folders)
                 inside = [DeliveredPackage(path=path / name, other=seems)]
             found += inside
+        others = sorted({*os.listdir(path)} - {*files, *folders})
+        for name in others:
+            kind = reading.kind((path / name).lstat().st_mode)
+            found.append(DeliveredPackage(path=path / name, other=kind))
         return found
 
     def file(self, path: Path) -> Iterator[DeliveredPackage]:

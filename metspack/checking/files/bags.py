@@ -68,6 +68,7 @@ _FILES_IN_NO_PACKAGE = f"""
 SELECT * FROM disk d WHERE kind IN ('f', 'd') AND (NOT ({_PAYLOAD}) OR NOT {IN_OUTERMOST.format("d.path")})
 """  # noqa: S608 -- a constant
 _LOOSE = f"SELECT path, EXISTS ({_IS_LISTED.replace('?1', 'd.path')}) FROM disk d WHERE kind = 'f'"  # noqa: S608
+_NEITHER = f"SELECT path, kind FROM disk d WHERE kind IN ('l', 's') AND NOT {IN_OUTERMOST.format('d.path')}"  # noqa: S608
 _UNNAMED = f"""
 SELECT m.name, d.path FROM manifest m CROSS JOIN disk d WHERE m.path IS NULL AND m.read AND {_PAYLOAD}
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
@@ -392,6 +393,8 @@ class _ListedFolder:
             for path, is_named in () if self._tree.is_packed else own.rows(_LOOSE):
                 at = f"{self._tree.shown}/{os.fsdecode(path)}"
                 self._loose[at] = bool(is_named) or self._loose.get(at, False)
+            for path, kind in self._catalogue.rows(_NEITHER) if self.is_bag else ():
+                yield (Code.SYMLINK if kind == "l" else Code.SPECIAL).at(self._before + shown(path))
             fixity = Fixity(own, self._places, lambda _: None, lambda _: None)
             for each in chain(manifests.findings(own), fixity.of_files(sampled=not self._hashes)):
                 finding = self._of_bag(each) if self.is_bag else each

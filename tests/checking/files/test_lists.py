@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -404,3 +405,27 @@ def test_what_no_list_names_is_told(delivery: Path) -> None:
     more = [each for each in all_told(delivery) if each not in before]
     assert more == [("M044", "S2.zip.part"), ("M045", "a/MD5SUMS"), ("M045", "a/b"), ("M045", "note")]
     assert ("M045", "note") not in [(each.code, each.path) for each in check(delivery, Level.LINKS)]
+
+
+@pytest.mark.parametrize("manifest", [True, False])
+def test_links_and_pipes_beside_packages_are_told(delivery: Path, manifest: bool) -> None:
+    if not manifest:
+        (delivery / PAYLOAD).unlink()
+    before = all_told(delivery)
+    (delivery / "S3").symlink_to(delivery / "S1")
+    (delivery / "deeper/lost.zip").symlink_to("nowhere")
+    os.mkfifo(delivery / "pipe")
+    found = {each.path: dict(each.facts)["found"] for each in check(delivery) if each.code == "M045"}
+    assert [each for each in all_told(delivery) if each not in before] == [
+        ("M045", "S3"),
+        ("M045", "deeper/lost.zip"),
+        ("M045", "pipe"),
+    ]
+    assert found[f"{delivery}/S3"] == "a symbolic link"
+    assert found[f"{delivery}/pipe"] == "a named pipe"
+
+
+def test_links_in_the_payload_of_a_bag_beside_its_packages_are_told(bag: Path) -> None:
+    (bag / "data/S3.zip").symlink_to("S1.zip")
+    os.mkfifo(bag / "data/pipe")
+    assert {("P008", "data/S3.zip"), ("P009", "data/pipe")} <= set(all_told(bag))
