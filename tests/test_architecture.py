@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_241,
     "inspecting": 726,
     "packages": 3_306,
-    "checking": 15_537,
+    "checking": 15_541,
     "building": 3_573,
     "reporting": 2_414,
     "restoring": 1_832,

@@ -55,6 +55,7 @@ _AS_THEY_STAND = frozenset({"ascii", "utf-8", "utf-8-sig"})  # names need not be
 _CODEC = re.compile(r"ascii|utf-(8|16|32)\b.*|(big5|cp|euc|gb|hp|hz|iso|johab|koi8|kz|mac|ptcp|shift|tis).*")
 # Of a list that is of tag files the path is its own name.
 _PUT_LIST = "INSERT INTO manifest (id, name, path, algorithm, read) VALUES (?, ?, ?, ?, ?)"
+_GIVEN = "SELECT id FROM manifest WHERE name = ? AND algorithm = ? AND path IS NULL"
 _LISTS = "SELECT id, name, algorithm, read, path FROM manifest ORDER BY id"
 _LINES = """
 SELECT manifest, path, digest, line FROM listed l WHERE manifest = ? AND path NOT IN unfetched
@@ -235,7 +236,10 @@ class _ListedFolder:
             is_of_bag = name.startswith(BAGS)
             if (is_of_bag and tags) or not (is_of_bag or self._catalogue.row(_LINES_BELOW, number, *span)):
                 continue
-            given = catalogue.put(PUT_LIST, name if is_of_bag else before + name, None, algorithm)
+            known = name if is_of_bag else before + name, algorithm
+            if (row := catalogue.row(_GIVEN, *known)) is None:  # else another of the IPs is in the same bag
+                row = (catalogue.put(PUT_LIST, known[0], None, algorithm),)
+            given = row[0]
             catalogue.put("UPDATE manifest SET read = ? WHERE id = ?", is_read, given)
             for _, path, digest, line in self._catalogue.rows(_LINES_BELOW, number, *span):
                 batch.add(PUT_LINE, given, at + path[len(above) :], digest, line)
