@@ -52,15 +52,12 @@ def unmarked(blocks: Iterable[bytes], codec: str = "") -> tuple[list[str], Itera
     """
     ahead = iter(blocks)
     first = next(ahead, b"")
-    forms = []
-    if codec in {"utf-16", "utf-32"} and first.startswith(b"\0"):
-        # Without a mark UTF-16 is big-endian (RFC 2781, 4.3), and begins with a character of ASCII.
-        codec += "-be"
     is_wide = not codec and first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if first.startswith(codecs.BOM_UTF8) or is_wide:
-        forms.append(_WIDE if is_wide else "a mark of UTF-8")
+    forms = [_WIDE] * is_wide + ["a mark of UTF-8"] * first.startswith(codecs.BOM_UTF8)
     ahead = chain((first.removeprefix(codecs.BOM_UTF8),), ahead)
     if codec or is_wide:
+        # Without a mark UTF-16 is big-endian (RFC 2781, 4.3), and begins with a character of ASCII.
+        codec += "-be" if codec in {"utf-16", "utf-32"} and first.startswith(b"\0") else ""
         decoded = codecs.iterdecode(ahead, codec or "utf-16", "replace" if is_wide else "strict")
         ahead = (each.encode() for each in decoded)
     first = next(ahead, b"")

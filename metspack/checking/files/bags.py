@@ -142,7 +142,7 @@ class Surroundings:
                 if places.agreement is not None:
                     raise Unsettled  # its lists speak of each file
                 before = "../" * above.count(b"/")
-                yield from folder.findings(before, above)
+                yield from folder.findings(before)
                 if tree.is_packed == outer.is_packed:
                     folder.give(catalogue, before, above, at)
                 folder.waiting.discard(above)
@@ -200,7 +200,7 @@ class _ListedFolder:
         self.is_bag, self._is_whole = is_bag, is_whole
         self._hashes = looking.level.hashes and looking.sample is None
         self._tree, self._places = tree, CheckedTree(tree, None, looking.budgets)
-        self._is_read, self._before = False, ""
+        self._found: Iterable[Finding] = self._own_findings()
         self._loose = loose
         self._encoding, self._codec = "", ""  # as declared, and the codec of one that must be decoded
 
@@ -208,11 +208,13 @@ class _ListedFolder:
     def _catalogue(self) -> Catalogue:
         return Catalogue()
 
-    def findings(self, before: str, above: bytes) -> Iterator[Finding]:
+    def findings(self, before: str) -> Iterator[Finding]:
         """Yield what is wrong with the folder, once, with the first package in it."""
-        if self._is_read:
-            return
-        self._is_read, self._before = True, before
+        found, self._found = self._found, ()
+        for each in found:
+            yield replace(each, path=before + each.path)
+
+    def _own_findings(self) -> Iterator[Finding]:
         for _ in inventory.findings(self._catalogue, self._places, whole=True):
             pass  # of what is in no package only the lists speak
         names = {os.fsdecode(path): kind for path, kind in self._catalogue.rows(manifests.AT_ROOT)}
@@ -220,7 +222,7 @@ class _ListedFolder:
             yield from self._of(BAG.decode(), self._declaration())
         yield from self._lists(names)
         if self.is_bag and _FETCH in names:
-            yield from self._of(_FETCH, self._unfetched(above))
+            yield from self._of(_FETCH, self._unfetched(min(self.packages)))
         self._catalogue.put(LISTED_PATH)
         others = () if self._is_whole else self._catalogue.rows("SELECT path FROM document")
         self._catalogue.keep_outermost(sorted({*self.packages, *(folder_of(path) for (path,) in others)}))
@@ -252,6 +254,7 @@ class _ListedFolder:
         path = place.removeprefix(f"{self._tree.shown}/")
         if path == place or not self._tree.is_packed:
             return False
+        self._found = [*self._found]  # its lists are read by then, be it with another package
         return self.is_bag or self._catalogue.row(_IS_LISTED, os.fsencode(path)) is not None
 
     def _of(self, name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -262,7 +265,7 @@ class _ListedFolder:
             reason = fault(error) if isinstance(error, OSError) else str(error)
             if isinstance(error, UnicodeError):  # its own words differ between versions of Python
                 reason = f"not in {self._encoding}, as bagit.txt says"
-            yield Code.UNREADABLE.at(self._before + name, reason=reason)
+            yield Code.UNREADABLE.at(name, reason=reason)
 
     # --- Lists and other files about the folder ---------------------------------------------------------
 
@@ -288,13 +291,13 @@ class _ListedFolder:
         """Yield that some lines of a file are not understood, if there are any."""
         if count:
             facts = {"found": shown(first.strip()[:SHOWN]), "count": f"{count:,}", "manifest": name}
-            yield Code.BAG_LINE.at(self._before + name, number, **facts)
+            yield Code.BAG_LINE.at(name, number, **facts)
 
     def _lists(self, kinds: Mapping[str, str]) -> Iterator[Finding]:
         of_bag = {name: kind for name in kinds if self.is_bag and (kind := _LIST.fullmatch(name))}
         payload = [kind[2] for kind in of_bag.values() if not kind[1]]
         if self.is_bag and not payload:
-            yield Code.BAG_WITHOUT_MANIFEST.at(self._before + BAG.decode())
+            yield Code.BAG_WITHOUT_MANIFEST.at(BAG.decode())
         others = [
             name for name in kinds.keys() - of_bag if kinds[name] == "f" and algorithm_of(name) is not None
         ]
@@ -302,16 +305,14 @@ class _ListedFolder:
         for name, kind in of_bag.items():
             yield from self._of(name, self._list(name, kind, is_only=is_only))
         for name in sorted(others):
-            found = manifests.read_partial(
-                self._catalogue, self._places, os.fsencode(name), self._before, is_only=is_only
-            )
+            found = manifests.read_partial(self._catalogue, self._places, os.fsencode(name), is_only=is_only)
             yield from self._of(name, found)
 
     def _list(self, name: str, kind: re.Match[str], *, is_only: bool) -> Iterator[Finding]:
         """Put the lines of a bag's list into the catalogue; yield that some are not as BagIt has them."""
         reader = LineReader(name[len(kind[1] or "") :], self._tree.is_there, decode=self._decoded)
         if reader.algorithm not in OCTETS:
-            yield manifests.not_computed(self._before + name, kind[2], is_only=is_only)
+            yield manifests.not_computed(name, kind[2], is_only=is_only)
             return
         tags = name.encode() if kind[1] else None
         number = self._catalogue.put(PUT_LIST, BAGS + name, tags, reader.algorithm)
@@ -352,7 +353,8 @@ class _ListedFolder:
                 if not line.strip():
                     continue
                 found = _FETCH_LINE.fullmatch(line)
-                reason, path = ("no line", b"") if found is None else stated_path(self._decoded(found[2]))
+                written = b"/" if found is None else self._decoded(found[2]).replace(b"\\", b"/")
+                reason, path = stated_path(written)
                 if found is None or reason or not path.startswith(PAYLOAD):
                     strange, line_of_first, fault = strange + 1, line_of_first or number, fault or line
                 elif not self._tree.is_there(path):
@@ -361,7 +363,7 @@ class _ListedFolder:
                     count, first = count + 1, first if count else (inner, shown(found[1]))
         if count:
             facts = {"count": f"{count:,}", "expected": first[0], "url": first[1]}
-            yield Code.NOT_FETCHED.at(self._before + _FETCH, **facts)
+            yield Code.NOT_FETCHED.at(_FETCH, **facts)
         yield from self._strange(_FETCH, strange, line_of_first, fault)
 
     def _information(self) -> Iterator[Finding]:
@@ -377,7 +379,7 @@ class _ListedFolder:
                     "expected": f"{counted(int(each[2]), 'file')} of {counted(int(each[1]), 'byte')}",
                     "found": f"{counted(count, 'file')} of {counted(size, 'byte')}",
                 }
-                yield Code.BAG_DIFFERS.at(self._before + _INFORMATION, manifest=_INFORMATION, **facts)
+                yield Code.BAG_DIFFERS.at(_INFORMATION, manifest=_INFORMATION, **facts)
 
     # --- What is in no package --------------------------------------------------------------------------
 
@@ -398,11 +400,10 @@ class _ListedFolder:
                 at = f"{self._tree.shown}/{os.fsdecode(path)}"
                 self._loose[at] = bool(is_named) or self._loose.get(at, False)
             for path, kind in self._catalogue.rows(_NEITHER) if self.is_bag else ():
-                yield (Code.SYMLINK if kind == "l" else Code.SPECIAL).at(self._before + shown(path))
+                yield (Code.SYMLINK if kind == "l" else Code.SPECIAL).at(shown(path))
             fixity = Fixity(own, self._places, lambda _: None, lambda _: None)
             for each in chain(manifests.findings(own), fixity.of_files(sampled=not self._hashes)):
-                finding = self._of_bag(each) if self.is_bag else each
-                yield replace(finding, path=self._before + finding.path)
+                yield self._of_bag(each) if self.is_bag else each
 
     def _of_bag(self, finding: Finding) -> Finding:
         """Return the finding on a digest as one on a bag."""

@@ -139,17 +139,17 @@ def _read(catalogue: Catalogue, places: CheckedTree, path: bytes) -> Iterator[Fi
 
 
 def read_partial(
-    catalogue: Catalogue, places: CheckedTree, path: bytes, before: str = "", *, is_only: bool = False
+    catalogue: Catalogue, places: CheckedTree, path: bytes, *, is_only: bool = False
 ) -> Iterator[Finding]:
     """Put a list that need not have all files into the catalogue, if it is one; any form of line will do."""
     if places.agreement is not None:
         raise Unsettled  # it may speak of each file
     with places.content(path) as content:
-        reader = LineReader(os.fsdecode(path), places.is_there)
+        name = os.fsdecode(path)
+        reader = LineReader(name, places.is_there)
         if not reader.fits(content.blocks()):
             return
-        name = before + os.fsdecode(path)
-        number = catalogue.put(PUT_LIST, os.fsdecode(path), path, reader.algorithm)
+        number = catalogue.put(PUT_LIST, name, path, reader.algorithm)
         if reader.algorithm not in OCTETS:
             yield not_computed(name, reader.algorithm, is_only=is_only)
             return

@@ -367,6 +367,19 @@ def test_lists_have_many_names(delivery: Path, name: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_list_of_another_name_is_read_in_zip_and_tar_files(delivery: Path, form: str) -> None:
+    (delivery / PAYLOAD).rename(delivery / "SHA256SUMS")
+    zeros = (delivery / "SHA256SUMS").read_text().replace(summed(delivery, "sha256", "letter.txt"), "0" * 64)
+    (delivery / "deeper/checksums.txt").write_text(
+        f"{summed(delivery, 'md5', 'deeper/S2/METS.xml')}  S2/METS.xml\n"
+    )
+    assert told(FORMS[form](delivery)) == []
+    if form == "folder":
+        (delivery / "SHA256SUMS").write_text(zeros)
+        assert told(delivery) == [("F026", "letter.txt")]
+
+
 @pytest.mark.parametrize("name", ["SHA256SUMS", "S1.sha256", "readme.b2", "notes.txt", "hashes.txt"])
 def test_what_holds_no_lines_of_digests_is_but_a_file(delivery: Path, name: str) -> None:
     (delivery / PAYLOAD).unlink()
