@@ -420,6 +420,14 @@ def test_what_no_list_names_is_told(delivery: Path) -> None:
     assert ("M045", "note") not in [(each.code, each.path) for each in check(delivery, Level.LINKS)]
 
 
+def test_what_a_list_names_is_no_result_of_the_check(delivery: Path) -> None:
+    (delivery / "note").touch()
+    run = check(delivery)
+    assert ("M045", f"{delivery}/note") in {(each.code, each.path) for each in run}
+    names = {each.path.removeprefix(f"{delivery}/") for each in run.summary.results}
+    assert names == {"S1", "deeper/S2", "note"}
+
+
 @pytest.mark.parametrize("manifest", [True, False])
 def test_links_and_pipes_beside_packages_are_told(delivery: Path, manifest: bool) -> None:
     if not manifest:
