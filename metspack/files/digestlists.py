@@ -39,10 +39,15 @@ BEYOND_BAGIT = {_WIDE, _COMMENT, _TAGGED_LINE, ESCAPED, _BACKSLASHES}
 """The forms that lists of bags must not have (RFC 8493, 2.1.3)."""
 
 
-def algorithm_of(name: str) -> str | None:
-    """Return the algorithm that the name of a list says, "" where it says none; None for other files."""
+def is_list(name: str) -> bool:
+    """Return whether a file is called like a list."""
+    return _NAME.fullmatch(name) is not None
+
+
+def algorithm_of(name: str) -> str:
+    """Return the algorithm that the name of a list says, "" where it says none."""
     found = _NAME.fullmatch(name)
-    return None if found is None else found[1] or found[3] or ""
+    return "" if found is None else found[1] or found[3] or ""
 
 
 def unmarked(blocks: Iterable[bytes], codec: str = "") -> tuple[list[str], Iterator[bytes]]:
@@ -104,7 +109,7 @@ class LineReader:
     def __init__(
         self, name: str, is_there: Callable[[bytes], bool], decode: Callable[[bytes], bytes] = bytes
     ) -> None:
-        spelled = algorithm_of(name) or ""
+        spelled = algorithm_of(name)
         self.algorithm = algorithm_name(spelled) or spelled
         self._name, self._is_there, self._decode = name, is_there, decode
 

@@ -39,7 +39,7 @@ from metspack.containers.ipreader import Content
 from metspack.digests import OCTETS, algorithm_name
 from metspack.errors import MetspackError
 from metspack.files import reading
-from metspack.files.digestlists import BEYOND_BAGIT, LineReader, algorithm_of, stated_path, unmarked
+from metspack.files.digestlists import BEYOND_BAGIT, LineReader, algorithm_of, is_list, stated_path, unmarked
 from metspack.model import Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.sizes import counted
@@ -114,14 +114,9 @@ class Surroundings:
         if tree.shown not in self._folders:
             is_given = tree.is_packed or any(f"{tree.shown}/".startswith(each) for each in self._given)
             is_bag = tree.is_there(BAG)
-            is_one = is_bag or (
-                is_given and above and any(algorithm_of(name) is not None for name in tree.names_at_top())
-            )
-            self._folders[tree.shown] = (
-                _ListedFolder(self._looking, tree, self._loose, is_bag=is_bag, is_whole=is_given)
-                if is_one
-                else None
-            )
+            has_lists = is_given and above and any(map(is_list, tree.names_at_top()))
+            new = _ListedFolder(self._looking, tree, self._loose, is_bag=is_bag, is_whole=is_given)
+            self._folders[tree.shown] = new if is_bag or has_lists else None
         found = self._folders[tree.shown]
         is_in_bag = not above or above.startswith(PAYLOAD)
         return None if found is None or (found.is_bag and not is_in_bag) else found
@@ -298,10 +293,8 @@ class _ListedFolder:
         payload = [kind[2] for kind in of_bag.values() if not kind[1]]
         if self.is_bag and not payload:
             yield Code.BAG_WITHOUT_MANIFEST.at(BAG.decode())
-        others = [
-            name for name in kinds.keys() - of_bag if kinds[name] == "f" and algorithm_of(name) is not None
-        ]
-        is_only = not any(map(algorithm_name, payload or [algorithm_of(name) or "" for name in others]))
+        others = [name for name in kinds.keys() - of_bag if kinds[name] == "f" and is_list(name)]
+        is_only = not any(map(algorithm_name, payload or map(algorithm_of, others)))
         for name, kind in of_bag.items():
             yield from self._of(name, self._list(name, kind, is_only=is_only))
         for name in sorted(others):

@@ -36,7 +36,7 @@ from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Se
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
-from metspack.files.digestlists import ESCAPED, LineReader, algorithm_of, unmarked
+from metspack.files.digestlists import ESCAPED, LineReader, is_list, unmarked
 from metspack.files.tempdb import BulkInsert
 from metspack.model import Finding
 from metspack.packages.files import path_of
@@ -117,7 +117,7 @@ def read(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Put the lists at the package's root into the catalogue; yield the findings on their form."""
     for path, kind in catalogue.all(AT_ROOT):
         is_own = (name := os.fsdecode(path)) in MANIFESTS.values()
-        if is_own or (kind == "f" and algorithm_of(name) is not None):
+        if is_own or (kind == "f" and is_list(name)):
             try:
                 yield from (_read if is_own else read_partial)(catalogue, places, path)
             except (OSError, MetspackError) as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import check
-from metspack.files.digestlists import LineReader, algorithm_of, unmarked
+from metspack.files.digestlists import LineReader, algorithm_of, is_list, unmarked
 from metspack.model import Finding
 from tests.checking.files.test_lists import listed, one
 from tests.packages import forge
@@ -165,7 +165,8 @@ def test_what_is_no_line_of_a_list_has_a_reason(line: bytes, reason: str) -> Non
     ],
 )
 def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None) -> None:
-    assert algorithm_of(name) == algorithm
+    assert is_list(name) is (algorithm is not None)
+    assert algorithm_of(name) == (algorithm or "")
 
 
 def test_a_broken_text_in_utf_16_is_read_as_far_as_it_goes() -> None:
