@@ -136,18 +136,21 @@ class LineReader:
             if named is not None and self.algorithm in {named, ""}:
                 forms.append(_TAGGED_LINE)
                 text = tagged[1] + tagged[4] + b"  " + tagged[3]
-        found = _LINE.fullmatch(text)
+        ends, found = tuple(forms), _LINE.fullmatch(text)
         digits = 0 if found is None else len(found[2])
         algorithm = self.algorithm or _BY_LENGTH.get(digits, "")
         written = self._path(found, forms) if found is not None else b""
         if found is None or not written or not algorithm:
-            return DigestLine(reason="expected a digest, two spaces and a path")
+            return DigestLine(reason="expected a digest, two spaces and a path", forms=ends)
         expected = 2 * OCTETS.get(algorithm, max(digits // 2, _FEWEST))
         if digits != expected:
-            return DigestLine(reason=f"the digest has {digits} digits, {algorithm} has {expected}")
+            reason = f"the digest has {digits} digits, {algorithm} has {expected}"
+            return DigestLine(reason=reason, forms=ends)
         reason, path = stated_path(written)
-        digest = "" if reason else found[2].decode("ascii").lower()
-        return DigestLine(digest=digest, path=path, algorithm=algorithm, reason=reason, forms=tuple(forms))
+        if reason:
+            return DigestLine(reason=reason, forms=ends)
+        digest = found[2].decode("ascii").lower()
+        return DigestLine(digest=digest, path=path, algorithm=algorithm, forms=tuple(forms))
 
     def _path(self, line: re.Match[bytes], forms: list[str]) -> bytes:
         """Return the path in a line, a digest alone being that of the file after which the list is called."""
