@@ -279,7 +279,8 @@ _PREFIX = re.compile(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)
 
 def algorithm_name(spelling: str) -> str | None:
     """Return the METS name of an algorithm however it is spelled (``md5``, ``SHA256``), else None."""
-    return _SPELLINGS.get(spelling.strip().upper().replace("-", "").replace("_", ""))
+    found = spelling.strip().upper().replace("-", "").replace("_", "")
+    return _SPELLINGS.get(found.replace("SHA2", "SHA") if len(found) == len("SHA2256") else found)
 
 
 def parsed(text: str, algorithm: str | None = None) -> Digest | None:

@@ -122,6 +122,11 @@ class UnopenedPackage:
     finding: Finding
     kind: str = ""
 
+    @property
+    def is_other(self) -> bool:
+        """Whether it is an entry of a delivery that lists may name."""
+        return self.finding.code in {Code.NOT_ARRIVED.id, Code.OTHER_ENTRY.id}
+
 
 Opened = PackageToCheck | UnopenedPackage
 

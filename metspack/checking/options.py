@@ -22,6 +22,7 @@ from metspack.checking.similarity import likeness, nearest
 from metspack.digests import Seal
 from metspack.errors import ConfigError, MetspackError
 from metspack.files import reading
+from metspack.files.digestlists import unmarked
 from metspack.files.reading import StrPath, as_path
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
@@ -259,9 +260,9 @@ def _unfit(path: Path, line: int, problem: str) -> ConfigError:
 
 
 def _text(path: Path, data: bytes) -> str:
-    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    data = b"".join(unmarked((data,))[1])
     try:
-        text = data.decode("utf-16" if is_wide else "utf-8").removeprefix(_MARK)
+        text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise _unfit(path, line, "is not UTF-8; expected a text") from None
@@ -275,7 +276,7 @@ def _text(path: Path, data: bytes) -> str:
 def _of_lines(text: str) -> Iterator[ExpectedPackage]:
     for number, line in enumerate(text.splitlines(), 1):
         name = line.strip()
-        if name and not name.startswith("#"):
+        if name and not name.startswith(("#", ";")):
             yield ExpectedPackage(name=name, line=number)
 
 

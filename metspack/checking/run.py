@@ -317,11 +317,8 @@ class Checking(Iterator[Finding]):
                 self._found[each.shown] = (
                     each.identity(budgets) if isinstance(each, PackageToCheck) else Identity(kind=each.kind)
                 )
-            for each in found:
-                if isinstance(each, UnopenedPackage):
-                    self._owner = each.shown
-                    self._ended.add(each.shown)
-                    yield each.finding
+            unopened = [each for each in found if isinstance(each, UnopenedPackage)]
+            yield from self._unopened((each, (each.finding,)) for each in unopened if not each.is_other)
             own = list(dict.fromkeys(each.root for each in packages))
             given = {(each.number, each.mets_below): each.shown for each in packages} if several else {}
             roots = stack.enter_context(
@@ -343,6 +340,19 @@ class Checking(Iterator[Finding]):
                         self._owner = each.shown
                         yield finding
                 yield from self._of_one(each, roots)
+            yield from self._unopened(
+                (each, [*around.unnamed(each.finding)]) for each in unopened if each.is_other
+            )
+
+    def _unopened(self, told: Iterable[tuple[UnopenedPackage, Sequence[Finding]]]) -> Iterator[Finding]:
+        """Yield the findings on what cannot be checked; what has none is named by a list, and no result."""
+        for each, findings in told:
+            self._ended.add(each.shown)
+            if not findings:
+                self._found.pop(each.shown, None)
+            for finding in findings:
+                self._owner = each.shown
+                yield finding
 
     def _expected(self, found: Sequence[Opened], roots: Roots) -> Iterator[Finding]:
         """Yield what differs from the packages that were announced, if any were."""

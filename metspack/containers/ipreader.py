@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from metspack.containers.zipformat import PLAIN, STORED
@@ -23,7 +22,6 @@ ZIP, TAR = b".zip", b".tar"
 SUFFIXES = (ZIP, TAR)
 _APPLE_DOUBLE = b"._"  # what macOS writes beside a file, under the same name
 _OPEN = 32  # a check looks through all packs of a package several times: those that stay open are read once
-_LONGEST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,30 +46,7 @@ class Content:
 
     def lines(self) -> Iterator[bytes]:
         """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
-        return chain.from_iterable(map(cut, stretches(self.blocks())))
-
-
-def stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines, many at once; one that is longer than any path needs is cut into several."""
-    rest = b""
-    for block in blocks:
-        whole, end, rest = (rest + block).rpartition(b"\n")
-        if end:
-            yield whole + end
-        if len(rest) > _LONGEST:
-            yield rest + b"\n"
-            rest = b""
-    if rest:
-        yield rest
-
-
-def cut(stretch: bytes) -> Iterator[bytes]:
-    """Yield the lines of a stretch one by one."""
-    *whole, rest = stretch.split(b"\n")
-    for line in whole:
-        yield line + b"\n"
-    if rest:
-        yield rest
+        return reading.lines(self.blocks())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Self
 
@@ -172,7 +172,7 @@ def _opened(root: Path | int, segments: Sequence[str]) -> int:
         what = "/".join(segments) or (str(root) if isinstance(root, Path) else "it")
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
-        raise SourceError(f"{what} is not a regular file but {_kind(mode)}")
+        raise SourceError(f"{what} is not a regular file but {kind(mode)}")
     return descriptor
 
 
@@ -182,8 +182,10 @@ def name_file(error: OSError, root: Path | int, segments: Sequence[str]) -> None
         error.filename = str(root.joinpath(*segments))
 
 
-def _kind(mode: int) -> str:
+def kind(mode: int) -> str:
+    """Return what is neither file nor folder by its mode."""
     for test, name in (
+        (stat.S_ISLNK, "a symbolic link"),
         (stat.S_ISFIFO, "a named pipe"),
         (stat.S_ISSOCK, "a socket"),
         (stat.S_ISBLK, "a block device"),
@@ -435,6 +437,34 @@ def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Itera
             take(chunk)
         for start in range(0, len(chunk), BLOCK):
             yield chunk[start : start + BLOCK]
+
+
+def stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines, many at once; one that is longer than any path needs is cut into several."""
+    rest = b""
+    for block in blocks:
+        whole, end, rest = (rest + block).rpartition(b"\n")
+        if end:
+            yield whole + end
+        if len(rest) > BLOCK:
+            yield rest + b"\n"
+            rest = b""
+    if rest:
+        yield rest
+
+
+def cut(stretch: bytes) -> Iterator[bytes]:
+    """Yield the lines of a stretch one by one."""
+    *whole, rest = stretch.split(b"\n")
+    for line in whole:
+        yield line + b"\n"
+    if rest:
+        yield rest
+
+
+def lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
+    return chain.from_iterable(map(cut, stretches(blocks)))
 
 
 def told(source: Iterable[bytes], tell: Callable[[int], object]) -> Iterator[bytes]:

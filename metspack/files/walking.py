@@ -133,13 +133,6 @@ def all_lots(root: Path, below: tuple[str, ...], folders: Iterable[bytes], sizes
 DEEPEST = 100
 """Folders within folders that are read."""
 
-_KINDS = (
-    (stat.S_ISLNK, "a symbolic link"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISBLK, "a block device"),
-    (stat.S_ISCHR, "a character device"),
-)
 _AGAIN = "Wait until nothing else writes there, make sure that you may read all of it, and start again."
 
 
@@ -265,9 +258,9 @@ def _listing(
         elif stat.S_ISDIR(status.st_mode):
             folders.append(each.name)
         else:
-            kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
+            name, kind = shown("/".join((*folder, each.name))), reading.kind(status.st_mode)
             raise SourceError(
-                f"{root}: {shown('/'.join((*folder, each.name)))} is {kind}; expected files and folders only",
+                f"{root}: {name} is {kind}; expected files and folders only",
                 hint="Links are never followed: put the file itself in its place, or remove it.",
             )
     return Listing(folder=folder, folders=folders, files=files)

@@ -13,11 +13,12 @@ from itertools import chain, islice
 from pathlib import Path
 
 from metspack import uris
-from metspack.containers.ipreader import OpenPacks, PackedError, cut, form_of, stretches
+from metspack.containers.ipreader import OpenPacks, PackedError, form_of
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import mirrors, reading
 from metspack.files.byteranges import Below
+from metspack.files.digestlists import LineReader, unmarked
 from metspack.files.walking import DEEPEST
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive, stem_of
 from metspack.mets import (
@@ -314,18 +315,18 @@ class _Delivery:
     ) -> list[DeliveredPackage]:
         """Return the packages in folders and packed files of a folder, each by itself."""
         found: list[DeliveredPackage] = []
-        listed = any(map(is_manifest, files))  # what a manifest lists, or lacks, is compared with it
         for name in sorted({*files, *folders}):
             if ARCHIVE.fullmatch(name):
                 continue
             inside = list(self.folder(path / name, depth + 1) if name in folders else self.file(path / name))
-            if listed:
-                found += [each for each in inside if not each.other]
-            elif any(not each.other for each in inside):
-                found += inside
-            else:
+            if all(each.other for each in inside):
                 seems = _seems(path / name, is_folder=name in folders)
-                found.append(DeliveredPackage(path=path / name, other=seems))
+                inside = [DeliveredPackage(path=path / name, other=seems)]
+            found += inside
+        others = sorted({*os.listdir(path)} - {*files, *folders})
+        for name in others:
+            kind = reading.kind((path / name).lstat().st_mode)
+            found.append(DeliveredPackage(path=path / name, other=kind))
         return found
 
     def file(self, path: Path) -> Iterator[DeliveredPackage]:
@@ -511,10 +512,10 @@ def _seems(path: Path, *, is_folder: bool) -> str:
 def mets_listed(manifest: Path) -> Iterator[str]:
     """Yield the paths of METS that a manifest lists."""
     with reading.opening(manifest.parent, (manifest.name,)) as descriptor:
-        for stretch in stretches(reading.chunks(descriptor, size=_LINES)):
-            for line in cut(stretch) if PLAIN_METS.encode() in stretch.lower() else ():
-                path = line.decode(errors="replace").partition(" ")[2].strip().lstrip("*").removeprefix("./")
-                if is_mets_name(path):
+        reader = LineReader("", lambda _: False)
+        for stretch in reading.stretches(unmarked(reading.chunks(descriptor, size=_LINES))[1]):
+            for line in reading.cut(stretch) if PLAIN_METS.encode() in stretch.lower() else ():
+                if is_mets_name(path := reader.parsed(line).path.decode(errors="replace")):
                     yield path
 
 

@@ -46,6 +46,8 @@ def test_all_that_is_announced_came(inbox: Path) -> None:
     assert told(inbox, ALL) == []
     assert told(inbox, "\ufeff" + ALL.replace("\n", "\r\n")) == []
     assert told(inbox, ALL.encode("utf-16")) == []
+    assert told(inbox, ALL.replace("\n", "\r")) == []
+    assert told(inbox, "; as agreed\n" + ALL) == []
 
 
 def test_what_did_not_come_and_what_nobody_announced_is_named(inbox: Path) -> None:

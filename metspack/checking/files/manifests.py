@@ -31,29 +31,29 @@ from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import ManifestStretch, Unsettled
-from metspack.containers.ipreader import Content, cut, stretches
-from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal, algorithm_name
+from metspack.containers.ipreader import Content
+from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import Below
+from metspack.files.digestlists import ESCAPED, LineReader, is_list, unmarked
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import OF_MACOS
 from metspack.model import Finding
 from metspack.packages.files import path_of
 
-_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]++)( [ *])(.+)", re.DOTALL)
-_TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]++) ?\((.+)\) ?= ([0-9A-Fa-f]+)", re.DOTALL)  # BSD; md5sum --tag
 # No line with one of these in it is certain to be plain; each other path is valid as it stands.
-_NOT_PLAIN = (b"\r", b"\0", b"//", b"/.", b"/\n", b"  /", b"  .")
+_NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")
 _SOME_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
 _PLAIN_LINES = BulkInsert(
     "listed", "(?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2)", shared=3, own=2, counts=True
 )
 PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
-_ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _OUT_OF_ORDER = "a path out of order"
 SHOWN = 80
 
+AT_ROOT = "SELECT path, kind FROM disk WHERE NOT instr(path, CAST('/' AS BLOB)) ORDER BY path"
+PUT_LIST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
 _NOT_THERE = """
 FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
@@ -115,26 +115,54 @@ def missing(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def read(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
-    """Put the package's manifests into the catalogue; yield the findings on their form."""
-    for algorithm, name in MANIFESTS.items():
-        path = path_of((name,))
-        kind = catalogue.row("SELECT kind FROM disk WHERE path = ?", path)
-        if kind is None:
-            continue
-        sql = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
-        number = catalogue.put(sql, name, path, algorithm)
-        try:
-            manifest = Manifest(catalogue, number, name, algorithm)
-            place = places.below(path)
-            if places.agreement is not None and place is not None:
-                yield from manifest.findings_between(place, places.agreement.stretches(algorithm))
-            else:
-                with places.content(path) as content:
-                    yield from manifest.findings(content)
-            catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
-        except (OSError, MetspackError) as error:
-            if kind[0] in {"f", "d"}:
-                yield of_opening(path, error)
+    """Put the lists at the package's root into the catalogue; yield the findings on their form."""
+    for path, kind in catalogue.all(AT_ROOT):
+        is_own = (name := os.fsdecode(path)) in MANIFESTS.values()
+        if is_own or (kind == "f" and is_list(name)):
+            try:
+                yield from (_read if is_own else read_partial)(catalogue, places, path)
+            except (OSError, MetspackError) as error:
+                if kind in {"f", "d"}:
+                    yield of_opening(path, error)
+
+
+def _read(catalogue: Catalogue, places: CheckedTree, path: bytes) -> Iterator[Finding]:
+    reader = LineReader(os.fsdecode(path), places.is_there)
+    number = catalogue.put(PUT_LIST, os.fsdecode(path), path, reader.algorithm)
+    manifest = Manifest(catalogue, number, os.fsdecode(path), reader)
+    place = places.below(path)
+    if places.agreement is not None and place is not None:
+        yield from manifest.findings_between(place, places.agreement.stretches(reader.algorithm))
+    else:
+        with places.content(path) as content:
+            yield from manifest.findings(content)
+    catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
+
+
+def read_partial(
+    catalogue: Catalogue, places: CheckedTree, path: bytes, *, is_only: bool = False
+) -> Iterator[Finding]:
+    """Put a list that need not have all files into the catalogue, if it is one; any form of line will do."""
+    if places.agreement is not None:
+        raise Unsettled  # it may speak of each file
+    with places.content(path) as content:
+        name = os.fsdecode(path)
+        reader = LineReader(name, places.is_there)
+        if not reader.fits(content.blocks()):
+            return
+        number = catalogue.put(PUT_LIST, name, path, reader.algorithm)
+        if reader.algorithm not in OCTETS:
+            yield not_computed(name, reader.algorithm, is_only=is_only)
+            return
+        found = Manifest(catalogue, number, name, reader).findings(content)
+        yield from (each for each in found if each.code != Code.MANIFEST_FORM.id)
+
+
+def not_computed(name: str, algorithm: str, *, is_only: bool) -> Finding:
+    """Return that the digests of a list are not computed, an error where there is no other."""
+    rule = Code.UNKNOWN_ALGORITHM.error_at if is_only else Code.UNKNOWN_ALGORITHM.at
+    reason = f"digests by {algorithm!r} are not computed: nothing was compared with this list"
+    return rule(name, reason=reason, expected=", ".join(OCTETS))
 
 
 def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Finding]:
@@ -167,13 +195,14 @@ def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Fi
 class Manifest:
     """Reads one manifest into the catalogue."""
 
-    def __init__(self, catalogue: Catalogue, number: int, name: str, algorithm: str) -> None:
+    def __init__(self, catalogue: Catalogue, number: int, name: str, reader: LineReader) -> None:
         self._catalogue = catalogue
         self._batch = Batch(catalogue)
         self._number = number
         self._name = name
-        self._algorithm = algorithm
-        self._plain = re.compile(rb"^([0-9a-f]{%d})  ([^\n]+)\n" % (2 * OCTETS[algorithm]), re.MULTILINE)
+        self._reader = reader
+        digits = 2 * OCTETS[reader.algorithm]
+        self._plain = re.compile(rb"^([0-9a-f]{%d})  ([^\n]+)\n" % digits, re.MULTILINE)
         self._line = 1
         self._last = b""
         self._digest = ""  # of the last line, if it was not as we write them
@@ -181,7 +210,10 @@ class Manifest:
 
     def findings(self, content: Content) -> Iterator[Finding]:
         """Yield the findings on the form of all lines."""
-        yield from self._take(content.blocks())
+        forms, blocks = unmarked(content.blocks())
+        for form in forms:
+            self._note_form(1, form)
+        yield from self._take(blocks)
         yield from self._ended()
 
     def findings_between(
@@ -207,10 +239,10 @@ class Manifest:
         yield from self._ended()
 
     def _take(self, blocks: Iterable[bytes]) -> Iterator[Finding]:
-        for stretch in stretches(blocks):
+        for stretch in reading.stretches(blocks):
             taken = self._take_plain(self._line, stretch)
             if not taken:
-                for line in cut(stretch):
+                for line in reading.cut(stretch):
                     yield from self._take_line(self._line + taken, line)
                     taken += 1
             self._line += taken
@@ -248,42 +280,15 @@ class Manifest:
         return len(paths)
 
     def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:
-        if not line.endswith(b"\n"):
-            self._note_form(number, "no line feed at the end")
-        line = line.removesuffix(b"\n")
-        if line.endswith(b"\r"):
-            self._note_form(number, "a carriage return before the line feed")
-            line = line.removesuffix(b"\r")
-        found = _LINE.fullmatch(self._untagged(number, line))
-        reason = "expected a digest, two spaces and a path"
-        if found is not None:
-            reason, path = stated_path(found[4], escaped=bool(found[1]))
-            digits = 2 * OCTETS[self._algorithm]
-            if len(found[2]) != digits:
-                reason = f"the digest has {len(found[2])} digits, {self._algorithm} has {digits}"
-            if not reason:
-                self._keep_line(number, found[2], found[3], found[4], path)
-                return
-        yield Code.MANIFEST_LINE.at(self._name, number, found=shown(line[:SHOWN]), reason=reason)
-
-    def _untagged(self, number: int, line: bytes) -> bytes:
-        """Return a line as md5sum writes it that BSD's md5 wrote, if its algorithm is the manifest's."""
-        found = _TAGGED.fullmatch(line)
-        if found is None or algorithm_name(found[2].decode("ascii")) != self._algorithm:
-            return line
-        self._note_form(number, "lines as BSD writes them, with the algorithm's name")
-        return found[1] + found[4] + b"  " + found[3]
-
-    def _keep_line(self, number: int, digest: bytes, mark: bytes, written: bytes, path: bytes) -> None:
-        text = digest.decode("ascii")
-        if text != text.lower():
-            self._note_form(number, "upper-case digits")
-        if mark != b"  ":
-            self._note_form(number, "an asterisk before the path")
-        if written.startswith(b"./"):
-            self._note_form(number, "./ before the path")
-        if self._is_further(number, path, text.lower()):
-            self._batch.add(PUT_LINE, self._number, path, text.lower(), number)
+        found = self._reader.parsed(line)
+        for form in found.forms:
+            if form != ESCAPED:  # which is how md5sum writes such names
+                self._note_form(number, form)
+        if found.reason:
+            text = shown(line.rstrip(b"\r\n")[:SHOWN])
+            yield Code.MANIFEST_LINE.at(self._name, number, found=text, reason=found.reason)
+        elif found.digest and self._is_further(number, found.path, found.digest):
+            self._batch.add(PUT_LINE, self._number, found.path, found.digest, number)
 
     def _is_further(self, number: int, path: bytes, digest: str) -> bool:
         """Note where a line stands; return whether it says anything that the line before does not."""
@@ -295,22 +300,6 @@ class Manifest:
             self._note_form(number, "a path twice")
         before, self._last, self._digest = (self._last, self._digest), path, digest
         return before != (path, digest)
-
-
-def stated_path(written: bytes, *, escaped: bool = False) -> tuple[str, bytes]:
-    """Return the reason why a path is not valid, empty if it is, and the path."""
-    if escaped:
-        # md5sum writes such names with a backslash before the digest.
-        written = re.sub(rb"\\[\\nr]", lambda found: _ESCAPES[found[0]], written)
-    path = written.removeprefix(b"./")
-    names = path.split(b"/")
-    if path.startswith(b"/"):
-        return "the path is absolute", path
-    if any(name in {b"", b".", b".."} for name in names):
-        return "the path has an empty, '.' or '..' segment", path
-    if b"\0" in path:
-        return "the path has a NUL character", path
-    return "", path
 
 
 def findings(catalogue: Catalogue) -> Iterator[Finding]:
@@ -374,16 +363,8 @@ def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
 # --- The manifest.txt beside an archive ---------------------------------------------------------------
 
 _LOB_MANIFEST = b"manifest.txt"
-_LOB_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]+) [ *](?:\./|/)*(.+?)\r?\n?", re.DOTALL)
-_ALGORITHMS = {
-    2 * octets: name
-    for name, octets in OCTETS.items()
-    if name in {"MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512"}
-}
 _OF_METS = "SELECT 1 FROM entry WHERE path = ?"
 _IS_FILE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
-# Without a path: the package's own manifests have to list this file as any other.
-PUT_MANIFEST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, NULL, ?, 0)"
 _UNLISTED = """
 SELECT count(DISTINCT c.path), min(c.path) FROM cell c
 WHERE NOT c.inside AND c.archive >= ?1 AND c.archive < ?2
@@ -417,18 +398,17 @@ def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> I
     numbers: dict[str, int] = {}
     batch = Batch(catalogue)
     strange, first, line_of_first = 0, b"", 0
-    for number, line in enumerate(content.lines(), start=1):
-        found = _LOB_LINE.fullmatch(line)
-        algorithm = None if found is None else _ALGORITHMS.get(len(found[2]))
-        if found is None or algorithm is None:
-            if line.strip():
-                strange, first, line_of_first = strange + 1, first or line, line_of_first or number
+    reader = LineReader("", lambda _: True, decode=lambda path: path.lstrip(b"/"))
+    for number, line in enumerate(reading.lines(unmarked(content.blocks())[1]), start=1):
+        found = reader.parsed(line)
+        if found.reason:
+            strange, first, line_of_first = strange + 1, first or line, line_of_first or number
+        if not found.digest:
             continue
-        if algorithm not in numbers:
-            numbers[algorithm] = catalogue.put(PUT_MANIFEST, shown(path), algorithm)
-        file = re.sub(rb"\\[\\nr]", lambda mark: _ESCAPES[mark[0]], found[3]) if found[1] else found[3]
-        digest = found[2].decode("ascii").lower()
-        batch.add(PUT_LINE, numbers[algorithm], folder_of(path) + file, digest, number)
+        if found.algorithm not in numbers:
+            # Without a path: the package's own manifests have to list this file as any other.
+            numbers[found.algorithm] = catalogue.put(PUT_LIST, shown(path), None, found.algorithm)
+        batch.add(PUT_LINE, numbers[found.algorithm], folder_of(path) + found.path, found.digest, number)
     batch.flush()
     if strange:
         facts = {"found": shown(first.strip()[:SHOWN]), "count": f"{strange:,}"}

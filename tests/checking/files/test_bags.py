@@ -152,6 +152,14 @@ def test_backslashes_for_slashes_are_told_once_and_understood(bag: Path) -> None
     assert "the first is 'backslashes for slashes: " in found(bag)[0].message
 
 
+def test_backslashes_in_what_is_to_be_fetched_are_understood(bag: Path) -> None:
+    to_be_fetched(bag)
+    (bag / "fetch.txt").write_text((bag / "fetch.txt").read_text().replace("data/", "data\\"))
+    seal_tags(bag)
+    assert "F045" in codes(bag)
+    assert not {"F040", "F043"} & set(codes(bag))
+
+
 def declared(bag: Path, encoding: str) -> None:
     (bag / "bagit.txt").write_text(f"BagIt-Version: 1.0\nTag-File-Character-Encoding: {encoding}\n")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -284,3 +285,168 @@ def test_a_list_that_cannot_be_computed_says_so(delivery: Path) -> None:
 def test_a_list_around_one_package_that_is_given_is_not_asked(delivery: Path) -> None:
     (delivery / PAYLOAD).write_text(f"{'0' * 64}  S1/METS.xml\n")
     assert told(delivery / "S1") == []
+
+
+# --- Lists of other names ------------------------------------------------------------------------------
+
+OWN = {"manifest-blake2b.txt": "00", "manifest-sha224.txt": "00", "b2sums": "0" * 128, "x.blake3": "0" * 64}
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+@pytest.mark.parametrize("name", OWN)
+def test_a_list_at_a_packages_own_root_that_cannot_be_computed_says_so(
+    tmp_path: Path, name: str, form: str
+) -> None:
+    package = one(tmp_path, "S1")
+    clean = {each.code for each in check(package)}
+    (package / name).write_text(f"{OWN[name]}  METS.xml\n")
+    given = zipped(package, tmp_path / "S1.zip", inside="S1") if form == "zip" else package
+    found = [each for each in check(given) if each.code not in clean]
+    assert [(each.code, each.path, each.severity.value) for each in found] == [("F007", name, "warning")]
+
+
+def test_a_list_of_another_name_at_a_packages_own_root_is_compared(tmp_path: Path) -> None:
+    package = one(tmp_path, "S1")
+    clean = {each.code for each in check(package)}
+    (package / "METS.xml.sha256").write_text(
+        f"{hashlib.sha256((package / 'METS.xml').read_bytes()).hexdigest()}\n"
+    )
+    (package / "notes.md5").write_text("see elsewhere\n")
+    assert {(each.code, each.path) for each in check(package) if each.code not in clean} == {
+        ("F010", "notes.md5")
+    }
+    (package / "METS.xml.sha256").write_text(f"{'0' * 64}  METS.xml\n")
+    assert ("F026", "METS.xml") in {(each.code, each.path) for each in check(package)}
+
+
+NAMES = {
+    "SHA256SUMS": "sha256",
+    "SHA512SUMS": "sha512",
+    "MD5SUMS": "md5",
+    "SHA1SUMS": "sha1",
+    "md5sum.txt": "md5",
+    "checksums.md5": "md5",
+    "checksum-sha256.txt": "sha256",
+    "delivery.sha512": "sha512",
+    "delivery.SHA1": "sha1",
+    "fixity_sha-384.txt": "sha384",
+    "checksums.txt": "sha256",
+    "CHECKSUMS": "md5",
+}
+
+
+def names_of(root: Path) -> list[str]:
+    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+
+
+def summed(root: Path, algorithm: str, path: str) -> str:
+    return hashlib.new(algorithm, (root / path).read_bytes()).hexdigest()
+
+
+def all_told(root: Path) -> list[tuple[str, str]]:
+    """Return all findings but those on what the packages themselves lack, by path below a folder."""
+    found = [each for each in check(root) if each.code != "F020"]
+    return sorted((each.code, each.path.removeprefix(f"{root}/").rpartition("../")[2]) for each in found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lists_have_many_names(delivery: Path, name: str) -> None:
+    (delivery / PAYLOAD).unlink()
+    before = all_told(delivery)
+    assert ("M045", "letter.txt") in before
+    paths = names_of(delivery)
+    lines = [f"{summed(delivery, NAMES[name], path)}  {path}\n" for path in paths]
+    (delivery / name).write_text("".join(lines))
+    assert [each for each in all_told(delivery) if each not in before] == []
+    assert ("M045", "letter.txt") not in all_told(delivery)
+    (delivery / "letter.txt").write_text("Dear Sir\n")
+    (delivery / name).write_text((delivery / name).read_text() + lines[0].replace(paths[0], "no"))
+    assert [each for each in all_told(delivery) if each not in before] == [
+        ("F023", name),
+        ("F026", "letter.txt"),
+    ]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_list_of_another_name_is_read_in_zip_and_tar_files(delivery: Path, form: str) -> None:
+    (delivery / PAYLOAD).rename(delivery / "SHA256SUMS")
+    zeros = (delivery / "SHA256SUMS").read_text().replace(summed(delivery, "sha256", "letter.txt"), "0" * 64)
+    (delivery / "deeper/checksums.txt").write_text(
+        f"{summed(delivery, 'md5', 'deeper/S2/METS.xml')}  S2/METS.xml\n"
+    )
+    assert told(FORMS[form](delivery)) == []
+    if form == "folder":
+        (delivery / "SHA256SUMS").write_text(zeros)
+        assert told(delivery) == [("F026", "letter.txt")]
+
+
+@pytest.mark.parametrize("name", ["SHA256SUMS", "S1.sha256", "readme.b2", "notes.txt", "hashes.txt"])
+def test_what_holds_no_lines_of_digests_is_but_a_file(delivery: Path, name: str) -> None:
+    (delivery / PAYLOAD).unlink()
+    before = all_told(delivery)
+    (delivery / name).write_text("Add the digests by hand.\nAdd more\n")
+    assert [each for each in all_told(delivery) if each not in before] == [("M045", name)]
+
+
+@pytest.mark.parametrize("text", ["{0}\n", "{0}", "{0}  S1.zip\n", "{0} *S1.zip\r\n", "MD5(S1.zip)= {0}\n"])
+def test_a_list_of_one_packed_package_lies_beside_it(tmp_path: Path, text: str) -> None:
+    root = tmp_path / "delivery"
+    for name in ("S1", "S2"):
+        zipped(one(tmp_path, name), root / f"{name}.zip", inside=name)
+    before = all_told(root)
+    (root / "S1.zip.md5").write_text(text.format(summed(root, "md5", "S1.zip")))
+    assert all_told(root) == before
+    (root / "S1.zip.md5").write_text(text.format("0" * 32))
+    assert [each for each in all_told(root) if each not in before] == [("F026", "S1.zip")]
+    (root / "S1.zip.md5").unlink()
+    (root / "S1.zip.blake2b").write_text(f"{'0' * 128}\n")
+    assert [each for each in all_told(root) if each not in before] == [("F007", "S1.zip.blake2b")]
+
+
+def test_what_no_list_names_is_told(delivery: Path) -> None:
+    before = all_told(delivery)
+    for name in ("a/b", "note", "deeper/note", "S2.zip.part"):
+        (delivery / name).parent.mkdir(exist_ok=True)
+        (delivery / name).write_text("x")
+    more = [each for each in all_told(delivery) if each not in before]
+    assert more == [("M044", "S2.zip.part"), ("M045", "a"), ("M045", "deeper/note"), ("M045", "note")]
+    with (delivery / PAYLOAD).open("a") as manifest:
+        manifest.write(f"{summed(delivery, 'sha256', 'deeper/note')}  deeper/note\n")
+    (delivery / "a/c").write_text("x")
+    (delivery / "a/MD5SUMS").write_text("")
+    (delivery / "MD5SUMS").write_text(f"{summed(delivery, 'md5', 'a/c')}  a/c\n")
+    more = [each for each in all_told(delivery) if each not in before]
+    assert more == [("M044", "S2.zip.part"), ("M045", "a/MD5SUMS"), ("M045", "a/b"), ("M045", "note")]
+    assert ("M045", "note") not in [(each.code, each.path) for each in check(delivery, Level.LINKS)]
+
+
+def test_what_a_list_names_is_no_result_of_the_check(delivery: Path) -> None:
+    (delivery / "note").touch()
+    run = check(delivery)
+    assert ("M045", f"{delivery}/note") in {(each.code, each.path) for each in run}
+    names = {each.path.removeprefix(f"{delivery}/") for each in run.summary.results}
+    assert names == {"S1", "deeper/S2", "note"}
+
+
+@pytest.mark.parametrize("manifest", [True, False])
+def test_links_and_pipes_beside_packages_are_told(delivery: Path, manifest: bool) -> None:
+    if not manifest:
+        (delivery / PAYLOAD).unlink()
+    before = all_told(delivery)
+    (delivery / "S3").symlink_to(delivery / "S1")
+    (delivery / "deeper/lost.zip").symlink_to("nowhere")
+    os.mkfifo(delivery / "pipe")
+    found = {each.path: dict(each.facts)["found"] for each in check(delivery) if each.code == "M045"}
+    assert [each for each in all_told(delivery) if each not in before] == [
+        ("M045", "S3"),
+        ("M045", "deeper/lost.zip"),
+        ("M045", "pipe"),
+    ]
+    assert found[f"{delivery}/S3"] == "a symbolic link"
+    assert found[f"{delivery}/pipe"] == "a named pipe"
+
+
+def test_links_in_the_payload_of_a_bag_beside_its_packages_are_told(bag: Path) -> None:
+    (bag / "data/S3.zip").symlink_to("S1.zip")
+    os.mkfifo(bag / "data/pipe")
+    assert {("P008", "data/S3.zip"), ("P009", "data/pipe")} <= set(all_told(bag))
