@@ -25,6 +25,7 @@ _NAME = re.compile(
     rf"(?!tagmanifest-)(?:(.*)[-_. ])?(?:({_WORD})(?:[-_.]?(?:check)?sums?)?|checksums?)(?:\.txt)?",
     re.IGNORECASE | re.ASCII | re.DOTALL,
 )
+_DIGEST = re.compile(rb"\\?[0-9A-Fa-f]{16}")
 _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]++)(?:( [ *]|[ \t]+\*?)(.+))?", re.DOTALL)
 _TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]++) ?\((.+)\) ?= ?([0-9A-Fa-f]+)", re.DOTALL)
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
@@ -103,7 +104,8 @@ class DigestLine:
 class LineReader:
     """A reader of the lines of a list, by whose name or else by the length of digests it knows the algorithm.
 
-    ``is_there`` says which paths are files; ``decode`` returns the path that is written.
+    ``is_there`` says which paths are files; ``decode`` returns the path that is written. ``fault`` is why the
+    first line that begins with a digest is not understood, "" for none.
     """
 
     def __init__(
@@ -112,12 +114,19 @@ class LineReader:
         spelled = algorithm_of(name)
         self.algorithm = algorithm_name(spelled) or spelled
         self._name, self._is_there, self._decode = name, is_there, decode
+        self.fault = ""
 
     def fits(self, blocks: Iterable[bytes]) -> bool:
         """Return whether a content is that of a list, whose first line gives the algorithm if need be."""
         found = _NAME.fullmatch(self._name)
-        lines = map(self.parsed, islice(reading.lines(unmarked(blocks)[1]), _SOME))
-        line = next((each for each in lines if each.digest), None)
+        line = None
+        for written in islice(reading.lines(unmarked(blocks)[1]), _SOME):
+            each = self.parsed(written)
+            if each.digest:
+                line = each
+                break
+            if _DIGEST.match(written):
+                self.fault = self.fault or each.reason
         if line is not None:
             self.algorithm = line.algorithm
         return line is not None or (found is not None and found[1] is not None)

@@ -78,7 +78,7 @@ def mapping_beside(folder: Path) -> tuple[Mapped, str]:
     """
     try:
         descriptor = reading.opened(folder, (NAME,))
-    except (FileNotFoundError, IsADirectoryError):
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):  # the last in a packed package
         return {}, ""
     except OSError as error:
         why = "it is a symbolic link" if error.errno == errno.ELOOP else f"{error.strerror}"

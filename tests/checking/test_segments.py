@@ -302,6 +302,11 @@ def test_a_package_of_one_mets_is_looked_at_in_one_go(alone: Path, agreed: list[
     assert agreed == [True]
 
 
+def test_the_bytes_of_a_large_package_of_one_mets_are_read(alone: Path) -> None:
+    into(f"{LOB_FOLDER}/record3.bin", lobs(40, 1)[3].data[::-1])(alone)
+    assert "F003" in codes(alone, Level.FIXITY)
+
+
 @law(8)
 @given(st.integers(0, 1 << 20), st.sampled_from([1, 2, 4, 0x20, 0xFF]), st.booleans())
 def test_of_a_damaged_package_of_one_mets_the_same_is_found_file_by_file(

@@ -24,7 +24,7 @@ from metspack.building import build
 from metspack.building.options import PackageOptions
 from metspack.errors import SourceError, TargetError
 from metspack.merging import merge
-from metspack.merging.datafiles import data_path
+from metspack.merging.datafiles import DataTables, data_path
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
@@ -105,6 +105,21 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = siards.packed(folder / "N.siard", siards.parts(siards.lobs(*_SMALL)))
     build.build(source, folder / "out", replace(OPTIONS, limits=Limits(files=20)))
     return folder / "out"
+
+
+def test_files_that_are_as_mets_lists_them_are_never_looked_at_one_by_one(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables: list[DataTables] = []
+    begin = DataTables.__init__
+
+    def kept(self: DataTables, *args: Any, **options: Any) -> None:
+        tables.append(self)
+        begin(self, *args, **options)
+
+    monkeypatch.setattr(DataTables, "__init__", kept)
+    put_together(many, target=tmp_path / "whole")
+    assert [each.are_together for each in tables] == [True]
 
 
 _FILE = "N_lobseg_0/representations/rep1/data/N_lobseg_0/content/schema0/table0/lob2/record9.bin"

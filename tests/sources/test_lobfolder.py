@@ -313,6 +313,7 @@ def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
         ("record0.bin", "bin"),
         ("scan.tar.gz", "gz"),
         ("scan", "bin"),
+        (".hidden", "bin"),
         ("scan.", "bin"),
         ("scan.abcdefghijk", "bin"),
         ("scan.ä", "bin"),

@@ -299,7 +299,7 @@ class _ListedFolder:
             yield from self._of(name, self._list(name, kind, is_only=is_only))
         for name in sorted(others):
             found = manifests.read_partial(self._catalogue, self._places, os.fsencode(name), is_only=is_only)
-            yield from self._of(name, found)
+            yield from self._of(shown(os.fsencode(name)), found)
 
     def _list(self, name: str, kind: re.Match[str], *, is_only: bool) -> Iterator[Finding]:
         """Put the lines of a bag's list into the catalogue; yield that some are not as BagIt has them."""

@@ -146,15 +146,18 @@ def read_partial(
     if places.agreement is not None:
         raise Unsettled  # it may speak of each file
     with places.content(path) as content:
-        name = os.fsdecode(path)
-        reader = LineReader(name, places.is_there)
+        name = shown(path)
+        reader = LineReader(os.fsdecode(path), places.is_there)
         if not reader.fits(content.blocks()):
+            if reader.fault:
+                reason = f"{reader.fault}: nothing was compared with this list"
+                yield Code.UNKNOWN_ALGORITHM.at(name, reason=reason, expected=", ".join(OCTETS))
             return
         number = catalogue.put(PUT_LIST, name, path, reader.algorithm)
         if reader.algorithm not in OCTETS:
             yield not_computed(name, reader.algorithm, is_only=is_only)
             return
-        found = Manifest(catalogue, number, name, reader).findings(content)
+        found = Manifest(catalogue, number, name, reader, itself=path).findings(content)
         yield from (each for each in found if each.code != Code.MANIFEST_FORM.id)
 
 
@@ -195,8 +198,11 @@ def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Fi
 class Manifest:
     """Reads one manifest into the catalogue."""
 
-    def __init__(self, catalogue: Catalogue, number: int, name: str, reader: LineReader) -> None:
+    def __init__(
+        self, catalogue: Catalogue, number: int, name: str, reader: LineReader, itself: bytes = b""
+    ) -> None:
         self._catalogue = catalogue
+        self._itself = itself  # what is written while it is written has no digest that holds
         self._batch = Batch(catalogue)
         self._number = number
         self._name = name
@@ -287,7 +293,9 @@ class Manifest:
         if found.reason:
             text = shown(line.rstrip(b"\r\n")[:SHOWN])
             yield Code.MANIFEST_LINE.at(self._name, number, found=text, reason=found.reason)
-        elif found.digest and self._is_further(number, found.path, found.digest):
+        elif (
+            found.digest and found.path != self._itself and self._is_further(number, found.path, found.digest)
+        ):
             self._batch.add(PUT_LINE, self._number, found.path, found.digest, number)
 
     def _is_further(self, number: int, path: bytes, digest: str) -> bool:

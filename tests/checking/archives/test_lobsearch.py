@@ -180,6 +180,12 @@ def test_thousands_of_guesses_are_not_made(tmp_path: Path) -> None:
     assert guessed == [True] * 50 + [False] * 10
 
 
+def test_a_lost_lob_that_several_cells_name_is_told(tmp_path: Path) -> None:
+    outside = {ROWS[0].file: BINARY}
+    root = packaged(tmp_path / "package", Sample(letter="C", column="./", rows=ROWS * 2, outside=outside))
+    assert "Z010" in codes(root)
+
+
 def test_nothing_outside_the_package_is_found(tmp_path: Path) -> None:
     (tmp_path / "lobs").mkdir()
     (tmp_path / "lobs/r.bin").write_bytes(BINARY)

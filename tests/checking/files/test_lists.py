@@ -450,3 +450,30 @@ def test_links_in_the_payload_of_a_bag_beside_its_packages_are_told(bag: Path) -
     (bag / "data/S3.zip").symlink_to("S1.zip")
     os.mkfifo(bag / "data/pipe")
     assert {("P008", "data/S3.zip"), ("P009", "data/pipe")} <= set(all_told(bag))
+
+
+def test_a_list_with_a_name_that_is_not_utf_8_is_compared(delivery: Path) -> None:
+    name = Path(os.fsdecode(bytes(delivery / "L") + b"\xf6sung.md5"))
+    name.write_text(f"{'0' * 32}  S1/METS.xml\n")
+    assert [path for code, path in told(delivery) if code == "F026"] == [f"{delivery}/S1/METS.xml"]
+    inside = one(delivery.parent / "alone", "S3")
+    Path(os.fsdecode(bytes(inside / "L") + b"\xf6sung.md5")).write_text(f"{'0' * 32}  METS.xml\n")
+    assert ("F026", "METS.xml") in told(inside)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [(f"{'0' * 64}  /srv/S1/METS.xml", "absolute"), (f"{'0' * 32}  S1/METS.xml", "SHA-256 has 64")],
+)
+def test_a_list_of_which_no_line_is_understood_says_so(delivery: Path, line: str, reason: str) -> None:
+    (delivery / "SHA256SUMS").write_text(f"{line}\n" * 3)
+    (found,) = (each for each in ordered(check(delivery)) if each.code == "F007")
+    assert reason in found.message
+    assert "nothing was compared with this list" in found.message
+
+
+def test_a_list_that_has_itself_is_not_compared_with_itself(delivery: Path) -> None:
+    listed(delivery, "SHA256SUMS")
+    with (delivery / "SHA256SUMS").open("a") as file:
+        file.write(f"{hashlib.sha256().hexdigest()}  ./SHA256SUMS\n")
+    assert told(delivery) == []
