@@ -293,7 +293,7 @@ def parsed(text: str, algorithm: str | None = None) -> Digest | None:
     if algorithm in OCTETS and len(text) == 2 * OCTETS[algorithm] and _HEX.fullmatch(text):
         return Digest(algorithm=algorithm, value=text.lower())  # as nearly all are written
     held = _held(text, algorithm)
-    return None if held is None else held.digest
+    return None if held is None else held[0]
 
 
 def usual(texts: Sequence[str], algorithm: str | None) -> list[str] | None:
@@ -315,25 +315,17 @@ def in_form_of(text: str, algorithm: str | None, digest: Digest) -> str:
     held = _held(text, algorithm)
     if held is None:
         return text
-    old = text[held.start : held.stop]
-    new = digest.value
-    if old.lower().zfill(len(held.digest.value)) != held.digest.value:
+    before, start, stop = held
+    old, new = text[start:stop], digest.value
+    if old.lower().zfill(len(before.value)) != before.value:
         new = base64.b64encode(bytes.fromhex(new)).decode("ascii")
     elif old != old.lower():
         new = new.upper()
-    return f"{text[: held.start]}{new}{text[held.stop :]}"
+    return f"{text[:start]}{new}{text[stop:]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StatedDigest:
-    """A digest and where its value stands in a text."""
-
-    digest: Digest
-    start: int
-    stop: int
-
-
-def _held(text: str, algorithm: str | None) -> _StatedDigest | None:
+def _held(text: str, algorithm: str | None) -> tuple[Digest, int, int] | None:
+    """Return the digest in a text, and where its value begins and ends; None without one."""
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
     prefix = _PREFIX.match(text, start, stop)
     candidates: list[tuple[str | None, int]] = []
@@ -346,7 +338,7 @@ def _held(text: str, algorithm: str | None) -> _StatedDigest | None:
         candidates.append((algorithm_name(prefix[1]), prefix.end()))
     for name, at in candidates:
         if name is not None and (value := _octets(text[at:stop], OCTETS[name])) is not None:
-            return _StatedDigest(digest=Digest(algorithm=name, value=value.hex()), start=at, stop=stop)
+            return Digest(algorithm=name, value=value.hex()), at, stop
     return None
 
 

@@ -40,12 +40,8 @@ _WANTED = "wanted"
 _ASKED = 20  # files of a source that each worker is asked for; it tells of others when it reads them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """What an attempt at a task has done: the name of its folder, and its segments or stretch."""
-
-    name: str
-    done: tuple[SegmentDone, ...]
+Attempt = tuple[str, tuple[SegmentDone, ...]]
+"""What an attempt at a task has done: the name of its folder, and its segments or stretch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +143,7 @@ def attempt(task: SegmentTask, moved: Callable[[int], None]) -> Attempt:
         if task.finished:
             _copy_notes(task, own)
         with open_stretch(own.work) as disk:
-            return Attempt(name=folder.name, done=tuple(segments.place_rest(own, moved, disk)))
+            return folder.name, tuple(segments.place_rest(own, moved, disk))
 
 
 @contextmanager
@@ -190,16 +186,17 @@ def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
 
     Other attempts at the task are removed. Raises ``TargetError``.
     """
-    folder = task.work / ATTEMPTS / made.name
+    name, done = made
+    folder = task.work / ATTEMPTS / name
     if task.clears:
         segments.clear(task)
     with writing.SyncedTogether(task.work) as disk:
         for own, target in ((folder / "package", task.package), (folder / "work", task.work)):
             move_into(own, target)
-        for each in made.done:
+        for each in done:
             segments.record(task, each, disk, worker=worker)
     remove_others(task.work, task.label)
-    return segments.placed_of(task, (*task.finished, *made.done))
+    return segments.placed_of(task, (*task.finished, *done))
 
 
 def move_into(folder: Path, target: Path) -> None:

@@ -226,9 +226,8 @@ def upgrade_notes(archive: Archive) -> Iterator[str]:
 
     Raises ``SourceError``, naming table and column, for types and names that 2.2 lacks.
     """
-    yield from upgrade.upgraded_metadata(
-        archive.metadata_document, depth=archive.budgets.depth, what=archive.name
-    ).notes
+    depth = archive.budgets.depth
+    yield from upgrade.upgraded_metadata(archive.metadata_document, depth=depth, what=archive.name)[1]
     for name in archive.tree.names(HEADER):
         if name.startswith(upgrade.VERSION_FOLDERS):
             if not name.endswith("/") or name.count("/") > upgrade.VERSION_FOLDERS.count("/"):
@@ -255,7 +254,7 @@ def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress
     for table in archive.metadata.tables:
         blocks = reading.told(archive.tree.contents(archive.document(table)), progress.advance)
         with_files[table.path] = upgradedtables.columns_with_files(blocks, table, archive.name)
-    return Upgrade(with_files=with_files)
+    return with_files
 
 
 def history(

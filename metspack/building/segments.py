@@ -23,7 +23,6 @@ from metspack.files.staging import open_stretch
 from metspack.layouts import Layout
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import (
-    ChildContent,
     ChildMets,
     Dialect,
     SegmentSpot,
@@ -554,8 +553,7 @@ def _write_documents(
     placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
 ) -> dict[str, Hashers]:
     """Write the documents of an IP below ``root``; returns their digests by path."""
-    content = ChildContent(spot=spot, parent=task.parent, files=placements.runs)
-    return task.dialect.write_child(root, content)
+    return task.dialect.write_child(root, spot, task.parent, placements.runs)
 
 
 def _child(

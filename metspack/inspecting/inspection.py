@@ -10,7 +10,7 @@ from metspack import processes
 from metspack.inspecting import survey
 from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surveyed, SurveyedRun
 from metspack.inspecting.unreferenced import Names, Unreferenced
-from metspack.inspecting.verification import Verified, verify
+from metspack.inspecting.verification import Verdict, Verification, verify
 from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
 from metspack.mets import packages
@@ -221,7 +221,7 @@ def inspected(source: Source, progress: Progress | None = None) -> Inspection:
 
 def verified(
     source: Source, inspection: Inspection, accepted: frozenset[str], jobs: int | None, progress: Progress
-) -> Generator[Verified, None, None]:
+) -> Generator[tuple[Verification, list[Verdict]], None, None]:
     """Read the LOBs of a source that was inspected, as ``verification.verify`` has it.
 
     ``jobs`` is the number of processes, as many as help when None.

@@ -112,14 +112,6 @@ class Verification:
             self.units[verdict.unit] += number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
-    """Result of reading some LOBs: what was counted, and the verdicts of those with a fault."""
-
-    counts: Verification
-    faults: list[Verdict]
-
-
 def verify(
     found: Iterable[Found],
     holdings: Callable[[], Holdings],
@@ -127,14 +119,14 @@ def verify(
     *,
     jobs: int,
     moved: Moved,
-) -> Generator[Verified, None, None]:
-    """Read LOBs by ``jobs`` processes, and yield what came of some at a time, in their order.
+) -> Generator[tuple[Verification, list[Verdict]], None, None]:
+    """Read LOBs by ``jobs`` processes; yield totals of some at a time, and verdicts of those with a fault.
 
     ``holdings`` returns those of the LOBs found so far; ``accepted`` is of ``lobstream.ACCEPTABLE``;
     ``moved`` is called with numbers of bytes read. Raises ``SourceError`` when a file that holds LOBs was
     changed meanwhile.
     """
-    tasks = (_VerifyTask(found=some, holdings=holdings(), accepted=accepted) for some in _some_each(found))
+    tasks = ((some, holdings(), accepted) for some in _some_each(found))
     yield from processes.results(_verify, tasks, jobs, moved)
 
 
@@ -162,15 +154,6 @@ def verdict_on(lob: LobRef, holdings: OpenHoldings, accepted: frozenset[str], mo
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _VerifyTask:
-    """LOBs that are read by one process."""
-
-    found: list[Found]
-    holdings: Holdings
-    accepted: frozenset[str]
-
-
 def _some_each(found: Iterable[Found]) -> Iterator[list[Found]]:
     """Yield LOBs, so many together that they are worth a task."""
     some: list[Found] = []
@@ -186,7 +169,10 @@ def _some_each(found: Iterable[Found]) -> Iterator[list[Found]]:
         yield some
 
 
-def _verify(task: _VerifyTask, moved: Moved) -> Verified:
+def _verify(
+    task: tuple[list[Found], Holdings, frozenset[str]], moved: Moved
+) -> tuple[Verification, list[Verdict]]:
+    some, held, accepted = task
     counts = Verification()
     faults: list[Verdict] = []
 
@@ -194,10 +180,10 @@ def _verify(task: _VerifyTask, moved: Moved) -> Verified:
         counts.bytes += size
         moved(size)
 
-    with OpenHoldings(task.holdings) as holdings:
-        for found in task.found:
+    with OpenHoldings(held) as holdings:
+        for found in some:
             own = 0
-            for verdict in _verdicts(found, holdings, task.accepted, count):
+            for verdict in _verdicts(found, holdings, accepted, count):
                 own += 1
                 counts.take(verdict)
                 if verdict.fault is not None:
@@ -206,7 +192,7 @@ def _verify(task: _VerifyTask, moved: Moved) -> Verified:
                 unit = "bytes" if found.shared.is_measured else None
                 counts.take(Verdict(lob="", algorithm=found.shared.digest, unit=unit), len(found) - own)
         holdings.check_unchanged()
-    return Verified(counts=counts, faults=faults)
+    return counts, faults
 
 
 def _verdicts(

@@ -10,6 +10,7 @@ from typing import Any
 from metspack import resources
 from metspack.digests import Hashers
 from metspack.mets import writer
+from metspack.mets.dialects.interface import Software
 from metspack.mets.filetable import Placed, PlacedFile
 from metspack.model import Digest
 
@@ -73,14 +74,6 @@ class Event:
     outcome: str = SUCCESS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PremisAgent:
-    """Software that carried out events."""
-
-    name: str
-    version: str
-
-
 def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
     """Return the object of a placed file, which lies below ``folder`` ("" or with a slash at its end)."""
     known = {"MD5": file.md5, "SHA-256": file.sha256, checksum_type: file.checksum}
@@ -102,7 +95,7 @@ def write(
     files: Iterable[FileObject | str],
     events: Iterable[Event],
     created: str,
-    agent: PremisAgent,
+    agent: Software,
     algorithms: Iterable[str],
 ) -> Hashers:
     """Write a PREMIS document; returns its digests and size. Nothing of ``files`` is held, some by ``rows``.

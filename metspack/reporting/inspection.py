@@ -248,9 +248,9 @@ def inspection_of(
     if accepted is not None:
         verification = Verification()
         with closing(verified(source, found, accepted, jobs, progress)) as results:
-            for each in results:
-                verification.add(each.counts)
-                for verdict in each.faults:
+            for counts, own in results:
+                verification.add(counts)
+                for verdict in own:
                     tell(verdict)
                     if len(faults) < KEPT:
                         faults.append(verdict)

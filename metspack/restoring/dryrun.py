@@ -91,8 +91,8 @@ class DryRun(Iterator[Verdict]):
             with closing(
                 verify(found, source.holdings, options.accepted, jobs=jobs, moved=progress.advance)
             ) as results:
-                for each in results:
-                    yield from each.faults
+                for _, faults in results:
+                    yield from faults
 
     def _lobs(self, source: Packaged, sharing: Sharing) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield the LOBs that would be restored, and all that cannot be found."""

@@ -455,12 +455,8 @@ def _record(task: _RestoreTask, amounts: tuple[int, int], disk: writing.SyncedTo
     record_stretch(task.journal, task.number, task.digest, amounts, _fragment(task.work, task.number), **said)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RestoreAttempt:
-    """What an attempt at a slice has done: the name of its folder, and the number of files and bytes."""
-
-    name: str
-    amounts: tuple[int, int]
+_RestoreAttempt = tuple[str, tuple[int, int]]
+"""What an attempt at a slice has done: the name of its folder, and the number of files and bytes."""
 
 
 def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
@@ -478,18 +474,19 @@ def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
         with open_stretch(own.work) as disk:
             amounts = _write_lobs(own, moved, disk)
             disk.sync(own.package / _CONTENT, own.work)
-        return _RestoreAttempt(name=folder.name, amounts=amounts)
+        return folder.name, amounts
 
 
 def _accept(task: _RestoreTask, made: _RestoreAttempt, worker: str) -> int:
     """Move what an attempt wrote to its place and record it, with the worker's name; returns the number."""
-    folder = task.work / attempts.ATTEMPTS / made.name
+    name, amounts = made
+    folder = task.work / attempts.ATTEMPTS / name
     if task.clears:
         _clear(task)
     with writing.SyncedTogether(task.work) as disk:
         for own, target in ((folder / "package", task.package), (folder / "work", task.work)):
             attempts.move_into(own, target)
-        _record(task, made.amounts, disk, worker=worker)
+        _record(task, amounts, disk, worker=worker)
     attempts.remove_others(task.work, f"{task.number}")
     return task.number
 

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 
 from metspack import digests
 from metspack.errors import SourceError
@@ -33,19 +32,8 @@ _ENTRY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)?")
 _HINT = "Leave --siard-version out, or have the archive corrected by those who made it."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upgrade:
-    """The upgrade of an archive: numbers of the columns whose cells have attributes, by table document."""
-
-    with_files: Mapping[str, AbstractSet[int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpgradedMetadata:
-    """A metadata.xml of SIARD 2.2, and sentences on what became of values that it has no place for."""
-
-    document: bytes
-    notes: tuple[str, ...]
+Upgrade = Mapping[str, AbstractSet[int]]
+"""An upgrade: numbers of the columns whose cells have attributes, by table document."""
 
 
 def refusal(faults: list[str], what: str) -> SourceError:
@@ -58,8 +46,10 @@ def refusal(faults: list[str], what: str) -> SourceError:
     )
 
 
-def upgraded_metadata(document: bytes, *, depth: int = 100, what: str = "the archive") -> UpgradedMetadata:
-    """Return a metadata.xml of SIARD 1.0 as one of 2.2.
+def upgraded_metadata(
+    document: bytes, *, depth: int = 100, what: str = "the archive"
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return a metadata.xml of SIARD 1.0 as one of 2.2, and what became of values that this has no place for.
 
     Raises ``SourceError``, naming table and column, for types and names that 2.2 lacks, and for a document
     that would have other elements than 2.2 has.
@@ -72,7 +62,7 @@ def upgraded_metadata(document: bytes, *, depth: int = 100, what: str = "the arc
     made = edited(document, work.edits, work.source.encoding)
     if odd := [f"{metadata.NAME}: {each}" for each in schemas.faults(made)]:
         raise refusal(odd, what)
-    return UpgradedMetadata(document=made, notes=tuple(work.notes()))
+    return made, tuple(work.notes())
 
 
 class _MetadataUpgrade:

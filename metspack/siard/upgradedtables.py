@@ -362,7 +362,7 @@ def table_schemas(tables: Iterable[Table], upgrade: Upgrade) -> dict[str, Callab
     """Return what makes the schema of each table, by the name of its entry."""
     return {
         f"{table.path.removesuffix('.xml')}.xsd": partial(
-            table_schema, table, upgrade.with_files.get(table.path, frozenset())
+            table_schema, table, upgrade.get(table.path, frozenset())
         )
         for table in tables
     }

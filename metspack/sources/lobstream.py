@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from metspack.containers import zipreader
 from metspack.digests import OCTETS, Hashers, digest_function
-from metspack.errors import ConfigError, SourceError
+from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, HeldMedium, Medium, Stamp, Stretch
 from metspack.files.reading import Closable
@@ -225,14 +225,6 @@ MISSING_TABLE = "missing-table"
 
 ACCEPTABLE = (PART_DIGEST, MISSING_TABLE)
 """Faults that may be accepted."""
-
-
-def accepted(given: Collection[str]) -> frozenset[str]:
-    """Return the faults to be accepted; raises ``ConfigError`` for a word not in ``ACCEPTABLE``."""
-    for each in given:
-        if each not in ACCEPTABLE:
-            raise ConfigError(f"--accept {each!r} is unknown", hint=f"Choose from {', '.join(ACCEPTABLE)}.")
-    return frozenset(given)
 
 
 class Passage:

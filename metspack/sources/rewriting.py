@@ -350,7 +350,7 @@ def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals:
         if entry.name == metadata.NAME:
             document = edited_metadata(archive.metadata_document, seals, changes.folders, depth=depth)
             if changes.upgrade is not None:
-                document = upgraded_metadata(document, depth=depth, what=archive.name).document
+                document = upgraded_metadata(document, depth=depth, what=archive.name)[0]
             entry.rewrite(writer, (document,))
         elif (contents := missing.pop(entry.name, None)) is not None:
             entry.rewrite(writer, (contents,))

@@ -18,7 +18,6 @@ from importlib import import_module
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from metspack.errors import ConfigError, MetspackError, SourceError, StoreError
-from metspack.stores.urls import StoreUrl
 
 PART = 16 << 20
 """Bytes of a part of a large object; S3 takes 10,000 parts at most, so larger objects have larger parts."""
@@ -295,8 +294,3 @@ def _profile() -> Any:
         return provider(session)
     except Exception:  # noqa: BLE001 -- without it the client looks by itself
         return None
-
-
-def at(url: StoreUrl) -> Store:
-    """Return the bucket that a URL is in."""
-    return store(url.scheme, url.bucket)

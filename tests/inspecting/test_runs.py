@@ -81,9 +81,9 @@ def found_lobs(source: Source) -> list[LobRun | LobRef]:
 
 def verified(source: Source, lobs: list[LobRun | LobRef], jobs: int = 1) -> Known:
     faults, counts = [], Verification()
-    for each in verify(lobs, source.holdings, frozenset(), jobs=jobs, moved=lambda _: None):
-        faults += each.faults
-        counts.add(each.counts)
+    for own, more in verify(lobs, source.holdings, frozenset(), jobs=jobs, moved=lambda _: None):
+        faults += more
+        counts.add(own)
     return faults, counts
 
 

@@ -47,9 +47,9 @@ def verified(
     faults, counts = [], Verification()
     with opening.opened(path) as source:
         found = inspected(source)
-        for each in read(source, found, frozenset(accepted), 1, progress or Silent()):
-            faults += each.faults
-            counts.add(each.counts)
+        for own, more in read(source, found, frozenset(accepted), 1, progress or Silent()):
+            faults += more
+            counts.add(own)
     return faults, counts
 
 
@@ -125,7 +125,7 @@ def test_an_archive_changed_while_it_is_read_is_an_error(tmp_path: Path) -> None
         contents = read(source, inspected(source), frozenset(), 1, Silent())
         with path.open("ab") as file:
             file.write(b"more")
-        (failed,) = next(contents).faults
+        (failed,) = next(contents)[1]
     assert (failed.fault, "was changed while it was read" in failed.message) == (Fault.UNREADABLE, True)
 
 

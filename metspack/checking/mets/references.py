@@ -142,14 +142,6 @@ class References(tempdb.Scratch):
         self._rows.finish(_PUT_ODD)
 
 
-def findings(name: str, blocks: Blocks) -> Iterator[Finding]:
-    """Yield the findings on a document's references and names, as ``References`` does."""
-    with References(name) as references:
-        for block in blocks():
-            references.take(block)
-        yield from references.findings(blocks)
-
-
 def _unmet(name: str, database: Connection) -> Iterator[Finding]:
     for line, attribute, element, value, count, met in database.execute(_UNMET):
         facts = {"attribute": attribute, "element": element, "found": value, "count": f"{count:,}"}

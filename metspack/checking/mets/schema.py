@@ -28,7 +28,7 @@ from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.mets import reader
 from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
-from metspack.model import Budgets, Finding
+from metspack.model import Finding
 from metspack.uris import WHITE_SPACE
 
 CSIP = "https://DILCIS.eu/XML/METS/CSIPExtensionMETS"
@@ -453,39 +453,6 @@ def _joined(pieces: Iterator[MarkupPiece]) -> Iterator[bytes]:
             yield bytes(joined)
             joined.clear()
     yield bytes(joined)
-
-
-def findings(
-    name: str,
-    blocks: Blocks,
-    grammar: Grammar | None = None,
-    *,
-    shown: int = SHOWN,
-    budgets: Budgets | None = None,
-) -> Iterator[Finding]:
-    """Yield the findings on one document: as XML, as METS, and against a grammar (by default our own).
-
-    Raises OSError and ``SourceError`` as ``blocks`` does.
-    """
-    validation = Validation(grammar or own(), name, shown=shown)
-    try:
-        for _fact in reader.read(validation.watched(blocks()), budgets):
-            pass
-    except safexml.XmlError as error:
-        yield _unread(name, error)
-        return
-    yield from validation.findings(blocks)
-
-
-def _unread(name: str, error: safexml.XmlError) -> Finding:
-    if isinstance(error, reader.NotMets):
-        return Code.NOT_METS.at(name, error.line, found=error.found, expected=f"{{{reader.METS}}}mets")
-    code = Code.NOT_WELL_FORMED
-    if isinstance(error, safexml.DoctypeError):
-        code = Code.DTD
-    elif isinstance(error, safexml.BudgetError):
-        code = Code.BUDGET
-    return code.at(name, error.line, reason=error.message)
 
 
 def strict_findings(

@@ -152,18 +152,6 @@ class ChildMets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChildContent:
-    """What a child IP holds: its spot, the OBJID of its ``parent``, and its files in the order of placing.
-
-    The paths of ``files`` are those below ``spot.content``. The function begins anew at every call.
-    """
-
-    spot: SegmentSpot
-    parent: str
-    files: Callable[[], Iterator[Placed]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ParentContent:
     """What the parent IP holds: OBJID, the package's name, the archive if there is one, and the children.
 
@@ -334,9 +322,13 @@ class Dialect(ABC):
     # --- a new package ----------------------------------------------------------------------------------
 
     @abstractmethod
-    def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
+    def write_child(
+        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[Placed]]
+    ) -> dict[str, Hashers]:
         """Write all that a child IP is beside its LOBs; returns each file's digests, with METS's, by path.
 
+        ``parent`` is its parent's OBJID; ``files`` yields anew at every call those that it holds in the order
+        of placing, their paths below ``spot.content``.
         The digests are those of ``filetable.algorithms``. Raises ``TargetError`` and ``ConfigError``.
         """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -23,7 +23,6 @@ from metspack.mets.dialects.csip.terms import DATA, Agents, Terms, folder_name
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Adopted,
-    ChildContent,
     Dialect,
     DialectOptions,
     Footprint,
@@ -34,7 +33,7 @@ from metspack.mets.dialects.interface import (
     SegmentSpot,
     SegmentWords,
 )
-from metspack.mets.filetable import PlacedFile, Placements
+from metspack.mets.filetable import Placed, PlacedFile, Placements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,29 +141,28 @@ class Csip(CsipPackage, Dialect):
         content = f"{ip}/{self.representation}/{DATA}/{words.folder}"
         return SegmentSpot(number=words.number, ip=ip, content=content, index=words.index, objid=objid)
 
-    def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
+    def write_child(
+        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[Placed]]
+    ) -> dict[str, Hashers]:
         """Write the METS, PREMIS, descriptive metadata, documentation and schemas of a child."""
-        spot = content.spot
         ip = IpFolder(package, spot.ip, spot.objid, self.checksum_type)
         title = f"LOBs, segment {spot.index}"
-        part = IpRole(
-            role="a child IP with LOBs", label=self.label(title), title=title, parent=content.parent
-        )
+        part = IpRole(role="a child IP with LOBs", label=self.label(title), title=title, parent=parent)
         data = self.data_group(
-            ip, content.files, spot.content.removeprefix(f"{spot.ip}/{self.representation}/"), archive=""
+            ip, files, spot.content.removeprefix(f"{spot.ip}/{self.representation}/"), archive=""
         )
         representation = self.write_representation(
             ip,
             data,
             label=part.label,
-            objects=premis.rows(content.files(), self.checksum_type, data.folder),
+            objects=premis.rows(files(), self.checksum_type, data.folder),
             done=(SPLITTING,)
-            if any(isinstance(each, PlacedFile) and each.part_of for each in content.files())
+            if any(isinstance(each, PlacedFile) and each.part_of for each in files())
             else (),
         )
         with closing(Placements()) as schemas:
             facts = self.write_package(ip, part, self.group(ip, representation, data), schemas)
-            facts |= self.above(ip, content.parent)
+            facts |= self.above(ip, parent)
             ip.render(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
 

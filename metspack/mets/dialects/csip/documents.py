@@ -20,7 +20,6 @@ from metspack.mets.premis import (
     Event,
     FileObject,
     Identifier,
-    PremisAgent,
     PremisWhole,
     Relationship,
 )
@@ -173,7 +172,7 @@ class CsipDocuments:
                 for each in done
             ],
             created=self.created,
-            agent=PremisAgent(name=self.software.name, version=self.software.version),
+            agent=self.software,
             algorithms=ip.algorithms,
         )
         return ip.register(path, hashers)

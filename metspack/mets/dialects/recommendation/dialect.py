@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
@@ -17,7 +17,6 @@ from metspack.layouts.names import SIARD
 from metspack.mets import PLAIN_METS, filetable, ids, writer
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
-    ChildContent,
     ChildMets,
     Dialect,
     Footprint,
@@ -29,6 +28,7 @@ from metspack.mets.dialects.interface import (
     Software,
 )
 from metspack.mets.dialects.recommendation import TEMPLATES
+from metspack.mets.filetable import Placed
 
 _CHILDREN_AT_ONCE = 100
 
@@ -96,9 +96,10 @@ class Recommendation(Dialect):
             objid=ids.child_objid(words.word),
         )
 
-    def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
+    def write_child(
+        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[Placed]]
+    ) -> dict[str, Hashers]:
         """Write the METS of a child."""
-        spot, parent = content.spot, content.parent
         child = {
             "objid": spot.objid,
             "element_id": f"{ids.ncname(parent)}.seg.{spot.index}.mets.element",
@@ -111,8 +112,8 @@ class Recommendation(Dialect):
         pointer = writer.RowFormat(partial(_row, "pointer"))
         facts = {
             "child": child,
-            "files": map(file.text, content.files()),
-            "pointers": map(pointer.text, content.files()),
+            "files": map(file.text, files()),
+            "pointers": map(pointer.text, files()),
         }
         return self._write(package, f"{spot.ip}/{PLAIN_METS}", "child.xml.j2", facts)
 

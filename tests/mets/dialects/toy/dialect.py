@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,7 +12,6 @@ from metspack.digests import Hashers
 from metspack.layouts import Layout, siard22
 from metspack.mets import filetable, ids, writer
 from metspack.mets.dialects.interface import (
-    ChildContent,
     Dialect,
     DialectOptions,
     Footprint,
@@ -22,6 +21,7 @@ from metspack.mets.dialects.interface import (
     SegmentWords,
     Software,
 )
+from metspack.mets.filetable import Placed
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -90,13 +90,15 @@ class Toy(Dialect):
             objid=ids.ncname(f"toy_{words.word}"),
         )
 
-    def write_child(self, package: Path, content: ChildContent) -> dict[str, Hashers]:
-        path = f"{content.spot.ip}/{self.mets}"
+    def write_child(
+        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[Placed]]
+    ) -> dict[str, Hashers]:
+        path = f"{spot.ip}/{self.mets}"
         facts = {
-            "objid": content.spot.objid,
-            "parent": content.parent,
-            "index": content.spot.index,
-            "files": list(filetable.one_by_one(content.files())),
+            "objid": spot.objid,
+            "parent": parent,
+            "index": spot.index,
+            "files": list(filetable.one_by_one(files())),
         }
         return self._write(package, path, "child.xml.j2", facts)
 
