@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -43,7 +43,7 @@ from metspack.planning.slices import SliceStretch
 from metspack.processes import Underway
 from metspack.progress import Progress, Silent, begin_lobs
 from metspack.siard.upgrade import Upgrade
-from metspack.sizes import HandedOver
+from metspack.sizes import HandedOver, counted
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
@@ -203,14 +203,6 @@ class BuildWork:
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
         checked = self.describe(staging, siard, placed)
-        remarked = segments.warnings(
-            self.source,
-            course,
-            placed.notes,
-            self.sharing,
-            version=self.version,
-            is_added=self.options.add_digests,
-        )
         segmented = (course.segments, len(course.keys.names), course.lobs, course.bytes)
         missed = building_options.readers_missing(
             self.options, self.style, self.version, self.layout, self._traits(course)
@@ -228,7 +220,7 @@ class BuildWork:
             warnings=(
                 *self.warnings,
                 *slip_words(self.division.limits, *segmented),
-                *remarked,
+                *self._about_lobs(course, placed.notes),
                 *missed,
                 *checked,
                 *links.words(course.lobs),
@@ -313,6 +305,35 @@ class BuildWork:
                 hint="Leave --link-mode hardlink out.",
             )
         return found
+
+    def _about_lobs(self, course: Course, notes: Mapping[str, int]) -> Iterator[str]:
+        """Yield warnings about the LOBs; ``notes`` count those that tasks had something to say about."""
+        archive = self.archive
+        if course.undigested and archive is not None and not self.options.add_digests:
+            yield (
+                f"{counted(course.undigested, 'LOB')} without a digest in the cell: verified by the CRC-32 "
+                "of the zip entry where there is one and, where the cell has one, the length"
+            )
+        for what, number in sorted(notes.items()):
+            yield f"{what}: {number:,}"
+        yield from self.sharing.words()
+        if archive is None:
+            yield "there is no SIARD archive, so the expected number of LOBs is unknown"
+            return
+        number, first = (0, "") if archive.container is None else archive.container.hollow()
+        if number:
+            yield (
+                f"{counted(number, 'entry', 'entries')} of the archive marked as deflated without a deflate "
+                f"stream, the first {first}: taken as empty, as size and CRC-32 say"
+            )
+        yield from archive.conventions()
+        if self.version == "1.0" and course.files:
+            yield (
+                "SIARD 1.0 has no lobFolder; it was added to metadata.xml so that readers of later "
+                "versions find the LOBs"
+            )
+        for value in archive.metadata.unread_digests:
+            yield f"the archive's messageDigest {value!r} could not be understood and was left as it is"
 
     def _unopened(self) -> tuple[str, ...]:
         """Return the path of the archive when readers of its version do not open it."""

@@ -31,13 +31,8 @@ from metspack.mets.dialects.interface import (
 )
 from metspack.mets.filetable import PlacedFile, Placements
 from metspack.planning import slices
-from metspack.planning.assignment import Course
-from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
-from metspack.sizes import counted
-from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
-from metspack.sources.opening import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -605,45 +600,3 @@ def named_child(
         total=total,
         digests={each: digests[each] for each in MANIFEST_ALGORITHMS},
     )
-
-
-def warnings(
-    source: Source,
-    course: Course,
-    notes: Mapping[str, int],
-    sharing: Sharing,
-    *,
-    version: str | None,
-    is_added: bool,
-) -> Iterator[str]:
-    """Yield warnings about the LOBs.
-
-    ``notes`` are those of all tasks; ``version`` is that of SIARD in which the archive was written, None
-    without one; ``is_added`` is whether cells without a digest got one.
-    """
-    archive = source if isinstance(source, Archive) else None
-    if course.undigested and archive is not None and not is_added:
-        yield (
-            f"{counted(course.undigested, 'LOB')} without a digest in the cell: verified by the CRC-32 of "
-            "the zip entry where there is one and, where the cell has one, the length"
-        )
-    for what, number in sorted(notes.items()):
-        yield f"{what}: {number:,}"
-    yield from sharing.words()
-    if archive is None:
-        yield "there is no SIARD archive, so the expected number of LOBs is unknown"
-        return
-    number, first = (0, "") if archive.container is None else archive.container.hollow()
-    if number:
-        yield (
-            f"{counted(number, 'entry', 'entries')} of the archive marked as deflated without a deflate "
-            f"stream, the first {first}: taken as empty, as size and CRC-32 say"
-        )
-    yield from archive.conventions()
-    if version == "1.0" and course.files:
-        yield (
-            "SIARD 1.0 has no lobFolder; it was added to metadata.xml so that readers of later "
-            "versions find the LOBs"
-        )
-    for value in archive.metadata.unread_digests:
-        yield f"the archive's messageDigest {value!r} could not be understood and was left as it is"
