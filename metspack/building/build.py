@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import starmap
 from pathlib import Path
-from typing import Any
 
 from metspack import processes
 from metspack.building import attempts, check_made, manifests, relocation, segments, targets
@@ -159,7 +158,6 @@ class BuildWork:
         self.stays: frozenset[Column] = frozenset()
         self.upgrade: Upgrade | None = None
         self.made_of = SourceFacts(name=source.stem)
-        self._remarked: list[str] = []
         self._earlier: EarlierRun
         self.handed_over: HandedOver | None = None
         self.sealed: Seal | None = None
@@ -178,22 +176,17 @@ class BuildWork:
         """Make the whole package in the staging folder, or what an earlier run has not made of it."""
         self._earlier = EarlierRun(staging)
         with closing(Departures.of(self.archive)) as departures, self._workers:
-            if (planned := self._earlier.planned) is None:
-                self._earlier.prepare(staging.package)
-                course = self._plan_all(staging, departures)
-            else:
-                course = self._recall(planned, departures)
+            self._earlier.prepare(self.parent.make_root(staging))
+            course = self._plan_all(staging, departures)
             links = self._links(staging, course)
             (files, size), most = self.needed(course), self.division.limits.bytes
             done, moved = self._earlier.done(course)
             files, size = files - max(links.lobs, done), size - max(links.bytes, moved)
             size = self.sending.room(size, course, most, self.options.jobs)
             check_space(staging, files=files, bytes_=size)
-            if planned is None:
-                self._remarked = list(remarks())
-                self._save_plan(course)
-            else:
-                self._earlier.prepare(self.parent.make_root(staging))
+            remarked = list(remarks())
+            segments_, lobs, bytes_ = course.segments, course.lobs, course.bytes
+            staging.journal.record(event=journal.PLANNED, segments=segments_, lobs=lobs, bytes=bytes_)
             if self._earlier.is_there:
                 spots = map(self.spots(course).of, range(len(course.keys)))
                 self._earlier.keep(
@@ -224,7 +217,7 @@ class BuildWork:
                 *missed,
                 *checked,
                 *links.words(course.lobs),
-                *self._remarked,
+                *remarked,
             ),
             readers=self._readers(course),
             unopened=self._unopened(),
@@ -248,33 +241,6 @@ class BuildWork:
             assignment.keep_columns(self.archive, self.stays, departures)
             if self.options.siard_version is not None:
                 self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
-
-    def _save_plan(self, course: Course) -> None:
-        """Record the plan, and what else came of planning."""
-        if self._earlier.journal is None:
-            return
-        said = {
-            "objid": self.objid,
-            "kept": self.kept,
-            "warnings": self.warnings,
-            "remarks": self._remarked,
-            "stays": sorted(self.stays),
-            "traits": asdict(self.traits),
-            "shared": self.sharing.save(self._earlier.shared()),
-        }
-        self._earlier.save_plan(course, self.source, said)
-
-    def _recall(self, planned: Mapping[str, Any], departures: Departures) -> Course:
-        """Return the plan of an earlier run, which is not made again."""
-        with self._earlier.as_written():
-            course = self._earlier.recall_plan(self.source, departures, planned)
-            self.objid, self.kept = str(planned["objid"]), int(planned["kept"])
-            self.warnings, self._remarked = self._earlier.words(planned)
-            self.stays = frozenset((one, two, three) for one, two, three in planned["stays"])
-            self.traits = journal.read_as(LobTraits, planned["traits"])
-            self.sharing.recall(self._earlier.shared(), planned["shared"])
-        self._leave_columns(departures)
-        return course
 
     def _compare(self, staging: Partial) -> None:
         """Compare the archive's messageDigest, unless an earlier run has."""
@@ -429,7 +395,7 @@ class BuildWork:
         where it fails, it is done afterwards: an error that is told is of a LOB if there is any. Raises
         ``SourceError`` and ``TargetError``.
         """
-        written = self._recalled_archive(staging)
+        written = self._recalled_archive(staging, course)
         begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
         if (placing := self._placing) is None:
             self._workers.jobs = course.jobs(self.options.jobs)
@@ -597,15 +563,15 @@ class BuildWork:
             meanwhile=meanwhile or (lambda: None),
         )
         left_out = list(moved.left_out())
-        self._earlier.record_archive(written, left_out, is_corrected=bool(corrected))
+        self._earlier.record_archive(course, written, left_out, is_corrected=bool(corrected))
         return written, left_out
 
-    def _recalled_archive(self, staging: Partial) -> tuple[Hashers, list[str]] | None:
+    def _recalled_archive(self, staging: Partial, course: Course) -> tuple[Hashers, list[str]] | None:
         """Return what an earlier run wrote of the archive; removes what it had begun to write."""
         if not self._earlier.is_there or self.archive is None:
             return None
         target = self._archive_target(staging)
-        if (written := self._earlier.written_archive(target)) is None:
+        if (written := self._earlier.written_archive(course, target)) is None:
             writing.remove(target)
         return written
 

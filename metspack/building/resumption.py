@@ -1,4 +1,4 @@
-"""Builds that go on: the plan, segments and archive that an earlier run made, read from its journal."""
+"""Builds that go on: the segments and the archive that an earlier run made, read from its journal."""
 
 from __future__ import annotations
 
@@ -9,32 +9,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from metspack.building.options import hashed
 from metspack.building.segments import SegmentDone
 from metspack.digests import Hashers
-from metspack.errors import TargetUnfinishedError
-from metspack.files import journal, reading, writing
+from metspack.files import journal, writing
 from metspack.files.staging import Partial, Staging, keep_only
-from metspack.model import LobRun
 from metspack.planning import slices
 from metspack.planning.assignment import Course, PlacedBefore
 from metspack.planning.slices import SliceStretch
-from metspack.sources.opening import Source, SourceFacts
-from metspack.sources.repacking import Departures
+from metspack.sources.opening import SourceFacts
 
 COMPARED = "compared"
 """The messageDigest was compared: ``made_of`` are the facts of the source."""
 
-_SHARED = "shared.jsonl"
-_OF_PLAN = re.compile(r"slice-[0-9]+\.jsonl|shared\.jsonl")
 _OF_TASKS = re.compile(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
 
 
 class EarlierRun:
     """What an earlier run of a build left; nothing where there was none.
 
-    ``journal`` is where segments are recorded, None where nothing goes on with them. ``planned`` is what
-    ``save_plan`` recorded, ``archive`` the event of this name; None for what was not.
+    ``journal`` is where segments are recorded, None where nothing goes on with them; ``archive`` is the event
+    of this name, None where the archive was not written.
     """
 
     def __init__(self, staging: Partial) -> None:
@@ -43,7 +37,6 @@ class EarlierRun:
         self.journal = journal.journal_of(staging.root) if isinstance(staging, Staging) else None
         self._staging = staging
         last = {each["event"]: each for each in events}
-        self.planned: Mapping[str, Any] | None = last.get(journal.PLANNED)
         self._compared: Mapping[str, Any] | None = last.get(COMPARED)
         self.archive: Mapping[str, Any] | None = last.get(journal.ARCHIVE)
         with self.as_written():
@@ -122,8 +115,7 @@ class EarlierRun:
         if not self.is_there:
             return
         for each in os.scandir(self._staging.work):
-            is_plan = self.planned is not None and _OF_PLAN.fullmatch(each.name) is not None
-            if not is_plan and not _OF_TASKS.fullmatch(each.name) and Path(each) != parent:
+            if not _OF_TASKS.fullmatch(each.name) and Path(each) != parent:
                 writing.remove(Path(each))
 
     def keep(self, kept: Iterable[str], parent: Path, archive: str) -> None:
@@ -135,43 +127,6 @@ class EarlierRun:
         keep_only(package, {*kept, *(own if parent == package else ())})
         if parent != package and os.path.lexists(parent):
             keep_only(parent, own)
-
-    def save_plan(self, course: Course, source: Source, said: Mapping[str, Any]) -> None:
-        """Record the plan, which is on disk then, and ``said``, what else came of planning."""
-        writing.sync_directory(self._staging.work)
-        self._staging.journal.record(
-            event=journal.PLANNED,
-            segments=course.segments,
-            lobs=course.lobs,
-            bytes=course.bytes,
-            course=course.document(),
-            found=source.findings(),
-            **said,
-        )
-
-    def recall_plan(self, source: Source, departures: Departures, planned: Mapping[str, Any]) -> Course:
-        """Return the plan that was recorded; ``departures`` get the entries that leave the archive.
-
-        Raises ``TargetUnfinishedError`` where it is not as it was written.
-        """
-        course = Course.restored(planned["course"])
-        source.recall(planned["found"])
-        for number in range(course.segments):
-            place = slices.path(self._staging.work, number)
-            try:
-                with reading.opening(place) as descriptor:
-                    is_same = hashed(descriptor) == course.digests[number]
-            except OSError:
-                is_same = False
-            if not is_same:
-                raise TargetUnfinishedError(
-                    f"{place}, a part of the plan, is not as it was written",
-                    hint="What that run had done cannot be relied on: --restart starts over.",
-                )
-            for each in slices.runs(place):
-                lobs = each if isinstance(each, LobRun) else each[0]
-                departures.add_lobs(lobs, source.entries_of(lobs))
-        return course
 
     def record_faults(self, paths: Collection[str], segments: Iterable[tuple[int, str]]) -> None:
         """Record what findings at some paths concern: of segments, each a number and its path, or the rest.
@@ -187,30 +142,25 @@ class EarlierRun:
             event=journal.FAULTY, segments=list(faulty.values()), elsewhere=elsewhere
         )
 
-    def words(self, planned: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-        """Return the warnings and remarks that a plan was recorded with."""
-        return [str(each) for each in planned["warnings"]], [str(each) for each in planned["remarks"]]
-
-    def shared(self) -> Path:
-        """Return the path of the list of cells that share files."""
-        return self._staging.work / _SHARED
-
-    def record_archive(self, written: Hashers, left_out: Sequence[str], *, is_corrected: bool) -> None:
-        """Record that the archive is written."""
+    def record_archive(
+        self, course: Course, written: Hashers, left_out: Sequence[str], *, is_corrected: bool
+    ) -> None:
+        """Record that the archive is written for a plan."""
         if self.journal is not None:
             self._staging.journal.record(
                 event=journal.ARCHIVE,
+                plan=course.fingerprint,
                 size=written.size,
                 digests=written.digests(),
                 left_out=list(left_out),
                 is_corrected=is_corrected,
             )
 
-    def written_archive(self, target: Path) -> tuple[Hashers, list[str]] | None:
-        """Return digests and words of the archive that was written at a path, None when it is not there."""
+    def written_archive(self, course: Course, target: Path) -> tuple[Hashers, list[str]] | None:
+        """Return digests and words of the archive that was written for a plan at a path, None without one."""
         said = self.archive
         try:
-            if said is None or os.lstat(target).st_size != said["size"]:
+            if said is None or said["plan"] != course.fingerprint or os.lstat(target).st_size != said["size"]:
                 return None
         except OSError:
             return None

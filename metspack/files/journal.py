@@ -352,14 +352,13 @@ class RunFacts:
 
     ``command`` is its name; ``created`` the time that it writes, of the clock unless it ``is_dated``.
     ``facts`` are all others, each by the name that people know it by. Where a command ``can_go_on`` False, it
-    starts over by itself. It ``keeps_plan`` where what is to be done is not looked up again.
+    starts over by itself.
     """
 
     command: str
     created: str = ""
     is_dated: bool = False
     can_go_on: bool = True
-    keeps_plan: bool = True
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:

@@ -155,7 +155,7 @@ class Staging(Partial):
         self._terms = terms
         self._can_go_on = run.can_go_on
         self._published: Path | None = None
-        self._idle = {journal.BEGIN, journal.RESUMED, *(() if run.keeps_plan else (journal.PLANNED,))}
+        self._idle = {journal.BEGIN, journal.RESUMED, journal.PLANNED}
         self._is_new = False
         with writing.explained(self.root):
             self._open()

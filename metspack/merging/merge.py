@@ -91,7 +91,7 @@ def merge_ips(
     progress.stage("Reading METS", None)
     with processes.keeping(), closing(OpenPacks(options.budgets)) as packs:
         run = building_options.run_facts("merge", options, _identity(paths, packs, options.budgets))
-        with stage(target, replace(run, keeps_plan=False), terms) as staging:
+        with stage(target, run, terms) as staging:
             options = replace(options, created=staging.created)
             earlier = FinishedStretches(staging, voids=_ONE_BY_ONE)
             is_in_doubt = any(each["event"] == _ONE_BY_ONE for each in staging.events)

@@ -580,8 +580,6 @@ class PackagedLobs(LooseLobs):
 
     def holdings(self) -> Holdings:
         """Return the files that the LOBs found so far are read from."""
-        if self._held is not None:
-            return self._held
         archives = (HeldMedium(paths=(), stamps=()), *self._packed.held)
         return Holdings(archives=archives, roots=tuple(self.package.index.files.roots))
 

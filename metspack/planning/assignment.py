@@ -9,12 +9,12 @@ import hashlib
 import heapq
 from array import array
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 from metspack import processes
 from metspack.errors import ConfigError
@@ -86,14 +86,6 @@ class SegmentKeys:
     containers: array[int] = field(default_factory=partial(array, "l"))
     indexes: array[int] = field(default_factory=partial(array, "q"))
 
-    @classmethod
-    def of(cls, keys: Iterable[tuple[str, int]]) -> Self:
-        """Return the columns of keys; raises ``TypeError`` and ``ValueError`` for what is none."""
-        columns = cls()
-        for container, index in keys:
-            columns.append(container, index)
-        return columns
-
     def append(self, container: str, index: int) -> None:
         """Add the key of the next segment."""
         self.indexes.append(index)
@@ -164,47 +156,6 @@ class Course:
     digests: SliceDigests = field(default_factory=SliceDigests)
     costs: array[int] = field(default_factory=lambda: array("q"))
 
-    def document(self) -> dict[str, Any]:
-        """Return the object for JSON that ``restored`` reads."""
-        return {
-            **{name: getattr(self, name) for name in _PLAIN},
-            "keys": [self.keys.names, self.keys.containers.tolist(), self.keys.indexes.tolist()],
-            "joined": sorted(self.joined),
-            "cuts": list(self.cuts.items()),
-            "columns": sorted(self.columns),
-            "runs": [
-                [column, runs.segments.tolist(), runs.cells.tolist()] for column, runs in self.runs.items()
-            ],
-            "digests": self.digests.octets.hex(),
-            "costs": self.costs.tolist(),
-        }
-
-    @classmethod
-    def restored(cls, document: Mapping[str, Any]) -> Course:
-        """Return the course that ``document`` gave."""
-        if type(document["keys"]) is not list:
-            raise TypeError(f"keys is {document['keys']!r:.80}")
-        names, containers, indexes = document["keys"]
-        course = cls(
-            keys=SegmentKeys.of((names[at], each) for at, each in zip(containers, indexes, strict=True)),
-            joined=set(document["joined"]),
-            cuts=dict(document["cuts"]),
-            columns={(one, two, three) for one, two, three in document["columns"]},
-            runs={
-                (one, two, three): _ColumnRuns(array("q", numbers), array("q", cells))
-                for (one, two, three), numbers, cells in document["runs"]
-            },
-            digests=SliceDigests(bytearray.fromhex(document["digests"])),
-            costs=array("q", document["costs"]),
-        )
-        if len(course.costs) != len(course.keys):
-            raise ValueError(f"costs of {len(course.costs)} segments, of which there are {len(course.keys)}")
-        for name in _PLAIN:
-            if type(document[name]) is not type(getattr(course, name)):
-                raise TypeError(f"{name} is {document[name]!r:.80}")
-            setattr(course, name, document[name])
-        return course
-
     def ordered(self) -> Sequence[int]:
         """Return the numbers of the segments container by container, as the parent names them."""
         return self.keys.ordered()
@@ -231,9 +182,6 @@ class Course:
     def _note_cells(self, place: LobPlace, cells: int, number: int) -> None:
         self.runs.setdefault(column_of(place), _ColumnRuns()).note(number, cells)
         self.lobs += cells
-
-
-_PLAIN = ("segments", "files", "lobs", "split", "bytes", "compressed", "undigested", "fingerprint")
 
 
 def assign(

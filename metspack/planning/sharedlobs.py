@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import struct
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, islice, repeat
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from itertools import groupby, repeat
 from string import digits
 from typing import Any, NamedTuple
 
-from metspack.files import reading, tempdb, writing
+from metspack.files import tempdb
 from metspack.model import CellRun, Digest, LobRef, LobRun, ZipExtent
 from metspack.sizes import counted
 
@@ -359,32 +358,6 @@ class Sharing(tempdb.Scratch):
             "SELECT file, algorithm, digest FROM value WHERE stem = ? AND row = ?", _split(first)
         ).fetchone()
         return file, Digest(algorithm=algorithm, value=value) if algorithm else None
-
-    def save(self, path: Path) -> dict[str, Any]:
-        """Write which cells share which file, for ``recall``; return the rest of what that is to be given."""
-        self._flush()
-        with writing.NewFile(path) as file:
-            rows = tempdb.rows(self._database, "SELECT stem, row, last, first FROM again")
-            while some := list(islice(rows, _AT_ONCE)):
-                file.write(json.dumps(some).encode() + b"\n")
-        return {
-            "count": self.count,
-            "copies": self.copies,
-            "shared": list(self._shared),
-            "copied": list(self._copied),
-        }
-
-    def recall(self, path: Path, said: Mapping[str, Any]) -> None:
-        """Remember what another run saved; raises ``OSError``."""
-        self.count, self.copies = int(said["count"]), int(said["copies"])
-        (one, other), (first, second) = said["shared"], said["copied"]
-        self._shared, self._copied = (one, other), (first, second)
-        with open(reading.opened(path), encoding="utf-8", closefd=True) as lines, tempdb.explained(_WHAT):
-            for line in lines:
-                rows = json.loads(line)
-                firsts = dict.fromkeys(_split(first_cell) for *_, first_cell in rows)
-                self._database.executemany("INSERT INTO again VALUES (?, ?, ?, ?)", rows)
-                self._database.executemany(_PUT_VALUE, firsts)
 
     def words(self) -> Iterator[str]:
         """Yield warnings about cells that name the LOB of another cell."""

@@ -110,7 +110,6 @@ def restore_facts(form: str, source: Packaged, options: RestoreOptions) -> RunFa
     package = packages_package.identity(source.package, opening.identity(source))
     return RunFacts(
         command="restore",
-        keeps_plan=False,
         facts={"package": package, "form": form, **option_facts(options)},
     )
 

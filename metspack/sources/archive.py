@@ -177,7 +177,6 @@ class Archive(Closable):
         self.lacking: dict[str, str] = {}
         self._valued: dict[str, str] = {}
         self._said: tuple[str, ...] | None = None
-        self._held: Holdings | None = None
         self._own = len(opened.own)
         self._unread = ""
         try:
@@ -553,24 +552,8 @@ class Archive(Closable):
             return []
         return ["/".join((*shared.folders, name))[len(self.prefix) :] for name in names]
 
-    def findings(self) -> dict[str, Any]:
-        """Return what was found beside LOBs by a complete run of ``lobs``, for ``recall``."""
-        return {
-            "said": list(self.conventions()),
-            "miscounted": dict(self.miscounted),
-            "holdings": self.holdings().document(),
-        }
-
-    def recall(self, findings: Mapping[str, Any]) -> None:
-        """Remember what another run found, of the same archive: it is not looked for again."""
-        self._said = tuple(findings["said"])
-        self.miscounted = dict(findings["miscounted"])
-        self._held = self.holdings().recalled(findings["holdings"])
-
     def holdings(self) -> Holdings:
         """Return the files and folders that the LOBs found so far are read from."""
-        if self._held is not None:
-            return self._held
         own = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
         return Holdings(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
 

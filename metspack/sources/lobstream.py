@@ -14,7 +14,7 @@ from metspack.containers import zipreader
 from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.byteranges import Below, HeldMedium, Medium, Stamp, Stretch
+from metspack.files.byteranges import HeldMedium, Medium, Stamp
 from metspack.files.reading import Closable
 from metspack.files.threads import ThreadedHashers
 from metspack.model import Digest, Extent, LobRef, LobRun, Proofs, ZipExtent
@@ -51,23 +51,6 @@ class Holdings:
             archives=tuple(HeldMedium.restored(each) for each in document["archives"]),
             roots=tuple(map(Path, document["roots"])),
         )
-
-    def recalled(self, document: Mapping[str, Any]) -> Holdings:
-        """Return the holdings that an earlier run found, where those known before it looked are the same.
-
-        Raises ``ValueError`` for other roots or another archive, and for zip files outside the roots.
-        """
-        found = Holdings.restored(document)
-        own, known = len(self.archives), self.document()
-        first = [each.document()["paths"] for each in found.archives[:own]]
-        if known["roots"] != document["roots"] or first != [each["paths"] for each in known["archives"]]:
-            raise ValueError("the granted folders or the archive are others")
-        for held in found.archives[own:]:
-            for path in held.paths:
-                below = path.file if isinstance(path, Stretch) else path
-                if not isinstance(below, Below) or str(below.root) not in known["roots"]:
-                    raise ValueError(f"{path} is in no granted folder")
-        return found
 
 
 class OpenHoldings(Closable):

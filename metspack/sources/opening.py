@@ -37,7 +37,6 @@ class LooseLobs(Closable):
         self.stem = path.resolve().name
         self.size = 0
         self.metadata_document = b""
-        self._held: Holdings | None = None
 
     def lobs(self) -> Iterator[LobRef]:
         """Yield the LOBs by schema, table, row and cell."""
@@ -52,19 +51,11 @@ class LooseLobs(Closable):
 
     def holdings(self) -> Holdings:
         """Return the holdings that the LOBs are read from."""
-        return self._held or Holdings(archives=(), roots=(self.path,))
+        return Holdings(archives=(), roots=(self.path,))
 
     def entries_of(self, _found: LobRun | LobRef) -> list[str]:
         """Return nothing: there is no archive that a LOB could be an entry of."""
         return []
-
-    def findings(self) -> dict[str, Any]:
-        """Return what was found beside LOBs by a complete run of ``lobs``, for ``recall``."""
-        return {"holdings": self.holdings().document()}
-
-    def recall(self, findings: Mapping[str, Any]) -> None:
-        """Remember what another run found, of the same source: it is not looked for again."""
-        self._held = self.holdings().recalled(findings["holdings"])
 
     def check_unchanged(self) -> None:
         """Raise nothing: each file is compared with what was found when it is read."""

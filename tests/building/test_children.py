@@ -18,7 +18,7 @@ from metspack.layouts import lobseg
 from metspack.mets.dialects.csip.dialect import Csip
 from metspack.mets.dialects.interface import ChildMets, PackageFacts, SiardFile, Software
 from metspack.mets.dialects.recommendation.dialect import Recommendation
-from metspack.planning.assignment import SegmentKeys
+from tests.planning.test_assignment import keys_of
 
 MANY = 4_000
 SHA512 = "SHA-512"
@@ -40,7 +40,7 @@ def spots_of(keys: list[tuple[str, int]], checksum_type: str = "MD5") -> Segment
     return SegmentSpots(
         dialect=dialect(checksum_type),
         layout=lobseg.LAYOUT,
-        keys=SegmentKeys.of(keys),
+        keys=keys_of(keys),
         name="N",
         parent="P",
     )

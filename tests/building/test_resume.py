@@ -21,7 +21,6 @@ from metspack.building.convert import convert_package
 from metspack.errors import Interrupted, TargetError, TargetExistsError, TargetUnfinishedError
 from metspack.files import journal, writing
 from metspack.files.journal import StagingTerms
-from metspack.planning import assignment
 from tests.killing import calls_of, events, killed, partial_of, stop_after
 from tests.laws import spread
 from tests.trees import tree
@@ -113,10 +112,7 @@ def test_what_was_placed_of_a_folder_that_has_changed_is_placed_again(
     assert tree(tmp_path / "out") == tree(tmp_path / "gold")
 
 
-def test_nothing_is_planned_or_placed_twice(
-    stopped: Path, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(assignment, "assign", lambda *_, **__: pytest.fail("planned again"))
+def test_nothing_is_placed_twice(stopped: Path, northwind_full: Path) -> None:
     before = {each["number"] for each in events(stopped) if each["event"] == journal.SEGMENT}
     assert len(before) == 2
     package = partial_of(stopped) / "package"
@@ -209,12 +205,32 @@ def test_a_torn_last_line_is_ignored_and_a_damaged_one_refused(
     assert tree(stopped / "out") == tree(stopped / "gold")
 
 
-def test_a_damaged_plan_is_refused(stopped: Path, northwind_full: Path) -> None:
+def test_the_plan_is_made_again_whatever_is_left_of_it(stopped: Path, northwind_full: Path) -> None:
     with open(partial_of(stopped) / "work" / "slice-3.jsonl", "ab") as file:
         file.write(b"\n")
-    with pytest.raises(TargetUnfinishedError, match=r"slice-3.jsonl, a part of the plan"):
-        metspack.build(northwind_full, stopped / "out", OPTIONS)
-    assert partial_of(stopped).exists()
+    metspack.build(northwind_full, stopped / "out", OPTIONS)
+    build.build(northwind_full, stopped / "gold", OPTIONS)
+    assert tree(stopped / "out") == tree(stopped / "gold")
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_the_archive_of_another_plan_is_written_again(
+    is_same: bool, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> NoReturn:
+        raise Interrupted(15)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(build.BuildWork, "describe", stop)
+        with pytest.raises(Interrupted):
+            build.build(northwind_full, tmp_path / "out", OPTIONS)
+    (written,) = [each for each in events(tmp_path) if each["event"] == journal.ARCHIVE]
+    archive = partial_of(tmp_path) / "package" / "Northwind-full.siard"
+    before = archive.stat().st_ino
+    if not is_same:
+        writing.record_event(journal.journal_of(partial_of(tmp_path)), {**written, "plan": "another"})
+    build.build(northwind_full, tmp_path / "out", OPTIONS)
+    assert ((tmp_path / "out" / archive.name).stat().st_ino == before) is is_same
 
 
 def test_a_segment_whose_mets_is_gone_is_placed_again(stopped: Path, northwind_full: Path) -> None:

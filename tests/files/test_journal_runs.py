@@ -199,7 +199,6 @@ def test_facts_are_kept_as_they_are() -> None:
         "created": "2026-05-01T12:00:00Z",
         "is_dated": False,
         "can_go_on": True,
-        "keeps_plan": True,
         "facts": {"source": "a.siard", "--max-files": "4", "same": "1"},
         "version": __version__,
     }

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 from hypothesis import given
@@ -18,7 +16,6 @@ from metspack.planning.assignment import (
     SegmentGroups,
     SegmentKeys,
     SegmentsOfColumn,
-    SliceDigests,
     column_of,
     first_place,
 )
@@ -88,9 +85,16 @@ def test_groups_are_the_same_whenever_they_are_asked_for(
 MIB = 1 << 20
 
 
+def keys_of(keys: Iterable[tuple[str, int]]) -> SegmentKeys:
+    found = SegmentKeys()
+    for each in keys:
+        found.append(*each)
+    return found
+
+
 def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list[int]:
     """Return the number of tasks of each segment, of which each has so many cuts, 32 MiB apart."""
-    keys = SegmentKeys.of(("a", number) for number in range(len(cuts)))
+    keys = keys_of(("a", number) for number in range(len(cuts)))
     course = Course(
         keys=keys,
         cuts={number: [5] * each for number, each in enumerate(cuts) if each},
@@ -124,7 +128,7 @@ def test_processes_share_a_segment_where_one_would_be_left_with_it(
 
 def test_a_few_films_cost_more_than_many_pictures() -> None:
     course = Course(
-        keys=SegmentKeys.of([("a", 0), ("a", 1)]),
+        keys=keys_of([("a", 0), ("a", 1)]),
         cuts={0: [5] * 3, 1: [5] * 3},
         fingerprint="all",
         costs=array("q", [4096 * MIB, 100 * MIB]),
@@ -134,7 +138,7 @@ def test_a_few_films_cost_more_than_many_pictures() -> None:
 
 def test_what_is_placed_before_the_parent_has_a_name_is_described_later() -> None:
     """Segments that share LOBs in parts wait until it has."""
-    keys = SegmentKeys.of(("a", number) for number in range(6))
+    keys = keys_of(("a", number) for number in range(6))
     costs = array("q", [1, 2 << 30, *[1] * 4])
     course = Course(keys=keys, joined={3}, cuts={1: [5] * 40}, costs=costs)
     groups = SegmentGroups(course, 2, is_named=False)
@@ -155,7 +159,7 @@ def test_while_more_are_planned_processes_share_large_segments_alone() -> None:
 def test_what_an_earlier_run_began_in_stretches_goes_on_in_them(jobs: int, segments: int) -> None:
     """And what it did not begin so stays whole, whatever number of processes there are now."""
     begun = {0: PlacedBefore.STRETCHES, 1: PlacedBefore.DESCRIBED, 2: PlacedBefore.PLACED}
-    keys = SegmentKeys.of(("a", number) for number in range(segments))
+    keys = keys_of(("a", number) for number in range(segments))
     course = Course(
         keys=keys,
         cuts={number: [5] * 40 for number in range(4)},
@@ -174,77 +178,9 @@ def test_what_an_earlier_run_began_in_stretches_goes_on_in_them(jobs: int, segme
     } - {0, 2, *({3} if jobs > 1 else ())}
 
 
-PLAIN = {
-    "segments": 3,
-    "files": 7,
-    "lobs": 5,
-    "split": 1,
-    "bytes": 900,
-    "compressed": 300,
-    "undigested": 2,
-    "fingerprint": "f",
-}
-
-
-def whole_course() -> Course:
-    """Return a course of which nothing is as it is at first."""
-    digests = SliceDigests()
-    digests[2] = "2" * 64
-    digests[0] = "0" * 64
-    course = Course(
-        keys=SegmentKeys.of([("a", 0), ("b", 0), ("a", 1)]),
-        joined={2, 1},
-        cuts={0: [3, 4], 2: [5]},
-        columns={(0, 1, 2), (0, 0, 3)},
-        digests=digests,
-        costs=array("q", [3, 1 << 40, 0]),
-        **PLAIN,  # type: ignore[arg-type]
-    )
-    for row, number in enumerate((0, 0, 1, 0)):
-        course._note_cells(LobPlace(schema=0, table=1, cell="c2", row=row), 2 + row, number)
-    course.lobs = 5
-    return course
-
-
-def test_a_course_is_restored_from_its_document() -> None:
-    course = whole_course()
-    document = json.loads(json.dumps(course.document()))
-    assert document["joined"] == [1, 2]
-    assert document["columns"] == [[0, 0, 3], [0, 1, 2]]
-    assert document["runs"] == [[[0, 1, 2], [0, 1, 0], [5, 4, 5]]]
-    # Numbers are keys here, which JSON would make texts of: they are listed instead.
-    assert document["cuts"] == [[0, [3, 4]], [2, [5]]]
-    assert document["keys"] == [["a", "b"], [0, 1, 0], [0, 0, 1]]
-    assert document["digests"] == f"{'0' * 128}{'2' * 64}"
-    assert Course.restored(document).digests[2] == "2" * 64
-    assert Course.restored(document) == course
-    assert {*document} == {each.name for each in fields(Course)}
-
-
-@pytest.mark.parametrize("name", [*PLAIN, "keys"])
-def test_a_course_with_a_value_of_another_type_is_refused(name: str) -> None:
-    document = json.loads(json.dumps(whole_course().document()))
-    with pytest.raises(TypeError, match=rf"^{name} is None$"):
-        Course.restored({**document, name: None})
-
-
-def test_a_course_that_lacks_what_a_segment_costs_is_refused() -> None:
-    document = json.loads(json.dumps(whole_course().document()))
-    with pytest.raises(ValueError, match="costs of 2 segments, of which there are 3"):
-        Course.restored({**document, "costs": [1, 2]})
-
-
-@pytest.mark.parametrize("column", [1, 2])
-def test_keys_of_different_lengths_are_refused(column: int) -> None:
-    document = json.loads(json.dumps(whole_course().document()))
-    document["keys"][column].append(0)
-    with pytest.raises(ValueError, match="zip"):
-        Course.restored(document)
-
-
 def test_the_parent_names_segments_container_by_container() -> None:
     keys = [("b", 0), ("a", 0), ("b", 2), ("c", 0), ("a", 1), ("b", 1)]
-    course = Course(keys=SegmentKeys.of(keys))
+    course = Course(keys=keys_of(keys))
     assert [keys[number] for number in course.ordered()] == [
         *[("b", 0), ("b", 1), ("b", 2)],
         *[("a", 0), ("a", 1), ("c", 0)],

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -163,17 +160,6 @@ def _little_by_little() -> Iterator[None]:
         yield
 
 
-def _runs(firsts: Mapping[str, str]) -> int:
-    """Return how many runs of rows there are that share one file, at the least."""
-    runs = 0
-    last: dict[str, tuple[int, str]] = {}
-    for cell, first in firsts.items():
-        stem, _, row = cell.rpartition("r")
-        runs += last.get(stem) != (int(row) - 1, first)
-        last[stem] = int(row), first
-    return runs
-
-
 @law(60)
 @given(founds(), st.booleans(), st.lists(st.integers(0, 20), max_size=5), st.sampled_from([1, 1, 2]))
 def test_cells_share_as_in_a_table_of_all_that_were_named(
@@ -184,7 +170,7 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
 ) -> None:
     model = Model(shares=shares)
     cells: list[Cell] = []
-    with TemporaryDirectory() as folder, Sharing(shares=shares) as sharing, Sharing() as later:
+    with Sharing(shares=shares) as sharing:
         for found, own in made(drawn, step):
             firsts = [
                 lob.place.id
@@ -214,32 +200,26 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
             assert by_id[one].bytes == by_id[other].bytes
             assert cells.index(by_id[other]) < cells.index(by_id[one])
 
-        path = Path(folder) / "shared"
-        later.recall(path, sharing.save(path))
-        assert -(-_runs(model.first) // 2) <= len(path.read_bytes().splitlines()) <= -(-len(model.first) // 2)
-        assert list(later.words()) == words
         concerned = {*model.first, *model.first.values()}
         for column in ("c4", "c5"):
             run = cells_of(column, some)
             ids = [f"s0.t2.{column}.r{row}" for row in some]
-            for each in (sharing, later):
-                assert each.firsts_of(run) == [model.first.get(cell) for cell in ids]
-                assert each.concerns(run) == (not concerned.isdisjoint(ids))
-                each.tell_files(run, [])
-        for each in (sharing, later):
-            # Files are told of all cells, by those that come together or with digests, and kept of some.
-            for number, cell in enumerate(cells):
-                if number % 2:
-                    row = int(cell.id.rpartition("r")[2])
-                    each.tell_files(cells_of(cell.said[0], [0, row]), ["none", f"file{number}"])
-                else:
-                    digest = Digest(algorithm="MD5", value=str(number)) if number % 4 else None
-                    each.tell(cell.id, f"file{number}", digest)
-            numbers = {cell.id: number for number, cell in enumerate(cells)}
-            for first in model.first.values():
-                number = numbers[first]
-                digest = Digest(algorithm="MD5", value=str(number)) if number % 4 == 2 else None
-                assert each.told(first) == (f"file{number}", digest)
+            assert sharing.firsts_of(run) == [model.first.get(cell) for cell in ids]
+            assert sharing.concerns(run) == (not concerned.isdisjoint(ids))
+            sharing.tell_files(run, [])
+        # Files are told of all cells, by those that come together or with digests, and kept of some.
+        for number, cell in enumerate(cells):
+            if number % 2:
+                row = int(cell.id.rpartition("r")[2])
+                sharing.tell_files(cells_of(cell.said[0], [0, row]), ["none", f"file{number}"])
+            else:
+                digest = Digest(algorithm="MD5", value=str(number)) if number % 4 else None
+                sharing.tell(cell.id, f"file{number}", digest)
+        numbers = {cell.id: number for number, cell in enumerate(cells)}
+        for first in model.first.values():
+            number = numbers[first]
+            digest = Digest(algorithm="MD5", value=str(number)) if number % 4 == 2 else None
+            assert sharing.told(first) == (f"file{number}", digest)
 
 
 def test_nothing_is_shared_from_one_zip_file_or_root_to_another() -> None:
@@ -250,21 +230,17 @@ def test_nothing_is_shared_from_one_zip_file_or_root_to_another() -> None:
         assert sharing.copies == 0
 
 
-def test_cells_of_one_file_in_rows_that_follow_each_other_are_kept_as_one(tmp_path: Path) -> None:
+def test_cells_of_one_file_in_rows_that_follow_each_other_are_kept_as_one() -> None:
     where = Where("zip", 0, ())
-    with Sharing() as sharing, Sharing() as later:
+    with Sharing() as sharing:
         for found, _ in made([(where, "c4", (True, None, ""), at) for at in (1, [1, 1, 1], [1, 2, 1, 1])]):
             list(sharing.firsts(found, ""))
-        later.recall(tmp_path / "shared", sharing.save(tmp_path / "shared"))
-        for each in (sharing, later):
-            found_again = each.firsts_of(cells_of("c4", range(3, 9)))
-            assert found_again == [*["s0.t2.c4.r1"] * 3, None, *["s0.t2.c4.r1"] * 2]
-            assert not each.concerns(cells_of("c4", [6]))
-            assert each.concerns(cells_of("c4", [6, 7]))
-    assert json.loads((tmp_path / "shared").read_text(encoding="utf-8")) == [
-        ["s0.t2.c4.r", 2, 5, "s0.t2.c4.r1"],
-        ["s0.t2.c4.r", 7, 8, "s0.t2.c4.r1"],
-    ]
+        found_again = sharing.firsts_of(cells_of("c4", range(3, 9)))
+        assert found_again == [*["s0.t2.c4.r1"] * 3, None, *["s0.t2.c4.r1"] * 2]
+        assert not sharing.concerns(cells_of("c4", [6]))
+        assert sharing.concerns(cells_of("c4", [6, 7]))
+        rows = sharing._database.execute("SELECT row, last FROM again ORDER BY row").fetchall()
+        assert rows == [(2, 5), (7, 8)]
 
 
 def test_cells_of_one_file_in_rows_apart_are_kept_apart() -> None:
