@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from metspack import cluster
 from metspack.building import segments
@@ -25,7 +25,7 @@ from metspack.files import reading, writing
 from metspack.files.byteranges import Below, Stretch
 from metspack.files.staging import open_stretch
 from metspack.model import LinkMode
-from metspack.processes import Moved, Workers
+from metspack.processes import Workers
 from metspack.progress import Progress, Silent, credit_of
 from metspack.sources.lobstream import Holdings
 
@@ -44,35 +44,19 @@ Attempt = tuple[str, tuple[SegmentDone, ...]]
 """What an attempt at a task has done: the name of its folder, and its segments or stretch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptedWork(Generic[Task, Result]):
-    """One kind of work of which attempts are made: the parts of ``RemoteWork`` that are its own."""
-
-    attempt: Callable[[Task, Moved], Any]
-    known: Callable[[Task], Result | None]
-    accept: Callable[[Task, Any, str], Result]
-
-
-def begin(work: Path, of: AttemptedWork[Task, Result]) -> RemoteWork[Task, Result]:
-    """Begin attempts in the working folder of a run; returns the work as workers do it."""
+def begin(work: Path, of: RemoteWork[Task, Result]) -> RemoteWork[Task, Result]:
+    """Begin attempts in the working folder of a run; returns the work with what stops and clears them."""
     folder = work / ATTEMPTS
     writing.remove(work / _GONE)
     writing.make_directory(folder)
     wanted = folder / f"{_WANTED}-{cluster.unique_name()}"
     writing.NewFile(wanted).close()
-    return RemoteWork(
-        work=of.attempt,
-        known=of.known,
-        accept=of.accept,
-        wanted=wanted,
-        stop=partial(_stop, work),
-        clear=partial(_clear, work),
-    )
+    return replace(of, wanted=wanted, stop=partial(_stop, work), clear=partial(_clear, work))
 
 
 def placing(work: Path) -> RemoteWork[SegmentTask, TaskPlaced]:
     """Begin attempts at segments in the working folder of a run; returns the placing as workers do it."""
-    return begin(work, AttemptedWork(attempt=attempt, known=_finished, accept=accept))
+    return begin(work, RemoteWork(work=attempt, known=_finished, accept=accept))
 
 
 @contextmanager
@@ -97,7 +81,7 @@ def use(workers: Workers, of: Cluster | None, work: Path, found: Holdings) -> No
 
 
 def open_pool(
-    of: Cluster, work: Path, found: Holdings, attempted: AttemptedWork[Any, Any] | None = None
+    of: Cluster, work: Path, found: Holdings, attempted: RemoteWork[Any, Any] | None = None
 ) -> ClusterPool[Any, Any]:
     """Return the workers of a cluster, once they were asked whether they see the holdings of a source.
 

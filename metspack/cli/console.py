@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from metspack import clock
 from metspack.errors import ConfigError, TargetError
-from metspack.progress import LobProgress, Pace, Silent, StageNumbers
+from metspack.progress import Pace, Silent, StageNumbers
 from metspack.progress import Progress as Shown
 from metspack.resources import __version__, json_head
 from metspack.stores.urls import shown
@@ -65,66 +65,6 @@ def _record(log: Log, event: str, **facts: object) -> None:
 def _close() -> None:
     while _open:
         _open.pop().close()
-
-
-class _Told:
-    """Progress that is told to the log too: each stage, and now and then how far it is."""
-
-    def __init__(self, shown: Shown, numbers: StageNumbers) -> None:
-        self._shown = shown
-        self._numbers = numbers
-        self._name = ""
-        self._number = ""
-        self._began = self._said = time.monotonic()
-        self._pace = Pace(None, self._began)
-        self._workers: Mapping[str, int] = {}
-
-    def credit(self, workers: Mapping[str, int]) -> None:
-        """Take the bytes that each worker of a cluster has done so far, by its name."""
-        self._workers = workers
-
-    def end(self) -> None:
-        """Tell what each worker of a cluster has done, if there were any."""
-        if self._workers:
-            tell("workers", bytes=self._workers)
-
-    def stage(self, name: str, total: int | None) -> None:
-        """Begin a stage."""
-        self._name, self._number = name, self._numbers.begin(name)
-        self._began = self._said = time.monotonic()
-        self._pace = Pace(total, self._began)
-        tell("stage", name=name, bytes=total, **self._where())
-        self._shown.stage(name, total)
-
-    def expect_lobs(self, count: int) -> None:
-        """Take the number of LOBs of the stage."""
-        self._pace.lobs = count
-        if isinstance(self._shown, LobProgress):
-            self._shown.expect_lobs(count)
-
-    def advance(self, amount: int) -> None:
-        """Add bytes done."""
-        self._shown.advance(amount)
-        now = time.monotonic()
-        self._pace.add(amount, now)
-        if now - self._said >= _LOGGED_EVERY:
-            self._said = now
-            left = self._pace.left(now)
-            tell(
-                "progress",
-                name=self._name,
-                **self._where(),
-                done=self._pace.done,
-                bytes=self._pace.total,
-                bytes_per_second=round(self._pace.rate(now)),
-                lobs_per_second=self._pace.lob_rate(now),
-                seconds=round(self._pace.elapsed(now)),
-                seconds_left=None if left is None else round(left),
-                **({"workers": self._workers} if self._workers else {}),
-            )
-
-    def _where(self) -> dict[str, str]:
-        return {"stage": self._number.removeprefix("stage ")} if self._number else {}
 
 
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "good": "1;32", "faint": "2"}
@@ -421,7 +361,7 @@ def _clock(seconds: float) -> str:
 class _Bar:
     """A progress bar on a terminal: bytes and LOBs, their rates, time elapsed and time left."""
 
-    def __init__(self, numbers: StageNumbers | None = None) -> None:
+    def __init__(self, words: Callable[[], str]) -> None:
         from rich.console import Console  # noqa: PLC0415 -- heavy: only where a person looks at it
         from rich.progress import (  # noqa: PLC0415
             BarColumn,
@@ -437,12 +377,9 @@ class _Bar:
         class Clocks(ProgressColumn):
             def render(self, task: Task) -> Text:
                 del task
-                return Text(bar.words(), style="progress.elapsed")
+                return Text(words(), style="progress.elapsed")
 
-        bar = self
-        self._numbers = numbers or StageNumbers("")
-        self._pace = Pace(None, time.monotonic())
-        self._bar = Progress(
+        self.bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
@@ -453,80 +390,117 @@ class _Bar:
         )
         self._task: TaskID | None = None
 
-    def words(self) -> str:
-        """Return the rates and the clocks."""
-        pace = self._pace
-        now = time.monotonic()
+    def stage(self, name: str, total: int | None) -> None:
+        """Begin a stage."""
+        if self._task is not None:
+            self.bar.remove_task(self._task)
+        self._task = self.bar.add_task(name, total=total)
+
+    def advance(self, amount: int) -> None:
+        """Add bytes done."""
+        if self._task is not None:
+            self.bar.advance(self._task, amount)
+
+
+class _Progress:
+    """Progress for a person, as a bar on a terminal and as plain lines elsewhere, and for the log."""
+
+    def __init__(self, command: str, *, is_quiet: bool) -> None:
+        self._numbers = StageNumbers(command)
+        self._name = self._number = ""
+        self._pace = Pace(None, time.monotonic())
+        self._shown = self._logged = 0.0  # when the last line, and the last event, told how far it is
+        self._workers: Mapping[str, int] = {}
+        self._has_lines = not (is_quiet or _is_terminal(sys.stderr))
+        self._bar = None if is_quiet or self._has_lines else _Bar(self._words)
+
+    def stage(self, name: str, total: int | None) -> None:
+        """Begin a stage."""
+        self._number = self._numbers.begin(name)
+        self._name = name
+        self._shown = self._logged = now = time.monotonic()
+        self._pace = Pace(total, now)
+        tell("stage", name=name, bytes=total, **self._where())
+        if self._bar is not None:
+            self._bar.stage(f"{self._number}: {name}" if self._number else name, total)
+
+    def expect_lobs(self, count: int) -> None:
+        """Take the number of LOBs of the stage."""
+        self._pace.lobs = count
+
+    def credit(self, workers: Mapping[str, int]) -> None:
+        """Take the bytes that each worker of a cluster has done so far, by its name."""
+        self._workers = workers
+
+    def advance(self, amount: int) -> None:
+        """Add bytes done."""
+        now, pace = time.monotonic(), self._pace
+        pace.add(amount, now)
+        if self._bar is not None:
+            self._bar.advance(amount)
+        elif self._has_lines and now - self._shown >= _EVERY:
+            self._shown = now
+            self._print_line(pace, now)
+        if now - self._logged >= _LOGGED_EVERY:
+            self._logged = now
+            left = pace.left(now)
+            tell(
+                "progress",
+                name=self._name,
+                **self._where(),
+                done=pace.done,
+                bytes=pace.total,
+                bytes_per_second=round(pace.rate(now)),
+                lobs_per_second=pace.lob_rate(now),
+                seconds=round(pace.elapsed(now)),
+                seconds_left=None if left is None else round(left),
+                **({"workers": self._workers} if self._workers else {}),
+            )
+
+    def _where(self) -> dict[str, str]:
+        return {"stage": self._number.removeprefix("stage ")} if self._number else {}
+
+    def _words(self) -> str:
+        """Return the rates and the clocks of the bar."""
+        pace, now = self._pace, time.monotonic()
         return "  ".join(_words(pace, now, f"{pace.rate(now) / 1e6:.1f} MB/s" if pace.done else ""))
 
-    def stage(self, name: str, total: int | None) -> None:
-        if self._task is not None:
-            self._bar.remove_task(self._task)
-        self._pace = Pace(total, time.monotonic())
-        number = self._numbers.begin(name)
-        self._task = self._bar.add_task(f"{number}: {name}" if number else name, total=total)
-
-    def expect_lobs(self, count: int) -> None:
-        self._pace.lobs = count
-
-    def advance(self, amount: int) -> None:
-        if self._task is not None:
-            self._pace.add(amount, time.monotonic())
-            self._bar.advance(self._task, amount)
-
-    def interrupt(self) -> None:
-        """Take the bar away, and say what is done before the run ends."""
-        self._bar.stop()
-        if self._numbers.is_writing:
-            _say(("interrupted: what is unfinished is being removed", ""))
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._bar.stop()
-
-
-class _ProgressLines:
-    """Plain lines for a log: a stage that lasts says how far it is, now and then."""
-
-    def __init__(self, numbers: StageNumbers | None = None) -> None:
-        self._numbers = numbers or StageNumbers("")
-        self._name = ""
-        self._said = time.monotonic()
-        self._pace = Pace(None, self._said)
-
-    def stage(self, name: str, total: int | None) -> None:
-        number = self._numbers.begin(name)
-        self._name = f"{name} ({number})" if number else name
-        self._said = time.monotonic()
-        self._pace = Pace(total, self._said)
-
-    def expect_lobs(self, count: int) -> None:
-        self._pace.lobs = count
-
-    def advance(self, amount: int) -> None:
-        now = time.monotonic()
-        pace = self._pace
-        pace.add(amount, now)
-        if now - self._said < _EVERY:
-            return
-        self._said = now
+    def _print_line(self, pace: Pace, now: float) -> None:
         from metspack.sizes import shown  # noqa: PLC0415 -- once in a while, and not for what ends at once
 
         rate = f"{shown(pace.done)} at {pace.rate(now) / 1e6:.1f} MB/s"
         percent = "" if (done := pace.percent()) is None else f"{done} %"
-        _say((f"{self._name}: {', '.join(_words(pace, now, rate, percent))}", ""))
+        name = f"{self._name} ({self._number})" if self._number else self._name
+        _say((f"{name}: {', '.join(_words(pace, now, rate, percent))}", ""))
+
+    def interrupt(self) -> None:
+        """Take the bar away, and say what is done before the run ends."""
+        if self._bar is not None:
+            self._bar.bar.stop()
+            if self._numbers.is_writing:
+                _say(("interrupted: what is unfinished is being removed", ""))
+
+    def __enter__(self) -> Self:
+        _under_way.append(self)
+        if self._bar is not None:
+            self._bar.bar.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        _under_way.clear()
+        if self._bar is not None:
+            self._bar.bar.stop()
+        if self._workers:
+            tell("workers", bytes=self._workers)
 
 
-_bars: list[_Bar] = []
+_under_way: list[_Progress] = []
 
 
 def interrupt() -> None:
     """Take the bar away at once: the run was interrupted, and cleans up before it ends."""
-    while _bars:
-        _bars.pop().interrupt()
+    while _under_way:
+        _under_way.pop().interrupt()
 
 
 @contextmanager
@@ -535,26 +509,8 @@ def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
 
     ``command`` is what numbers its stages. The log, if there is one, is told in any case.
     """
-    watched: list[_Told] = []
-
-    def told(shown: Shown) -> Shown:
-        if not _open:
-            return shown
-        watched.append(_Told(shown, StageNumbers(command)))
-        return watched[0]
-
-    try:
-        if quiet:
-            yield told(Silent())
-        elif _is_terminal(sys.stderr):
-            with _Bar(StageNumbers(command)) as bar:
-                _bars.append(bar)
-                try:
-                    yield told(bar)
-                finally:
-                    _bars.clear()
-        else:
-            yield told(_ProgressLines(StageNumbers(command)))
-    finally:
-        for each in watched:
-            each.end()
+    if quiet and not _open:
+        yield Silent()
+        return
+    with _Progress(command, is_quiet=quiet) as shown:
+        yield shown

@@ -17,10 +17,9 @@ from pathlib import Path
 
 from metspack import cluster, processes
 from metspack.building import attempts, manifests
-from metspack.building.attempts import AttemptedWork
 from metspack.building.options import option_facts
 from metspack.building.placing import Placing, fragment, lob_paths, write_lines, write_manifest_fragments
-from metspack.cluster import Cluster, ClusterExecutor
+from metspack.cluster import Cluster, ClusterExecutor, RemoteWork
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS
 from metspack.errors import LobNotFoundError, MetspackError, SourceError, TargetError
@@ -495,7 +494,7 @@ def _finished(task: _RestoreTask) -> int | None:
     return task.number if task.finished is not None and _is_done(task, task.finished) else None
 
 
-_WRITING = AttemptedWork(attempt=_attempt, known=_finished, accept=_accept)
+_WRITING = RemoteWork(work=_attempt, known=_finished, accept=_accept)
 
 
 def _is_done(task: _RestoreTask, done: StretchDone) -> bool:
