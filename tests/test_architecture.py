@@ -35,9 +35,9 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_003,
+    "(foundation)": 3_005,
     "stores": 349,
-    "files": 3_211,
+    "files": 3_203,
     "layouts": 577,
     "containers": 2_070,
     "siard": 2_038,
@@ -51,8 +51,8 @@ BUDGETS: Mapping[str, int] = {
     "building": 3_573,
     "reporting": 2_514,
     "restoring": 1_832,
-    "merging": 1_212,
-    "cli": 3_812,
+    "merging": 896,
+    "cli": 3_817,
     "templates": 1_465,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""
