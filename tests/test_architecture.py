@@ -42,7 +42,7 @@ BUDGETS: Mapping[str, int] = {
     "containers": 2_070,
     "siard": 2_038,
     "locations": 2_079,
-    "sources": 1_981,
+    "sources": 1_845,
     "mets": 3_292,
     "planning": 1_241,
     "inspecting": 726,
