@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from metspack.containers.ipreader import Item, OpenPacks
@@ -16,12 +16,11 @@ from metspack.files.byteranges import Below
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, reader
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import Mptr, bare
-from metspack.model import Budgets
+from metspack.model import LONGEST, Budgets
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
 from metspack.packages.index import Index, unread
-from metspack.packages.lobs import together
 from metspack.packages.metsfiles import Names, is_representation
 from metspack.uris import shown
 
@@ -79,7 +78,7 @@ class MergedIp:
             below = names_of(tree.folder)
             with closing(tree.all_of_file().walk()) as items:
                 files = (self._packed(each, below) for each in items if each.kind != "d")
-                for paths in together(files):
+                while paths := list(islice(files, LONGEST)):
                     for folder, alike in groupby(paths, lambda path: path[:-1]):
                         yield folder, [path[-1] for path in alike]
 
