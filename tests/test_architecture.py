@@ -48,10 +48,10 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 726,
     "packages": 3_239,
     "checking": 15_574,
-    "building": 3_573,
+    "building": 3_588,
     "reporting": 2_514,
     "restoring": 1_832,
-    "merging": 895,
+    "merging": 870,
     "cli": 3_805,
     "templates": 1_465,
 }

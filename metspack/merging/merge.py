@@ -20,7 +20,7 @@ from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
 from metspack.containers.ipreader import Compressed
 from metspack.containers.ipwriter import Folder
-from metspack.digests import Seal, Sealed, digest_function
+from metspack.digests import Seal, Sealed
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal, reading, threads, writing
 from metspack.files.byteranges import Stamp, Stretch
@@ -439,47 +439,18 @@ class _Copier:
 
     def copy(self, run: DataRun) -> Iterator[Placed]:
         """Copy files, together if they are small; yield them as METS is to list them."""
-        if run.are_small:
-            return self._copy_together(run)
-        return (self._copy_one(run.file(number)) for number in range(len(run)))
-
-    def _copy_together(self, run: DataRun) -> Iterator[Placed]:
-        """Copy small files of one folder; what is wrong with one is told by copying it by itself."""
-        names = list(dict.fromkeys((*filetable.algorithms(self._checksum), run.algorithm)))
-        functions = [digest_function(each) for each in names]
-        at = names.index(run.algorithm)
-        expected = zip(run.sizes, run.digests, run.paths, strict=True)
-        digests: list[list[str]] = []
-        start = 0
-
-        def placed(stop: int) -> Iterator[PlacedRun]:
-            if start < stop:
-                found = dict(zip(names, zip(*digests, strict=True), strict=True))
-                yield PlacedRun(
-                    id=run.ids[start:stop],
-                    path=run.paths[start:stop],
-                    size=[size or 0 for size in run.sizes[start:stop]],
-                    media_type=run.media_types[start:stop],
-                    checksum=found[self._checksum],
-                    md5=found["MD5"],
-                    sha256=found["SHA-256"],
-                )
-
-        for number, (data, (size, said, path)) in enumerate(
-            zip(run.small_contents(self._buffer), expected, strict=True)
-        ):
-            if data is not None and len(data) == size:
-                found = [digest(data) for digest in functions]
-                if found[at] == said:
-                    self._folder.put_small(path, data)
-                    digests.append(found)
-                    self._moved(size)
-                    continue
-            yield from placed(number)
-            digests.clear()
-            start = number + 1
-            yield self._copy_one(run.file(number))
-        yield from placed(len(run))
+        if not run.are_small:
+            return (self._copy_one(run.file(number)) for number in range(len(run)))
+        sizes = [size or 0 for size in run.sizes]
+        return placing.place_together(
+            PlacedRun(id=run.ids, path=run.paths, size=sizes, media_type=run.media_types),
+            [(run.algorithm, run.digests)],
+            run.small_contents(self._buffer),
+            self._checksum,
+            put=self._folder.put_small,
+            moved=self._moved,
+            apart=lambda number: self._copy_one(run.file(number)),
+        )
 
     def _copy_one(self, file: DataFile) -> PlacedFile:
         """Copy a file by itself; its bytes are added to those of the LOB that it is a part of."""
