@@ -127,15 +127,18 @@ def merge(
     restart: bool = False,
     discard_on_interrupt: bool = False,
     progress: Progress | None = None,
+    roots: StrPath | Sequence[StrPath] = (),
 ) -> Merged:
     """Put a parent and all its children (IPs, or folders that hold them) together at ``target``.
 
     The dialect is csip, whatever the options say; ``jobs`` processes copy files, as many as help when None.
-    Raises as ``build`` does; then nothing is left there.
+    Children that are not among them are looked for in the ``roots``, by OBJID. Raises as ``build`` does; then
+    nothing is left there.
     """
     options = _stated(replace(options or PackageOptions(), dialect=dialects.for_merging()))
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
-    return merge_ips(as_paths(paths), as_path(target), options, progress, jobs=jobs, terms=terms)
+    found = as_paths(paths), as_path(target), options, progress
+    return merge_ips(*found, jobs=jobs, roots=as_paths(roots), terms=terms)
 
 
 def check(

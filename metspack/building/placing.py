@@ -20,10 +20,11 @@ from metspack.files import reading, writing
 from metspack.files.byteranges import Stamp
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
-from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun, placed_file
+from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun, algorithms, placed_file
 from metspack.model import LONGEST, FileExtent, LobPlace, LobRef, LobRun, Part, RunShared
 from metspack.planning import slices
 from metspack.planning.slices import Entry
+from metspack.processes import Moved
 from metspack.sizes import counted
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
 
@@ -85,6 +86,50 @@ def whole_file(lob: LobRef) -> FileExtent | None:
     extent = lob.extents[0]
     is_whole = len(lob.extents) == 1 and extent.size == lob.size
     return extent if is_whole and isinstance(extent, FileExtent) and extent.offset is None else None
+
+
+def place_together(
+    listed: PlacedRun,
+    stated: Sequence[tuple[str, Sequence[str]]],
+    contents: Iterable[bytes | memoryview | None],
+    checksum: str,
+    *,
+    put: Callable[[str, bytes | memoryview], None] | None,
+    moved: Moved,
+    apart: Callable[[int], PlacedFile],
+) -> Iterator[Placed]:
+    """Place small files together, each proven by the digests ``stated``, an algorithm and its values.
+
+    ``checksum`` is the algorithm in METS. Bytes are ``put`` at their path, unless they are there already. A
+    file that is not as it should be is placed ``apart`` by its number, which tells why.
+    """
+    names = list(dict.fromkeys((*algorithms(checksum), *(name for name, _ in stated))))
+    functions = [digest_function(name) for name in names]
+    compared = [names.index(name) for name, _ in stated]
+    expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(listed)
+    digests: list[list[str]] = []
+    start = 0
+
+    def placed(stop: int) -> Iterator[PlacedRun]:
+        if start < stop:
+            own = dict(zip(names, zip(*digests, strict=True), strict=True))
+            known = {name: getattr(listed, name)[start:stop] for name in ("id", "path", "size", "media_type")}
+            yield PlacedRun(**known, checksum=own[checksum], md5=own["MD5"], sha256=own["SHA-256"])
+
+    for number, data in enumerate(contents):
+        if data is not None and len(data) == listed.size[number]:
+            found = [digest(data) for digest in functions]
+            if tuple([found[at] for at in compared]) == expected[number]:
+                if put is not None:
+                    put(listed.path[number], data)
+                digests.append(found)
+                moved(len(data))
+                continue
+        yield from placed(number)
+        digests.clear()
+        start = number + 1
+        yield apart(number)
+    yield from placed(len(listed))
 
 
 class Placing:
@@ -158,44 +203,23 @@ class Placing:
         ids = [f"{before}{row}" for row in run.rows]
         given = ((shared.digest, run.digests), (shared.proof, run.proofs))
         stated = [(name, values) for name, values in given if name is not None]
-        names = list(dict.fromkeys((*self._of_file, *(name for name, _ in stated))))
-        functions = [digest_function(name) for name in names]
-        compared = [names.index(name) for name, _ in stated]
-        expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(run)
-        digests: list[list[str]] = []
-        start = 0
-
-        def placed(stop: int) -> Iterator[PlacedRun]:
-            if start < stop:
-                own = dict(zip(names, zip(*digests, strict=True), strict=True))
-                yield PlacedRun(
-                    id=ids[start:stop],
-                    path=paths[start:stop],
-                    size=run.sizes[start:stop],
-                    media_type=[media_type] * (stop - start),
-                    checksum=own[self._checksum],
-                    md5=own["MD5"],
-                    sha256=own["SHA-256"],
-                )
-
         links = self._link_folder(segment) if shared.folders is not None else None
         contents = self._holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
-        for number, data in enumerate(contents):
-            if data is not None:
-                found = [digest(data) for digest in functions]
-                if tuple([found[at] for at in compared]) == expected[number]:
-                    if links is None:
-                        segment.put_small(paths[number], data)
-                    digests.append(found)
-                    self._moved(run.sizes[number])
-                    continue
-            yield from placed(number)
-            digests.clear()
-            start = number + 1
+
+        def apart(number: int) -> PlacedFile:
             if links is not None:
                 links.take_back(paths[number])
-            yield self._place_one(run.lob(number), None, segment)
-        yield from placed(len(run))
+            return self._place_one(run.lob(number), None, segment)
+
+        return place_together(
+            PlacedRun(id=ids, path=paths, size=run.sizes, media_type=[media_type] * len(run)),
+            stated,
+            contents,
+            self._checksum,
+            put=segment.put_small if links is None else None,
+            moved=self._moved,
+            apart=apart,
+        )
 
     def _link_folder(self, segment: Destination) -> Folder | None:
         """Return the segment if whole files are linked into it."""

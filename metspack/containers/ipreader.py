@@ -12,7 +12,7 @@ from metspack.containers.zipformat import PLAIN, STORED
 from metspack.containers.zipreader import ZipContainer, contents, span
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.byteranges import Below, Stretch
+from metspack.files.byteranges import Below, HeldMedium, Stretch
 from metspack.model import Budgets, ZipExtent
 
 if TYPE_CHECKING:
@@ -93,6 +93,15 @@ class PackFile:
         else:
             for member in self._directory.members(prefix):
                 yield Item(name=member.name.rstrip(b"/"), kind=member.kind, size=member.size)
+
+    @property
+    def held(self) -> HeldMedium:
+        """The value with which another process can open the file."""
+        return self._directory.medium.held
+
+    def extent(self, path: str) -> ZipExtent | None:
+        """Return the entry at a path, None when there is no such file."""
+        return self._directory.extent(path)
 
     def content(self, path: bytes) -> Content | None:
         """Return a file's bytes, None when there is no such file."""

@@ -213,11 +213,6 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
     return folder
 
 
-def is_missing(root: Path, segments: Sequence[str] = ()) -> bool:
-    """Return whether it is certain that there is no folder at ``segments`` below ``root``."""
-    return _refused(root, segments) == errno.ENOENT
-
-
 def holds_nothing(root: Path, segments: Sequence[str] = ()) -> bool:
     """Return whether it is certain that there is no folder, or that what is there is none."""
     return _refused(root, segments) in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}

@@ -436,18 +436,11 @@ class StretchDone:
 
 
 class FinishedStretches:
-    """The stretches that earlier runs on a target finished; none where there was no such run.
+    """The stretches that earlier runs on a target finished; none where there was no such run."""
 
-    An event ``voids`` all that were recorded before it.
-    """
-
-    def __init__(self, staging: Staging, voids: str = "") -> None:
-        self._done: dict[int, StretchDone] = {}
-        for each in staging.events:
-            if each["event"] == voids:
-                self._done.clear()
-            elif each["event"] == journal.SEGMENT:
-                self._done[each["number"]] = StretchDone.restored(each)
+    def __init__(self, staging: Staging) -> None:
+        finished = (each for each in staging.events if each["event"] == journal.SEGMENT)
+        self._done = {each["number"]: StretchDone.restored(each) for each in finished}
         self.clears = staging.is_resumed
         self.journal = journal.journal_of(staging.root)
         self.staging = staging
@@ -468,12 +461,6 @@ class FinishedStretches:
     def find(self, number: int) -> StretchDone | None:
         """Return a stretch by its number, None unless it is finished."""
         return self._done.get(number)
-
-    def void(self, event: str) -> None:
-        """Record an event by which nothing is finished any more."""
-        self.staging.journal.record(event=event)
-        self._done.clear()
-        self.clears = True
 
     def record_fault(self, _paths: Collection[str]) -> None:
         """Record that a check found faults: another run does all stretches anew."""

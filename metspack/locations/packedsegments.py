@@ -6,15 +6,14 @@ SIARD 2.2 L_7.1-1 packs ``seg_0/`` as ``seg_0.zip`` in its place, recommendation
 
 from __future__ import annotations
 
+import os
 import stat
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack.containers import zipreader
-from metspack.containers.tarreader import Tar
-from metspack.containers.zipreader import ZipContainer
+from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError, PackFile, unpacked_name
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, HeldMedium, Medium
@@ -23,9 +22,6 @@ from metspack.model import Budgets, ZipExtent
 
 Names = tuple[str, ...]
 
-_ZIP, _TAR = ".zip", ".tar"
-_OPEN = 16
-"""A row's LOBs may lie in as many packed segments as its table has LOB columns (SIARD 2.2 L_7.1)."""
 _REMEMBERED = 4096
 _LONGEST = 255
 """No file system has longer names; longer ones are not looked up."""
@@ -46,12 +42,8 @@ class _PackCandidate:
     obstacle: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FolderLevel:
-    """One folder of a path: the packed files that can stand for it, and whether the folder exists."""
-
-    candidates: tuple[_PackCandidate, ...] = ()
-    is_folder: bool = False
+_Level = tuple[list[_PackCandidate], bool]
+"""The packed files that can stand for a folder, and whether the folder exists."""
 
 
 class Packed:
@@ -61,16 +53,15 @@ class Packed:
     its entries' extents. Memory is per zip file and per folder, never per LOB; few are open at a time.
     """
 
-    __slots__ = ("_budgets", "_held", "_last", "_levels", "_numbers", "_open", "_refused", "_roots")
+    __slots__ = ("_held", "_last", "_levels", "_numbers", "_packs", "_refused", "_roots")
 
     def __init__(self, roots: Sequence[Path], budgets: Budgets) -> None:
         self._roots = tuple(roots)
-        self._budgets = budgets
+        self._packs = OpenPacks(budgets)
         self._held: list[HeldMedium] = []
         self._numbers: dict[tuple[int, Names], int] = {}
         self._refused: dict[tuple[int, Names], tuple[str, str]] = {}
-        self._open: OrderedDict[int, ZipContainer | Tar] = OrderedDict()
-        self._levels: dict[tuple[int, Names], _FolderLevel] = {}
+        self._levels: dict[tuple[int, Names], _Level] = {}
         # LOBs come in order: the folder of the last one is almost always that of the next.
         self._last: tuple[int, Names, tuple[_PackCandidate, ...]] | None = None
 
@@ -95,15 +86,15 @@ class Packed:
         obstacle: Obstacle | None = None
         for each in self._candidates(root, names[:-1]):
             try:
-                number, container = self._container(root, each)
+                number, pack = self._pack(root, each)
             except Obstacle as refused:
                 obstacle = obstacle or refused
                 continue
             rest = names[each.taken :]
             found += [
                 replace(extent, archive=number)
-                for inside in dict.fromkeys((rest, (each.folder, *rest), (container.top, *rest)))
-                if (extent := container.extent("/".join(inside))) is not None
+                for inside in dict.fromkeys((rest, (each.folder, *rest), (os.fsdecode(pack.top), *rest)))
+                if (extent := pack.extent("/".join(inside))) is not None
             ]
         if obstacle is not None and not found:
             raise obstacle
@@ -132,8 +123,7 @@ class Packed:
 
     def close(self) -> None:
         """Close all packed segments; they are opened again when needed."""
-        while self._open:
-            self._open.popitem()[1].close()
+        self._packs.close()
 
     # --- Packed files that a path may lead into -------------------------------------------------------
 
@@ -146,14 +136,14 @@ class Packed:
         for length in range(1, len(folder) + 1):
             if len(folder[length - 1]) > _LONGEST:
                 break
-            level = self._level(root, folder[:length])
-            found[:0] = level.candidates
-            if not level.is_folder:
+            candidates, is_folder = self._level(root, folder[:length])
+            found[:0] = candidates
+            if not is_folder:
                 break
         self._last = (root, folder, tuple(found))
         return self._last[2]
 
-    def _level(self, root: int, path: Names) -> _FolderLevel:
+    def _level(self, root: int, path: Names) -> _Level:
         key = (root, path)
         level = self._levels.get(key)
         if level is None:
@@ -162,67 +152,54 @@ class Packed:
             level = self._levels[key] = self._looked_at(root, path)
         return level
 
-    def _looked_at(self, root: int, path: Names) -> _FolderLevel:
+    def _looked_at(self, root: int, path: Names) -> _Level:
         *above, name = path
-        stem = name[: -len(_ZIP)] if name.lower().endswith((_ZIP, _TAR)) else ""
+        stem = unpacked_name(os.fsencode(name)) or b""
         try:
             folder = reading.opened_folder(self._roots[root], above)
         except OSError:  # opening the LOB's file reports the reason
-            return _FolderLevel()
+            return [], False
         try:
             own = mode_of(name, folder)
-            beside = [(suffix, mode_of(name + suffix, folder)) for suffix in (_ZIP, _TAR)]
+            given = [(name, os.fsdecode(stem), own)] if stem else []
+            beside = [name + os.fsdecode(suffix) for suffix in SUFFIXES]
+            given += [(each, name, mode_of(each, folder)) for each in beside]
         finally:
             reading.release(folder)
-        found = [_candidate((*above, name), len(path), stem, own)] if stem else []
-        found += [_candidate((*above, name + suffix), len(path), name, mode) for suffix, mode in beside]
-        return _FolderLevel(
-            candidates=tuple(each for each in found if each is not None),
-            is_folder=own is not None and stat.S_ISDIR(own),
-        )
+        found = [_candidate((*above, file), len(path), inside, mode) for file, inside, mode in given]
+        return list(filter(None, found)), own is not None and stat.S_ISDIR(own)
 
     # --- The zip files ----------------------------------------------------------------------------------
 
-    def _container(self, root: int, found: _PackCandidate) -> tuple[int, ZipContainer | Tar]:
+    def _pack(self, root: int, found: _PackCandidate) -> tuple[int, PackFile]:
         """Return a zip file's number and its entries, opened when they are not; raises ``Obstacle``."""
         key = (root, found.path)
         number = self._numbers.get(key)
-        if number is not None and number in self._open:
-            self._open.move_to_end(number)
-            return number, self._open[number]
         if key in self._refused:  # a damaged file is not read again for every LOB
             message, hint = self._refused[key]
             raise Obstacle(message, hint=hint)
         try:
-            container = self._opened(Below(root=self._roots[root], segments=found.path), found.obstacle)
-            if number is not None and container.medium.stamps != self._held[number - 1].stamps:
-                container.close()
+            pack = self._opened(Below(root=self._roots[root], segments=found.path), found.obstacle)
+            if number is not None and pack.held.stamps != self._held[number - 1].stamps:
                 raise _changed(str(self._held[number - 1].paths[0]))
         except Obstacle as refused:
             self._refused[key] = refused.message, refused.hint
             raise
         if number is None:
-            self._held.append(container.medium.held)
+            self._held.append(pack.held)
             number = self._numbers[key] = len(self._held)
-        self._open[number] = container
-        if len(self._open) > _OPEN:
-            self._open.popitem(last=False)[1].close()
-        return number, container
+        return number, pack
 
-    def _opened(self, path: Below, obstacle: str) -> ZipContainer | Tar:
+    def _opened(self, path: Below, obstacle: str) -> PackFile:
         if obstacle:
             raise Obstacle(f"the packed segment {str(path)!r} is {obstacle}", hint=_HINT)
         try:
-            if path.segments[-1].lower().endswith(_TAR):
-                return Tar(path, self._budgets)
-            return ZipContainer.opened(path, self._budgets)
-        except OSError as error:
-            raise Obstacle(
-                f"the packed segment {path} cannot be opened: {error.strerror}", hint=_HINT
-            ) from None
-        except SourceError as error:
-            hint = _HINT if isinstance(error.__cause__, OSError) else error.hint
-            raise Obstacle(f"the packed segment {error.message}", hint=hint) from None
+            return self._packs.opened(path)
+        except PackedError as error:
+            what = f"{path} " if isinstance(error.__cause__, OSError) else f"{path}: "
+            causes = error.__cause__, error.__cause__ and error.__cause__.__cause__
+            hint = _HINT if any(isinstance(each, OSError) for each in causes) else error.hint
+            raise Obstacle(f"the packed segment {what}{error.message}", hint=hint) from None
 
 
 def _candidate(path: Names, taken: int, folder: str, mode: int | None) -> _PackCandidate | None:

@@ -75,15 +75,18 @@ def file_of(row: Sequence[Any]) -> PlacedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedRun:
-    """Placed files, one after the other, as columns of one length; none is a part."""
+    """Placed files, one after the other, as columns of one length; none is a part.
+
+    Those that are yet to be placed have no digests.
+    """
 
     id: Sequence[str]
     path: Sequence[str]
     size: Sequence[int]
     media_type: Sequence[str]
-    checksum: Sequence[str]
-    md5: Sequence[str]
-    sha256: Sequence[str]
+    checksum: Sequence[str] = ()
+    md5: Sequence[str] = ()
+    sha256: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.id)

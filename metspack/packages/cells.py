@@ -8,16 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from metspack.digests import OCTETS
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.byteranges import Below, Medium, Stretch
-from metspack.files.threads import ThreadedHashers
+from metspack.files.byteranges import Below, Stretch
 from metspack.mets import links
-from metspack.model import Budgets, CellRun, Digest, Extent, FileExtent, LobCell, LobPlace
+from metspack.model import Budgets, CellRun, Extent, FileExtent, LobCell, LobPlace
 from metspack.packages import package as packages_package
 from metspack.packages.package import Package
-from metspack.progress import Progress
 from metspack.siard import tables
 from metspack.siard.metadata import Table
 from metspack.sources.archive import Archive, Grants
@@ -74,42 +71,6 @@ def grants(package: Package, path: tuple[str, ...]) -> Grants:
         lob_roots=tuple(package.index.files.roots[own:]),
         divided={below: (root - own, names) for below, (root, names) in folders.items()},
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Altered:
-    """A file of an archive, or a piece of one, whose digest is not the one that METS ``said``.
-
-    ``found`` is None for one that cannot be opened, for the ``reason``.
-    """
-
-    name: str
-    said: Digest
-    found: Digest | None
-    reason: str = ""
-
-
-def altered(package: Package, path: tuple[str, ...], progress: Progress) -> Iterator[Altered]:
-    """Yield the files of an archive, or its pieces, whose digests are not those in METS.
-
-    Files without a digest in METS, or with one by an unknown algorithm, are passed over.
-    """
-    for file, digest in package.index.digests_of(path):
-        if digest.algorithm not in OCTETS:
-            continue
-        name, hashers = "/".join(file), ThreadedHashers((digest.algorithm,))
-        try:
-            place = package.index.files.uncompressed(file)
-            with Medium((place,)) as medium:
-                progress.stage("Comparing the archive with METS", medium.size)
-                for block in medium.chunks():
-                    hashers.update(block)
-                    progress.advance(len(block))
-        except OSError as error:
-            yield Altered(name=name, said=digest, found=None, reason=error.strerror or str(error))
-            continue
-        if (found := hashers.digest(digest.algorithm)) != digest:
-            yield Altered(name=name, said=digest, found=found)
 
 
 def cells(archive: Archive, table: Table) -> Iterator[LobCell]:

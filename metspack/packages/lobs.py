@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
-from metspack.model import LONGEST, Digest, LobPlace
+from metspack.model import Digest, LobPlace
 from metspack.sizes import counted
 
 
@@ -262,29 +262,3 @@ class Selection:
 
 def _holds(start: str, lob: str) -> bool:
     return lob == start or lob.startswith(f"{start}.")
-
-
-Item = TypeVar("Item")
-
-
-def together(items: Iterable[Item], weight: Callable[[Item], int] = lambda _: 1) -> Iterator[list[Item]]:
-    """Yield cells or LOBs many at a time; those before a ``SourceError`` come before it is raised.
-
-    ``weight`` tells how many an item is, which may be a run of them.
-    """
-    batch: list[Item] = []
-    count = 0
-    try:
-        for each in items:
-            batch.append(each)
-            count += weight(each)
-            if count >= LONGEST:
-                yield batch
-                batch = []
-                count = 0
-    except SourceError:
-        if batch:
-            yield batch
-        raise
-    if batch:
-        yield batch

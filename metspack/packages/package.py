@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice, repeat
 from pathlib import Path
 
@@ -62,14 +62,6 @@ coalesce(m.called, m.objid, ''), e.puid
 _PARTS = f"""
 SELECT {_OF_PART} FROM entry e JOIN mets m ON m.id = e.mets WHERE e.lob = ? ORDER BY e.id
 """  # noqa: S608 -- constants
-_EACH = f"""
-SELECT e.id, e.lob, ? AND {_IS_ALONE}, {_OF_PART}
-FROM entry e JOIN mets m ON m.id = e.mets WHERE {_IS_FIRST} ORDER BY e.id
-"""  # noqa: S608 -- constants
-_EACH_BEHIND = f"""
-SELECT e.lob, CASE WHEN {_IS_ALONE} THEN e.path END FROM entry e WHERE e.id > ? AND {_IS_FIRST} ORDER BY e.id
-"""  # noqa: S608 -- constants
-_PATH = 3  # of what is selected of a part
 _WHOLES = """
 SELECT w.size, w.algorithm, w.digest, w.media, m.path, w.line
 FROM whole w JOIN mets m ON m.id = w.mets WHERE w.lob = ? ORDER BY w.id
@@ -163,24 +155,6 @@ class Package(Closable):
         for lob in self.ids():
             yield self.lob(lob)
 
-    def each(self, passed: Callable[[str], bool]) -> Iterator[tuple[str, Callable[[], HeldLob]]]:
-        """Yield the id of every LOB as ``ids`` does, with what returns the LOB, raising as ``lob`` does.
-
-        Those are left out that are one file of their own, at a path which is ``passed``.
-        """
-        for number, lob, is_alone, *row in self.index.rows(_EACH, self.index.files.are_unpacked):
-            if not is_alone:
-                yield lob, partial(self.lob, lob)
-            elif not passed(row[_PATH]):
-                yield lob, partial(self._of_one_file, lob, tuple(row))
-            else:  # few of those behind it will be asked for: what is to be read of these is read then
-                for further, path in self.index.rows(_EACH_BEHIND, number):
-                    if path is None or not passed(path):
-                        yield further, partial(self.lob, further)
-                break
-        for (lob,) in self.index.rows(_BARE):
-            yield lob, partial(self.lob, lob)
-
     def lob(self, lob: str) -> HeldLob:
         """Return the LOB with this id (``s0.t2.c4.r1``).
 
@@ -221,9 +195,6 @@ class Package(Closable):
                 return _in_one_file(lob, wholes[0])
         _check_once(lob, parts, wholes, said)
         return self._split(lob, parts, said)
-
-    def _of_one_file(self, lob: str, row: Row) -> HeldLob:
-        return _in_one_file(lob, self._part(lob, row))
 
     def listed_files(self, lobs: Sequence[str]) -> dict[str, ListedFile]:
         """Return those of many LOBs, by id, that are each one file of its own, listed once and with a size.

@@ -19,7 +19,8 @@ from metspack.containers.ipreader import Compressed
 from metspack.digests import OCTETS
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
-from metspack.files.byteranges import HeldMedium, Stretch
+from metspack.files.byteranges import HeldMedium, Medium, Stretch
+from metspack.files.threads import ThreadedHashers
 from metspack.layouts import LAYOUTS
 from metspack.layouts.names import whole_of
 from metspack.locations.packedsegments import Packed
@@ -41,7 +42,7 @@ from metspack.model import (
     ZipExtent,
 )
 from metspack.packages import package as packages_package
-from metspack.packages.cells import altered, archive_place, from_root, grants, is_place
+from metspack.packages.cells import archive_place, from_root, grants, is_place
 from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Row, Selection, place_of, rows_of
 from metspack.packages.package import Package
@@ -49,7 +50,7 @@ from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
-from metspack.sources.archive import Archive, Located, LostLob, Tallies, extension_of, raising
+from metspack.sources.archive import Archive, Located, LostLob, extension_of, raising
 from metspack.sources.lobfolder import cell_key, cell_of
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
@@ -380,15 +381,13 @@ class PackagedArchive(Archive):
         else:
             yield from super().located_runs(table, tally, read)
 
-    def found(
-        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
-    ) -> Iterator[LobRun | LobRef | LostLob]:
+    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield every selected LOB that a cell names, and the errors, as ``Archive.found`` does.
 
         Those are also of a LOB that no METS lists, or that METS says other things of.
         """
         waiting: list[LobRef] = []
-        for each in super().found(tallies, read):
+        for each in super().found(read):
             if isinstance(each, LobRef):
                 waiting.append(each)
                 if len(waiting) < LONGEST:
@@ -495,15 +494,22 @@ class PackagedArchive(Archive):
 
     def alterations(self, progress: Progress) -> Iterator[SourceError]:
         """Yield an error for each file of the archive, or piece of it, that has not the digest in METS."""
-        for each in altered(self.package, self._names, progress):
-            if each.found is None:
-                yield SourceError(f"{each.name} cannot be opened: {each.reason}", hint=ANOTHER)
+        for file, digest in self.package.index.digests_of(self._names):
+            if digest.algorithm not in OCTETS:
                 continue
-            yield SourceError(
-                f"{each.name} has the {each.found.algorithm} {each.found.value}, but METS says "
-                f"{each.said.value}",
-                hint="The archive was changed after it was packaged. " + ANOTHER,
-            )
+            name, hashers = "/".join(file), ThreadedHashers((digest.algorithm,))
+            try:
+                with Medium((self.package.index.files.uncompressed(file),)) as medium:
+                    progress.stage("Comparing the archive with METS", medium.size)
+                    hashers.take(reading.told(medium.chunks(), progress.advance))
+            except OSError as error:
+                yield SourceError(f"{name} cannot be opened: {error.strerror or error}", hint=ANOTHER)
+                continue
+            if (found := hashers.digest(digest.algorithm)) != digest:
+                yield SourceError(
+                    f"{name} has the {found.algorithm} {found.value}, but METS says {digest.value}",
+                    hint="The archive was changed after it was packaged. " + ANOTHER,
+                )
 
     def close(self) -> None:
         """Close archive and package."""

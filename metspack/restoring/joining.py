@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from metspack.digests import OCTETS
+from metspack.digests import OCTETS, Hashers
 from metspack.errors import ConfigError, SourceError, hint_of
 from metspack.files import reading
 from metspack.files.byteranges import Medium, Stamp
@@ -118,14 +118,16 @@ class ArchivedLob(LobFile):
 
     def contents(self, *, verify: bool = True) -> Iterator[bytes]:
         """Yield all bytes in blocks; proven when the iterator has ended, with ``verify`` by the cell too."""
-        proving = CellProving(self._cell, f"the entry {self.entries[0]}")
+        digest = self._cell.digest
+        hashers = Hashers(() if digest is None or not verify else (digest.algorithm,))
+        proving = CellProving(self._cell, hashers)
         for extent in self._extents:
-            for block in self._archive.resolver.contents(extent):
+            for block in hashers.passing(self._archive.resolver.contents(extent)):
                 if verify:
                     proving.update(block)
                 yield block
-        for disagreement in proving.end() if verify else ():
-            raise SourceError(disagreement.message, hint=_ANOTHER)
+        if verify:
+            proving.end(f"the entry {self.entries[0]} has", _ANOTHER)
 
     def block(self, position: int, size: int) -> memoryview:
         """Return bytes from a position up to the end of a block of the entry."""
@@ -421,33 +423,24 @@ def _pieces(lob: LobFile, offsets: Sequence[range]) -> Iterator[bytes]:
 def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: Warned) -> Iterator[bytes]:
     if lob.doubt:
         warned(lob.doubt)
-    proving = None
-    if verify:
-        proving = Proving(lob, _cells(package, asked))
-        for disagreement in proving.begin():
-            raise SourceError(disagreement.message, hint=_UNVERIFIED)
+    proving = Proving(lob, _cell(package, asked)) if verify else None
     for part in lob.parts:
         with _opened_part(package.index.files, lob.id, part) as medium:
-            for block in _part_blocks(lob.id, part, medium):
-                if proving is not None:
-                    proving.update(block)
-                yield block
-        for disagreement in () if proving is None else proving.end_part(part):
-            raise SourceError(disagreement.message, hint=_ANOTHER)
-    for disagreement in () if proving is None else proving.end():
-        raise SourceError(disagreement.message, hint=_ANOTHER)
-    if proving is not None and not proving.is_proven:
-        warned(f"LOB {lob.id}: neither METS nor its cell gives a digest of it: {_BARE}")
+            blocks = _part_blocks(lob.id, part, medium)
+            yield from blocks if proving is None else proving.passing(part, blocks)
+    if proving is not None:
+        proving.end()
+        if not proving.is_proven:
+            warned(f"LOB {lob.id}: neither METS nor its cell gives a digest of it: {_BARE}")
 
 
-def _cells(package: Package, lob: str) -> list[LobCell]:
+def _cell(package: Package, lob: str) -> LobCell | None:
     try:
-        cell = cell_of(package, lob)
+        return cell_of(package, lob)
     except SourceError as error:
         raise SourceError(
             f"LOB {lob} cannot be verified by its cell: {error.message}", hint=_BY_METS
         ) from None
-    return [] if cell is None else [cell]
 
 
 def _part_blocks(lob: str, part: HeldPart, medium: Medium | Inflated) -> Iterator[bytes]:

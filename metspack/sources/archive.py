@@ -60,7 +60,6 @@ __all__ = [
     "LobsUnresolved",
     "Located",
     "LostLob",
-    "Tallies",
     "by_extension",
     "declared_type",
     "extension_of",
@@ -139,13 +138,6 @@ class Searched:
                     raise self.archive.too_many(self._first)
                 self._lost += 1
             yield each
-
-
-@dataclass(slots=True, kw_only=True)
-class Tallies:
-    """Rows and inline values by table path, filled in while cells are read."""
-
-    by_table: dict[str, Tally] = field(default_factory=dict)
 
 
 class Archive(Closable):
@@ -454,22 +446,20 @@ class Archive(Closable):
     def _is_structure(self, name: str) -> bool:
         return name.startswith("header/") or name.endswith("/") or name in self._structure
 
-    def lobs(
-        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
-    ) -> Iterator[LobRef]:
+    def lobs(self) -> Iterator[LobRef]:
         """Yield every LOB: tables as in metadata.xml, then rows, then cells in document order.
 
-        ``read`` is called with each number of bytes read, ``weight`` in all.
         Raises ``LobsUnresolved`` after the last LOB when some were not found, and names them all.
         """
-        return one_by_one(self.lob_runs(tallies, read))
+        return one_by_one(self.lob_runs())
 
-    def lob_runs(
-        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
-    ) -> Iterator[LobRun | LobRef]:
-        """Yield every LOB as ``lobs`` does, those that are alike together."""
+    def lob_runs(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
+        """Yield every LOB as ``lobs`` does, those that are alike together.
+
+        ``read`` is called with each number of bytes read, ``weight`` in all.
+        """
         losses: Losses | None = None
-        for each in self.found(tallies, read):
+        for each in self.found(read):
             if not isinstance(each, LostLob):
                 yield each
             elif not isinstance(each.error, LobUnresolved):
@@ -482,18 +472,13 @@ class Archive(Closable):
         if losses is not None:
             raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
 
-    def found(
-        self, tallies: Tallies | None = None, read: Callable[[int], None] | None = None
-    ) -> Iterator[LobRun | LobRef | LostLob]:
+    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield every LOB as ``lob_runs`` does, and the errors that it raises, those of tables among them."""
         self.resolver.recount()
         self.repairs.clear()
         for table in self.tables:
-            tally = Tally()
-            if tallies is not None:
-                tallies.by_table[table.path] = tally
             try:
-                for each in self.located_runs(table, tally, read):
+                for each in self.located_runs(table, read=read):
                     if isinstance(each, LobRun):
                         yield each
                     elif each.lob is not None:

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import re
 import struct
-from array import array
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby, islice, pairwise, repeat
-from operator import itemgetter
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +23,7 @@ from metspack.layouts.interface import FROM_1, NUMBER
 from metspack.layouts.names import LAST, LOB_PART_SUFFIX
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
-from metspack.model import LONGEST, SMALL, FileExtent, LobCell, LobPlace, LobRef, LobRun, RunShared
+from metspack.model import LONGEST, SMALL, LobRef, LobRun, RunShared
 from metspack.uris import shown
 
 NAMED = 20
@@ -41,7 +38,6 @@ _FOLDERS = re.compile(
 _FILE = re.compile(
     rf"(record{NUMBER}\.[^./\\\x00-\x1f\x7f-\x9f\ud800-\udfff]+?)(?:{LOB_PART_SUFFIX})?", re.ASCII
 )
-_PLAIN = re.compile(rf"^record{NUMBER}\.([A-Za-z][A-Za-z0-9]{{0,9}})$", re.ASCII | re.MULTILINE)
 _LAST = 1 << 60
 """The number of part ``z``, which comes after every other."""
 _EXPECTED = "content/schema<i>/table<j>/lob<k>/record<r>.<ext>"
@@ -53,15 +49,6 @@ _PARTS_HINT = (
     "A LOB is whole, or in parts <file>.0, .1 and so on with .z for the last, or <file>_part001, _part002 "
     "and so on: add the missing parts, remove the superfluous files."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """A file with the place of the LOB that it holds; ``part`` orders the parts of one, -1 is the whole."""
-
-    place: LobPlace
-    part: int
-    extent: FileExtent
 
 
 def extension_of(name: str) -> str:
@@ -83,84 +70,62 @@ def cell_of(key: bytes) -> str:
     return ".".join(f"{letter.decode('ascii')}{number}" for letter, number in _LEVEL.iter_unpack(key))
 
 
-_PLACE = "schema, place_table, place_row, cell"
-_COLUMNS = f"{_PLACE}, part, folder, name, size, modified, inode, device"
-_ORDER = f"{_PLACE}, part, folder, name"
-_TABLE = (
-    "schema INTEGER, place_table INTEGER, place_row INTEGER, cell BLOB, part INTEGER, folder TEXT, "
-    "name TEXT, size INTEGER, modified TEXT, inode TEXT, device TEXT"
+_FOLDER = "CREATE TABLE folder (id INTEGER PRIMARY KEY, schema, place_table, cell BLOB, path TEXT UNIQUE)"
+_FOUND = (
+    "CREATE TABLE found (folder INTEGER, place_row INTEGER, part INTEGER, name TEXT, "
+    "PRIMARY KEY (folder, place_row, part, name)) WITHOUT ROWID"
 )
-_Row = tuple[int, int, int, bytes, int, str, str, int, str, str, str]
-# What may be larger than the integers of SQLite is kept as text.
-_PUT = "INSERT INTO unsorted VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-_STRETCH = 1 << 14  # rows of a table: what is sorted at once
-_PLAIN_ORDER = "schema, place_table, stretch, cell, folder, extension"
-_PLAIN_COLUMNS = f"{_PLAIN_ORDER}, files"
-_PLAIN_TABLE = (
-    "schema INTEGER, place_table INTEGER, stretch INTEGER, cell BLOB, folder TEXT, extension TEXT, files BLOB"
+_IN_ORDER = (
+    "SELECT schema, place_table, place_row, cell, part, path, name FROM found JOIN folder ON id = folder "
+    "ORDER BY schema, place_table, place_row, cell, part, name"
+)
+_CROWDED = (
+    "SELECT folder, place_row FROM found JOIN folder ON id = folder GROUP BY folder, place_row "
+    "HAVING count(*) > 1 OR max(part) >= 0 ORDER BY schema, place_table, place_row, cell"
+)
+_AT_PLACE = (
+    "SELECT path || '/' || name FROM found JOIN folder ON id = folder WHERE (folder, place_row) = (?, ?) "
+    "ORDER BY part, name"
 )
 _Column = tuple[int, int, bytes]
 """A schema, a table and a ``cell_key``."""
+_Row = tuple[int, int, int, bytes, int, str, str]
 
 
 class Finds(tempdb.Scratch):
     """Files put in any order and given back by schema, table, row and cell; a context manager.
 
     Kept in a temporary database, so that ten million take no more memory than ten. First ``put`` and
-    ``refuse``, then ``sort``, then everything else. Raises TargetError when the temporary disk is full.
-    Plain files are kept many together, by stretches of rows, and sorted once their stretch is read; unless
-    some file is not, or a place has two: then each of them is kept by itself. They are looked at below
-    ``root`` when they are given back, so that who takes them works meanwhile. Raises SourceError then for
-    one that is no longer there.
+    ``refuse``, then everything else. Raises TargetError when the temporary disk is full.
+    They are looked at below ``root`` when they are given back, so that who takes them works meanwhile. Raises
+    SourceError then for one that is no longer there.
     """
 
-    __slots__ = ("_is_plain", "_root", "_what", "count")
+    __slots__ = ("_root", "_what", "count")
 
     def __init__(self, root: Path) -> None:
         """Begin without any."""
         self._what = what = str(root)
         self._root = root
-        self._is_plain = False
         self.count = 0
         with tempdb.explained(what):
-            super().__init__(
-                f"CREATE TABLE unsorted ({_TABLE})",
-                f"CREATE TABLE plain ({_PLAIN_TABLE})",
-                "CREATE TABLE fault (position, text TEXT)",
-                "BEGIN",
+            super().__init__(_FOLDER, _FOUND, "CREATE TABLE fault (position, text TEXT)", "BEGIN")
+
+    def put(self, column: _Column, folder: str, files: Sequence[tuple[int, int, str]]) -> None:
+        """Add files of the folder of a column, each as its row, the number of its part and its name."""
+        with tempdb.explained(self._what):
+            self._database.execute(
+                "INSERT OR IGNORE INTO folder VALUES (NULL, ?, ?, ?, ?)", (*column, folder)
             )
-
-    def _do(self, statement: str, *values: object) -> None:
-        with tempdb.explained(self._what):
-            self._database.execute(statement, values)
-
-    def put(self, rows: Sequence[_Row]) -> None:
-        """Add files as the rows that are kept of them."""
-        with tempdb.explained(self._what):
-            self._database.executemany(_PUT, rows)
-        self.count += len(rows)
-
-    def put_plain(self, column: _Column, folder: str, extension: str, rows: array[int]) -> None:
-        """Add files of a folder that are whole LOBs and are named ``record<row - 1>.<extension>``.
-
-        The rows are in order.
-        """
-        parts = []
-        start = 0
-        while start < len(rows):
-            stretch = rows[start] // _STRETCH
-            stop = bisect_left(rows, (stretch + 1) * _STRETCH, start)
-            packed = rows[start:stop].tobytes()
-            parts.append((*column[:2], stretch, column[2], folder, extension, packed))
-            start = stop
-        with tempdb.explained(self._what):
-            self._database.executemany("INSERT INTO plain VALUES (?, ?, ?, ?, ?, ?, ?)", parts)
-        self.count += len(rows)
+            (own,) = self._database.execute("SELECT id FROM folder WHERE path = ?", (folder,)).fetchone()
+            # Rows that come in order fill a table page after page; one that grew in disorder would be slow.
+            self._database.executemany(f"INSERT INTO found VALUES ({own}, ?, ?, ?)", sorted(files))  # noqa: S608
+        self.count += len(files)
 
     def refuse(self, position: int | str, text: str) -> None:
         """Record a fault; faults are sorted by ``position``."""
-        self._do("INSERT INTO fault VALUES (?, ?)", position, text)
+        with tempdb.explained(self._what):
+            self._database.execute("INSERT INTO fault VALUES (?, ?)", (position, text))
 
     def check(self, said: str, hint: str) -> None:
         """Raise SourceError when there are faults: with ``said``, their number, and the first ones."""
@@ -178,108 +143,44 @@ class Finds(tempdb.Scratch):
                 f"{self._what}: {said}: {number:,} found: {'; '.join([*texts, *more])}", hint=hint
             )
 
-    def sort(self) -> None:
-        """Sort the files; none is added afterwards."""
-        with tempdb.explained(self._what):
-            self._is_plain = self._has_plain_only()
-            if self._is_plain:
-                return
-            stretches = self._database.execute(f"SELECT {_PLAIN_COLUMNS} FROM plain")  # noqa: S608
-            for row in stretches:
-                self._database.executemany(_PUT, self._plain_rows(row[:4], *row[4:]))
-        # Rows that come in order fill a table page after page; one that grew in disorder would be slow.
-        self._do(
-            f"CREATE TABLE found ({_TABLE}, PRIMARY KEY ({_ORDER})) WITHOUT ROWID",
-        )
-        self._do(f"INSERT INTO found SELECT * FROM unsorted ORDER BY {_ORDER}")  # noqa: S608
-        self._do("DROP TABLE unsorted")
-
-    def _has_plain_only(self) -> bool:
-        """Return whether all files are plain, and no two of them at one place."""
-        if self._database.execute("SELECT 1 FROM unsorted UNION ALL SELECT 1 FROM fault LIMIT 1").fetchone():
-            return False
-        # An index takes less memory than sorting what is found with it.
-        self._database.execute(f"CREATE INDEX plain_order ON plain ({_PLAIN_ORDER})")
-        # Names differ in a folder; so rows do, where one folder has files of a cell, all of one kind.
-        mixed = self._database.execute(
-            "SELECT schema, place_table, stretch, cell FROM plain GROUP BY 1, 2, 3, 4 "
-            "HAVING min(folder) < max(folder) OR min(extension) < max(extension)"
-        )
-        own = "SELECT files FROM plain WHERE (schema, place_table, stretch, cell) = (?, ?, ?, ?)"
-        for key in mixed:
-            rows = [row for (packed,) in self._database.execute(own, key) for row in array("q", packed)]
-            if len(set(rows)) < len(rows):
-                return False
-        return True
-
     def lob_runs(self) -> Iterator[LobRun | LobRef]:
         """Yield the LOBs by place, whole ones that are alike together; no place holds more than one."""
-        if self._is_plain:
-            yield from self._plain_runs()
-            return
         with tempdb.explained(self._what):
-            found = self._database.execute(f"SELECT {_COLUMNS} FROM found ORDER BY {_ORDER}")  # noqa: S608
-            for key, alike in groupby(found, _likeness):
+            for key, alike in groupby(self._database.execute(_IN_ORDER), _likeness):
                 if len(key) == _PARTS:
-                    yield _split(list(alike))
+                    yield _split(self._run(list(alike)))
                     continue
                 while some := list(islice(alike, LONGEST)):
-                    yield from _small(_run(some))
+                    yield from _small(self._run(some))
 
-    def _plain_runs(self) -> Iterator[LobRun | LobRef]:
-        """Yield the LOBs of plain files, one stretch of a table's rows after the other."""
-        with tempdb.explained(self._what):
-            found = self._database.execute(f"SELECT {_PLAIN_COLUMNS} FROM plain ORDER BY {_PLAIN_ORDER}")  # noqa: S608
-            for (schema, table, _), parts in groupby(found, itemgetter(0, 1, 2)):
-                likes: list[RunShared] = []
-                rows, which = array("q"), array("q")
-                for key, alike in groupby(parts, itemgetter(3, 4, 5)):
-                    for part in alike:
-                        rows.frombytes(part[-1])
-                    which.extend(repeat(len(likes), len(rows) - len(which)))
-                    likes.append(_shared(schema, table, *key))
-                # Cells come in their order, and sorting leaves those of a row in it.
-                places = sorted(range(len(rows)), key=rows.__getitem__)
-                for number, alike_places in groupby(places, which.__getitem__):
-                    while some := list(islice(alike_places, LONGEST)):
-                        yield from _small(self._plain_run(likes[number], [rows[at] for at in some]))
-
-    def _plain_run(self, shared: RunShared, rows: list[int]) -> LobRun:
-        """Return whole LOBs that are alike and plainly named."""
-        names = _plain_names(rows, shared.extension)
-        stamps = walking.statuses(self._root, shared.folders or (), names)
-        return _run_of(shared, rows, names, *map(list, zip(*stamps, strict=True)))
-
-    def _plain_rows(
-        self, place: tuple[int, int, int, bytes], folder: str, extension: str, packed: bytes
-    ) -> Iterator[_Row]:
-        """Yield plain files as rows; ``place`` is their schema, table, stretch and cell."""
-        schema, table, _, cell = place
-        rows = array("q", packed)
-        names = _plain_names(rows, extension)
-        stamps = walking.statuses(self._root, tuple(folder.split("/")), names)
-        for row, name, (size, *stamp) in zip(rows, names, stamps, strict=True):
-            modified, inode, device = map(str, stamp)
-            yield schema, table, row, cell, -1, folder, name, size, modified, inode, device
-
-    def crowded(self) -> Iterator[tuple[LobPlace, tuple[Placed, ...]]]:
-        """Yield the places that do not hold one whole file: several, or parts."""
-        places = (
-            f"SELECT {_PLACE} FROM found GROUP BY {_PLACE} HAVING count(*) > 1 OR max(part) >= 0 "  # noqa: S608
-            f"ORDER BY {_PLACE}"
+    def _run(self, rows: Sequence[_Row]) -> LobRun:
+        """Return files of one folder that are alike."""
+        schema, table, _, cell, _, folder, name = rows[0]
+        _, _, numbers, _, _, _, names = map(list, zip(*rows, strict=True))
+        folders = tuple(folder.split("/")) if folder else ()
+        sizes, *stamps = map(list, zip(*walking.statuses(self._root, folders, names), strict=True))
+        extension = extension_of(name)
+        before = f"{folder}/" if folder else ""
+        return LobRun(
+            shared=RunShared(
+                schema=schema,
+                table=table,
+                cell=cell_of(cell),
+                extension=extension,
+                media_type=media_type(None, extension),
+                folders=folders,
+            ),
+            rows=numbers,
+            files=[before + each for each in names],
+            sizes=sizes,
+            extents=[names, *stamps],
         )
-        files = f"SELECT {_COLUMNS} FROM found WHERE ({_PLACE}) = (?, ?, ?, ?) ORDER BY {_ORDER}"  # noqa: S608
-        if self._is_plain:
-            return
+
+    def crowded(self) -> Iterator[list[str]]:
+        """Yield the paths of the files of each place that does not hold one whole file: several, or parts."""
         with tempdb.explained(self._what):
-            for row in self._database.execute(places):
-                found = tuple(map(_stored, self._database.execute(files, row)))
-                yield found[0].place, found
-
-
-def _plain_names(rows: Iterable[int], extension: str) -> list[str]:
-    end = f".{extension}"
-    return [f"record{row - 1}{end}" for row in rows]
+            for place in self._database.execute(_CROWDED):
+                yield [path for (path,) in self._database.execute(_AT_PLACE, place)]
 
 
 def _small(run: LobRun) -> Iterator[LobRun | LobRef]:
@@ -302,67 +203,16 @@ def _likeness(row: _Row) -> tuple[object, ...]:
     return schema, table, cell, folder, name[dot:] if dot > 0 else ""
 
 
-def _run(rows: Sequence[_Row]) -> LobRun:
-    """Return whole LOBs that are alike."""
-    schema, table, _, cell, _, folder, name, *_ = rows[0]
-    _, _, numbers, _, _, _, names, sizes, *stamps = map(list, zip(*rows, strict=True))
-    modified, inodes, devices = ([int(each) for each in column] for column in stamps)
-    shared = _shared(schema, table, cell, folder, extension_of(name))
-    return _run_of(shared, numbers, names, sizes, modified, inodes, devices)
-
-
-def _shared(schema: int, table: int, cell: bytes, folder: str, extension: str) -> RunShared:
-    return RunShared(
-        schema=schema,
-        table=table,
-        cell=cell_of(cell),
-        extension=extension,
-        media_type=media_type(None, extension),
-        folders=tuple(folder.split("/")) if folder else (),
-    )
-
-
-def _run_of(
-    shared: RunShared, rows: list[int], names: list[str], sizes: list[int], *stamps: list[int]
-) -> LobRun:
-    before = "".join(f"{each}/" for each in shared.folders or ())
-    return LobRun(
-        shared=shared,
-        rows=rows,
-        files=[f"{before}{each}" for each in names],
-        sizes=sizes,
-        extents=[names, *stamps],
-    )
-
-
-def _split(rows: Sequence[_Row]) -> LobRef:
+def _split(parts: LobRun) -> LobRef:
     """Return a LOB by the files of its parts, in order."""
-    files = [_stored(row) for row in rows]
-    path = files[0].extent.path
-    extension = extension_of(_named(path[-1]).whole)
-    extents = tuple(each.extent for each in files)
-    return LobRef(
-        cell=LobCell(place=files[0].place, file="/".join(path)),
-        size=sum(each.size for each in extents),
+    first = parts.lob(0)
+    extension = extension_of(_named(parts.files[0].rpartition("/")[2]).whole)
+    return replace(
+        first,
+        size=sum(parts.sizes),
         extension=extension,
         media_type=media_type(None, extension),
-        extents=extents,
-    )
-
-
-def _stored(row: _Row) -> Placed:
-    schema, table, number, cell, part, folder, name, size, modified, inode, device = row
-    return Placed(
-        place=LobPlace(schema=schema, table=table, cell=cell_of(cell), row=number),
-        part=part,
-        extent=FileExtent(
-            root=0,
-            path=(*folder.split("/"), name) if folder else (name,),
-            size=size,
-            modified=int(modified),
-            inode=int(inode),
-            device=int(device),
-        ),
+        extents=tuple(parts.extent(number) for number in range(len(parts))),
     )
 
 
@@ -391,8 +241,7 @@ def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterato
     """
     with Finds(folder) as finds:
         _look_through(folder, finds, seen or (lambda _: None))
-        finds.sort()
-        for number, (_, files) in enumerate(finds.crowded()):
+        for number, files in enumerate(finds.crowded()):
             if fault := _fault(files):
                 finds.refuse(number, fault)
         finds.check("LOBs that are not there once and whole", _PARTS_HINT)
@@ -406,43 +255,19 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
         for listing in listings:
             column = _column(listing.folder, above)
             path = "/".join(listing.folder)
-            names = [name for name, *_ in listing.files]
-            if column is not None and (plain := _plain_files(names)):
-                for extension, rows_of_it in plain.items():
-                    finds.put_plain(column, path, extension, rows_of_it)
-                seen(len(names))
-                continue
-            rows: list[_Row] = []
-            stamps = walking.statuses(folder, listing.folder, names) if names else ()
-            for name, (size, modified, inode, device) in zip(names, stamps, strict=True):
-                numbers = None if column is None else _row_and_part(name)
-                if numbers is None or column is None:
+            files: list[tuple[int, int, str]] = []
+            for name, *_ in listing.files:
+                if column is None or (numbers := _row_and_part(name)) is None:
                     where = shown(f"{path}/{name}" if path else name)
                     finds.refuse(where, where)
                 else:
-                    schema, table, cell = column
-                    number, part = numbers
-                    place = (schema, table, number, cell, part, path, name)
-                    rows.append((*place, size, str(modified), str(inode), str(device)))
-            finds.put(rows)
-            seen(len(rows))
+                    files.append((*numbers, name))
+            if column is not None:
+                finds.put(column, path, files)
+            seen(len(files))
     finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
     if not finds.count:
         raise SourceError(f"{folder}: holds no files; expected {_EXPECTED}", hint=_HINT)
-
-
-def _plain_files(names: Sequence[str]) -> dict[str, array[int]]:
-    """Return the rows of files by extension, when all are named as whole LOBs usually are; none otherwise."""
-    text = "\n".join(names)
-    named = _PLAIN.findall(text)
-    if len(named) != len(names) or text.count("\n") >= len(names):
-        return {}
-    found: dict[str, list[int]] = {}
-    for number, extension in named:
-        found.setdefault(extension, []).append(int(number) + 1)
-    with suppress(OverflowError):
-        return {extension: array("q", sorted(rows)) for extension, rows in found.items()}
-    return {}
 
 
 def _has_content(folder: Path) -> bool:
@@ -452,7 +277,7 @@ def _has_content(folder: Path) -> bool:
     return False
 
 
-def _column(path: tuple[str, ...], above: tuple[str, ...]) -> tuple[int, int, bytes] | None:
+def _column(path: tuple[str, ...], above: tuple[str, ...]) -> _Column | None:
     """Return schema, table and cell (``cell_key``) that folders stand for, None when they stand for none."""
     if path[: len(above)] != above:
         return None
@@ -493,11 +318,11 @@ def _named_or_none(name: str) -> _FileName | None:
     return _FileName(whole=whole, row=int(record) + 1, part=part, siard22=siard22 is not None)
 
 
-def _fault(files: tuple[Placed, ...]) -> str:
+def _fault(files: Sequence[str]) -> str:
     """Return the reason why the files of one place are not one LOB, "" when they are."""
-    path = files[0].extent.path
-    names = [_named(each.extent.path[-1]) for each in files]
-    where = f"{'/'.join(path[:-1])}: "
+    own = [each.rpartition("/")[2] for each in files]
+    names = list(map(_named, own))
+    where = f"{files[0].rpartition('/')[0]}: "
     wholes = sorted({each.whole for each in names})
     if len(wholes) > 1:
         return f"{where}{_listed(wholes)} are different files for one LOB"
@@ -505,7 +330,7 @@ def _fault(files: tuple[Placed, ...]) -> str:
         return f"{where}{shown(wholes[0])} is there both whole and in parts"
     if len({each.siard22 for each in names}) > 1:
         return f"{where}{shown(wholes[0])} has parts named in two ways, .0 and _part001"
-    fault = _sequence_fault(names, [each.extent.path[-1] for each in files])
+    fault = _sequence_fault(names, own)
     return f"{where}{fault}" if fault else ""
 
 

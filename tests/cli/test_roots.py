@@ -94,6 +94,33 @@ def test_children_on_other_disks_are_read_by_each_command(
     assert tree(tmp_path / "again") == tree(tmp_path / "expected")
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("links", ["location", "objid"])
+def test_children_on_other_disks_are_merged(metspack: Commands, tmp_path: Path, way: str, links: str) -> None:
+    siards.siard(tmp_path / "N.siard", *LOBS)
+    dialect = ("--dialect", "csip", "--child-links", links)
+    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package", *dialect)
+    metspack.fine("restore", package, "-o", tmp_path / "expected", "-q")
+    disks = [tmp_path / "disk1", tmp_path / "disk2"]
+    for disk, child in zip(disks, _children(package), strict=False):
+        disk.mkdir()
+        WAYS[way](child, disk)
+    shutil.copytree(disks[0], disks[0] / "of another" / "copy")  # which nobody merges
+    merged = ("merge", package, "-o", tmp_path / "merged", "-q")
+    assert metspack(*merged, "--root", disks[1]).code == 3
+    assert not (tmp_path / "merged").exists()
+    outcome = metspack(*merged, "--root", disks[0], "--root", disks[1])
+    assert outcome.code == 0, outcome
+    metspack.fine("restore", tmp_path / "merged", "-o", tmp_path / "restored", "-q")
+    assert tree(tmp_path / "restored") == tree(tmp_path / "expected")
+
+
+def test_merge_reads_no_root_in_a_store(metspack: Commands, tmp_path: Path) -> None:
+    outcome = metspack("merge", tmp_path, "-o", tmp_path / "merged", "--root", "s3://bucket/disk")
+    assert outcome.code == 2
+    assert "s3://bucket/disk is in a store" in outcome.err
+
+
 @pytest.mark.parametrize("command", ["restore --dry-run", "list", "shards", "cat"])
 def test_a_root_that_does_not_exist_is_a_usage_error(
     metspack: Commands, tmp_path: Path, command: str

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metspack.containers import ipreader
 from metspack.errors import SourceError
-from metspack.locations import grantedroots, packedsegments
+from metspack.locations import grantedroots
 from metspack.locations.resolver import LobAmbiguous, LobMissing, LobRefused, Resolution, Resolver
 from metspack.model import Budgets, FileExtent, ZipExtent
 from metspack.sources.archive import Archive
@@ -350,7 +351,7 @@ def test_the_budgets_are_those_that_are_given(tmp_path: Path) -> None:
 
 
 def test_a_zip_file_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packedsegments, "_OPEN", 1)
+    monkeypatch.setattr(ipreader, "_OPEN", 1)
     path = zipped(tmp_path / "seg_0.zip", {"r.bin": b"x"})
     zipped(tmp_path / "seg_1.zip", {"r.bin": b"y"})
     only = table(field(lob_folder="./"))

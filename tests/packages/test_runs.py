@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
-from itertools import chain
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,12 +13,10 @@ import pytest
 from bench.data import make_stored
 from metspack.building import build
 from metspack.building.build import BuildOptions
-from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.locations.resolver import Resolver
 from metspack.mets.dialects.interface import Software
-from metspack.model import LONGEST, Limits
-from metspack.packages.lobs import together
+from metspack.model import Limits
 from metspack.packages.package import Package
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions
@@ -208,21 +204,6 @@ def test_what_is_proven_is_the_same_whoever_read_it(
     at_once = _proof(package, 1)
     assert len(at_once[0]) == 5
     assert _proof(package, 2) == at_once
-
-
-@pytest.mark.parametrize("count", [0, 1, LONGEST, LONGEST + 1])
-@pytest.mark.parametrize("fails", [False, True])
-def test_what_comes_before_an_error_is_not_lost(count: int, *, fails: bool) -> None:
-    def numbers() -> Iterator[int]:
-        yield from range(count)
-        if fails:
-            raise SourceError("no more")
-
-    found: list[list[int]] = []
-    with pytest.raises(SourceError) if fails else nullcontext():
-        found.extend(together(numbers()))
-    assert list(chain.from_iterable(found)) == list(range(count))
-    assert all(0 < len(each) <= LONGEST for each in found)
 
 
 def test_what_is_no_regular_file_has_no_status(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_an_empty_one_that_should_not_be_is_told(tmp_path: Path) -> None:
     root = archived(tmp_path / "package", b"", digest=forge.md5(b"x"))
     with Package(root) as package:
         for ranges in ((), [parsed_range("0-")]):
-            with pytest.raises(SourceError, match="another MD5 than its cell says"):
+            with pytest.raises(SourceError, match=r"another MD5 than its cell .* says"):
                 list(extracted(package, LOB, ranges))
 
 
@@ -106,7 +106,7 @@ def test_nothing_unproven_is_given_by_a_file(tmp_path: Path) -> None:
     with Package(root) as package:
         with (
             open_lob(package, LOB) as file,
-            pytest.raises(SourceError, match="another MD5 than its cell says"),
+            pytest.raises(SourceError, match=r"another MD5 than its cell .* says"),
         ):
             file.read(1)
         with open_lob(package, LOB, verify=False) as file:

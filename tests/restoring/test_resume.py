@@ -20,7 +20,6 @@ from metspack.errors import Interrupted, TargetExistsError, TargetUnfinishedErro
 from metspack.files import journal
 from metspack.files.journal import StagingTerms
 from metspack.merging import merge
-from metspack.merging.datafiles import DataTables, DoubtfulError
 from metspack.merging.merge import Merged, merge_ips
 from metspack.model import Limits
 from metspack.restoring import files as restoring_files
@@ -202,25 +201,6 @@ def test_other_options_and_packages_are_refused_with_what_differs(
             metspack.restore_siard(out, stopped / "out")
     monkeypatch.setattr(journal, "__version__", "99")
     assert "version of metspack" in refused(out)
-
-
-def test_files_that_are_looked_at_one_by_one_are_not_copied_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package, target = tmp_path / "package", tmp_path / "out"
-    build.build(SOURCE, package, CSIP)
-    merged(package, tmp_path / "gold")
-
-    def doubting(tables: DataTables) -> None:
-        if tables.are_together:
-            raise DoubtfulError
-
-    monkeypatch.setattr(DataTables, "check_once", doubting)
-    stop_after(2, lambda: merged(package, target))
-    assert len([each for each in events(tmp_path) if each["event"] == "one by one"]) == 1
-    monkeypatch.setattr(DataTables, "check_once", lambda _: pytest.fail("looked at together again"))
-    merged(package, target)
-    assert tree(target) == tree(tmp_path / "gold")
 
 
 def test_an_interruption_says_what_is_kept(work: Work, out: Path, tmp_path: Path) -> None:

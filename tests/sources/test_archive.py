@@ -12,7 +12,8 @@ from lxml import etree
 from metspack.errors import ConfigError, SourceError
 from metspack.locations.errors import LobMissing, LobRefused
 from metspack.model import Budgets, LobRef
-from metspack.sources.archive import Archive, Grants, LobsUnresolved, Tallies, by_extension, extension_of
+from metspack.siard.tables import Tally
+from metspack.sources.archive import Archive, Grants, LobsUnresolved, by_extension, extension_of
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, Table, column, field, metadata, siard
 
@@ -29,9 +30,9 @@ def refusal(path: Path, budgets: Budgets | None = None) -> SourceError:
     return caught.value
 
 
-def lobs(path: Path, tallies: Tallies | None = None) -> list[LobRef]:
+def lobs(path: Path) -> list[LobRef]:
     with Archive(path) as archive:
-        found = list(archive.lobs(tallies))
+        found = list(archive.lobs())
         one_by_one = (each.lob for table in archive.tables for each in archive.located(table))
         assert found == [lob for lob in one_by_one if lob is not None]
         return found
@@ -63,8 +64,8 @@ def test_lobs_come_in_the_order_of_tables_rows_and_cells(tmp_path: Path) -> None
         Table(folder="table3", name="v", rows=(f"<c1 file='{names[0]}'/>", "<c1>0A</c1>")),
     ]
     data = {name: bytes(number) for number, name in enumerate(names)}
-    tallies = Tallies()
-    found = lobs(siard(tmp_path / "s.siard", tables=tables, lobs=data), tallies)
+    path = siard(tmp_path / "s.siard", tables=tables, lobs=data)
+    found = lobs(path)
     assert [(each.place.id, each.cell.file, each.size) for each in found] == [
         ("s0.t7.c1.r1", names[4], 4),
         ("s0.t7.c2.u1.r1", names[2], 2),
@@ -72,11 +73,11 @@ def test_lobs_come_in_the_order_of_tables_rows_and_cells(tmp_path: Path) -> None
         ("s0.t7.c1.r3", names[3], 3),
         ("s0.t3.c1.r1", names[0], 0),
     ]
-    assert {path: (each.rows, each.inline) for path, each in tallies.by_table.items()} == {
-        "content/schema0/table7/table7.xml": (3, 0),
-        "content/schema0/table2/table2.xml": (0, 0),
-        "content/schema0/table3/table3.xml": (2, 1),
-    }
+    with Archive(path) as archive:
+        tallies = [Tally() for _ in archive.tables]
+        for each, tally in zip(archive.tables, tallies, strict=True):
+            assert all(archive.located(each, tally))
+    assert [(each.rows, each.inline) for each in tallies] == [(3, 0), (0, 0), (2, 1)]
 
 
 def test_a_lob_has_the_type_of_its_column_or_of_its_extension(tmp_path: Path) -> None:

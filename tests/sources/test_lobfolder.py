@@ -344,7 +344,9 @@ def test_lobs_come_together_as_far_as_they_are_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path) -> None:
+def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metspack.files.walking.statuses", lambda *given: [(1, 10**20, 1, 1)] * len(given[2]))
+
     def peak() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -353,14 +355,10 @@ def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path) -> None:
         random.Random(0).shuffle(rows)  # noqa: S311 - any disorder will do
         with lobfolder.Finds(tmp_path) as finds:
             for row in rows:
-                stamp = 1, str(10**20), str(2**64 - 1), str(2**64 - 2)
-                finds.put([(0, 0, row + 1, cell_key("c1"), -1, "a", f"record{row}.bin", *stamp)])
-            finds.sort()
+                finds.put((0, 0, cell_key("c1")), "a", [(row + 1, -1, f"record{row}.bin")])
             assert finds.count == count
             assert [row for run in runs(finds) for row in run.rows] == list(range(1, count + 1))
             assert not list(finds.crowded())
-            *_, modified, inodes, devices = next(runs(finds)).extents
-            assert (modified[0], inodes[0], devices[0]) == (10**20, 2**64 - 1, 2**64 - 2)
         return peak()
 
     before = sorted_out(1_000)
@@ -369,42 +367,7 @@ def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path) -> None:
     assert (sorted_out(60_000) - before) * scale < 20_000_000
 
 
-# Plain files are kept many together
-
-
-def outcome(folder: Path) -> list[LobRef] | str:
-    try:
-        return list(lobs(folder))
-    except SourceError as error:
-        return f"{error.message} {error.hint}"
-
-
-@law(20)
-@given(
-    st.lists(
-        st.builds(
-            "content/schema0/table{}/lob{}/record{}.{}".format,
-            st.integers(0, 1),
-            st.sampled_from(["1", "2", "10", "1/a1", "1/u2"]),
-            st.integers(0, 9) | st.integers(10**17, 10**17 + 3),
-            st.sampled_from(["bin"] * 8 + ["txt", "TXT", "bin.0", "bin.z", "1", "t-t"]),
-        ),
-        min_size=1,
-        max_size=15,
-        unique=True,
-    )
-)
-def test_plain_files_give_what_each_by_itself_gives(places: list[str]) -> None:
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        written(Path(folder), *places)
-        (Path(folder) / places[0]).write_bytes(bytes(SMALL + 1))
-        patch.setattr(lobfolder, "_STRETCH", 4)
-        together = outcome(Path(folder))
-        patch.setattr(lobfolder, "_plain_files", lambda _: {})
-        assert together == outcome(Path(folder))
-
-
-def test_what_became_of_plain_files_meanwhile_is_told(tmp_path: Path) -> None:
+def test_what_became_of_files_meanwhile_is_told(tmp_path: Path) -> None:
     """They are looked at when their LOBs are asked for."""
     written(tmp_path, *(f"{LOB4}/record{row}.bin" for row in range(2_000)))
     last = tmp_path / LOB4 / "record1999.bin"

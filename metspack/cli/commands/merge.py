@@ -12,6 +12,7 @@ from metspack.cli.options import choices, common
 from metspack.cli.options import package as options
 from metspack.cli.options.csip import TermGroup
 from metspack.cli.options.groups import argument, option
+from metspack.files.reading import as_paths
 from metspack.mets import dialects
 from metspack.sizes import counted
 
@@ -33,6 +34,7 @@ def merge(
         Path,
         option("-o --output DIR", "Folder of the merged package; must not exist yet."),
     ],
+    root: common.Root = None,
     terms: TermGroup,
     objid: Annotated[
         str | None,
@@ -82,9 +84,12 @@ def merge(
 
         check_existing(output, objid or "", settings.budgets, json_output=json_output, quiet=quiet)
         return
-    check_seal_file(seal_file, output, *containers)
+    roots = as_paths(root or ())
+    check_seal_file(seal_file, output, *containers, *roots)
     with console.progress("merge", quiet=quiet) as progress:
-        made = merging.merge_ips(containers, output, settings, progress, jobs=jobs, terms=stopped.terms())
+        made = merging.merge_ips(
+            containers, output, settings, progress, jobs=jobs, roots=roots, terms=stopped.terms()
+        )
     write_seal(seal_file, made)
     _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,6 @@ from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument, option
 from metspack.errors import SourceError
-from metspack.files import reading
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
@@ -89,7 +87,6 @@ class _ShardListing:
         self._base = base
         self._budgets = budgets
         self._told = 0
-        self._folder = ("", False)  # the one looked at last, and whether it is missing
         self.is_bad = False
 
     def shards(self) -> Iterator[Shard]:
@@ -116,9 +113,9 @@ class _ShardListing:
             self._tell(fault)
         told = self._tell_all(unrelated(self._package, lob))
         package = self._package
-        for each, read in package.each(self._passes) if lob is None else ((lob, partial(package.lob, lob)),):
+        for each in package.ids() if lob is None else (lob,):
             try:
-                held_lob = read()
+                held_lob = package.lob(each)
             except SourceError as error:
                 if self._lob is not None and not told:
                     raise
@@ -129,17 +126,6 @@ class _ShardListing:
                 yield held_lob
         if lob is None and not self._package.faults:  # cells of what cannot be read would all be told
             self._tell_all(unlisted(self._package, self._budgets))
-
-    def _passes(self, path: str) -> bool:
-        """Count a file in a folder that is missing, where errors are only counted; return whether it is."""
-        if self._told < self._budgets.findings:
-            return False
-        folder = path.rpartition("/")[0]
-        if folder != self._folder[0]:
-            names = tuple(folder.split("/")) if folder else ()
-            self._folder = folder, reading.is_missing(self._package.root, names)
-        self._told += self._folder[1]
-        return self._folder[1]
 
     def _tell_all(self, disagreements: Iterable[Disagreement]) -> set[str]:
         """Tell disagreements; return the LOBs that they are about."""
