@@ -30,7 +30,6 @@ DATA = "data"
 """The folder of a representation's data."""
 
 _EXAMPLES = 3
-_KEEPING = "the files of the containers"
 _OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
 _ABOUT = ("documentation", "about-this-package.txt")
 _DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")

@@ -526,17 +526,6 @@ class Archive(Closable):
         yield from self.miscounted.values()
         yield from self._valued.values()
 
-    def entries_of(self, found: LobRun | LobRef) -> list[str]:
-        """Return the names of the archive's entries that LOBs are, by their extents alone."""
-        if not isinstance(found, LobRun):
-            return [name for each in found.extents if (name := self._entry(each))]
-        shared, names = found.shared, found.extents[0]
-        if shared.folders is None:
-            return [] if shared.holding else [name[len(self.prefix) :] for name in names]
-        if self.container is not None or shared.holding != self._own:
-            return []
-        return ["/".join((*shared.folders, name))[len(self.prefix) :] for name in names]
-
     def holdings(self) -> Holdings:
         """Return the files and folders that the LOBs found so far are read from."""
         own = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held

@@ -53,10 +53,6 @@ class LooseLobs(Closable):
         """Return the holdings that the LOBs are read from."""
         return Holdings(archives=(), roots=(self.path,))
 
-    def entries_of(self, _found: LobRun | LobRef) -> list[str]:
-        """Return nothing: there is no archive that a LOB could be an entry of."""
-        return []
-
     def check_unchanged(self) -> None:
         """Raise nothing: each file is compared with what was found when it is read."""
 
