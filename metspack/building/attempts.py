@@ -107,7 +107,7 @@ def _sights(found: Holdings) -> Iterator[Sight]:
 
 def holdings(found: Holdings, of: Cluster | None) -> Holdings:
     """Return the holdings of a source as the workers of a cluster open them, whatever folder they are in."""
-    return found if of is None else Holdings.restored(found.document())
+    return found if of is None else found.absolute()
 
 
 def attempt(task: SegmentTask, moved: Callable[[int], None]) -> Attempt:

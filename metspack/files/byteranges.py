@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from metspack.files import pread, reading, tempdb
 from metspack.files.reading import Closable
@@ -75,38 +75,17 @@ class HeldMedium:
     paths: tuple[Path | Below | Stretch, ...]
     stamps: tuple[Stamp, ...]
 
-    def document(self) -> dict[str, Any]:
-        """Return the object for JSON that ``restored`` reads."""
-        return {
-            "paths": [_path_document(each) for each in self.paths],
-            "stamps": [astuple(each) for each in self.stamps],
-        }
-
-    @classmethod
-    def restored(cls, document: Mapping[str, Any]) -> HeldMedium:
-        """Return the medium that ``document`` gave."""
-        names = [each.name for each in fields(Stamp)]
-        return cls(
-            paths=tuple(map(_path_of, document["paths"])),
-            stamps=tuple(Stamp(**dict(zip(names, each, strict=True))) for each in document["stamps"]),
-        )
+    def absolute(self) -> HeldMedium:
+        """Return the same medium with absolute paths."""
+        return replace(self, paths=tuple(map(_absolute, self.paths)))
 
 
-def _path_document(path: Path | Below | Stretch) -> list[Any]:
+def _absolute(path: Path | Below | Stretch) -> Path | Below | Stretch:
     if isinstance(path, Path):
-        return [str(path.absolute())]
+        return path.absolute()
     if isinstance(path, Below):
-        return [str(path.root.absolute()), list(path.segments)]
-    return [*_path_document(path.file), path.offset, path.size]
-
-
-def _path_of(document: Sequence[Any]) -> Path | Below | Stretch:
-    root, *rest = document
-    if not rest:
-        return reading.as_place(root)
-    segments, *part = rest
-    file = Below(root=reading.as_place(root), segments=tuple(segments))
-    return Stretch(file=file, offset=part[0], size=part[1]) if part else file
+        return replace(path, root=path.root.absolute())
+    return replace(path, file=replace(path.file, root=path.file.root.absolute()))
 
 
 def _file_of(path: Path | Below | Stretch) -> tuple[Path, Sequence[str]]:

@@ -210,7 +210,7 @@ def _restore(
         if helpers is not None:
             of = helpers, staging.work, source.holdings(), _WRITING
             executor = ClusterExecutor(helpers, partial(attempts.open_pool, *of))
-        found = _RestoreSlices(source, staging, options, progress, tally, executor=executor)
+        found = _RestoreSlices(source, staging, options, progress, tally, executor=executor, cluster=helpers)
         lobs = find_lobs(source, sharing, tally, _lob_runs(source, progress))
         tasks = found.tasks(raising(lobs))
         jobs = executor.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
@@ -357,8 +357,10 @@ class _RestoreSlices:
         tally: RestoreTally,
         *,
         executor: Executor,
+        cluster: Cluster | None,
     ) -> None:
         self._executor = executor
+        self._cluster = cluster
         self._source = source
         self._staging = staging
         self._options = options
@@ -392,7 +394,7 @@ class _RestoreSlices:
                 yield _RestoreTask(
                     number=number,
                     digest=digest,
-                    holdings=self._source.holdings(),
+                    holdings=attempts.holdings(self._source.holdings(), self._cluster),
                     package=staging.package,
                     work=staging.work,
                     journal=self._earlier.journal,
@@ -465,7 +467,7 @@ def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
             package=folder / "package",
             work=folder / "work",
             sliced=task.work,
-            holdings=replace(Holdings.restored(task.holdings.document()), elsewhere=True),
+            holdings=replace(task.holdings, elsewhere=True),
         )
         for each in (own.package, own.work):
             writing.make_directory(each)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from metspack.containers import zipreader
 from metspack.digests import OCTETS, Hashers, digest_function
@@ -37,20 +36,10 @@ class Holdings:
     roots: tuple[Path, ...]
     elsewhere: bool = False
 
-    def document(self) -> dict[str, Any]:
-        """Return the object for JSON that ``restored`` reads."""
-        return {
-            "archives": [each.document() for each in self.archives],
-            "roots": [str(each.absolute()) for each in self.roots],
-        }
-
-    @classmethod
-    def restored(cls, document: Mapping[str, Any]) -> Holdings:
-        """Return the holdings that ``document`` gave."""
-        return cls(
-            archives=tuple(HeldMedium.restored(each) for each in document["archives"]),
-            roots=tuple(map(Path, document["roots"])),
-        )
+    def absolute(self) -> Holdings:
+        """Return the same with absolute paths, for processes in whatever folder."""
+        archives = tuple(each.absolute() for each in self.archives)
+        return replace(self, archives=archives, roots=tuple(root.absolute() for root in self.roots))
 
 
 class OpenHoldings(Closable):
