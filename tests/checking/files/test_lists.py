@@ -13,6 +13,7 @@ from metspack.checking import Level, check
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.files import bags
 from tests.findings import ordered
+from tests.laws import spread
 from tests.packages import csip, forge
 from tests.packages.bags import INFO, PAYLOAD, put_in_a_bag, seal_tags
 from tests.packages.spread import tarred, zipped
@@ -349,7 +350,7 @@ def all_told(root: Path) -> list[tuple[str, str]]:
     return sorted((each.code, each.path.removeprefix(f"{root}/").rpartition("../")[2]) for each in found)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", spread(NAMES, 4))
 def test_lists_have_many_names(delivery: Path, name: str) -> None:
     (delivery / PAYLOAD).unlink()
     before = all_told(delivery)
