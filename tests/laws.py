@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 THOROUGH = "METSPACK_THOROUGH" in os.environ
@@ -49,6 +50,30 @@ def by_turns(first: Iterable[Case], second: Iterable[Other]) -> list[tuple[Case,
         return list(product(ones, others))
     longest = range(max(len(ones), len(others)))
     return [(ones[number % len(ones)], others[number % len(others)]) for number in longest]
+
+
+def of_each(values: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Return what makes one test of many values, tuples being several arguments: all that fail are named.
+
+    For what takes no longer than a test of its own takes to begin and to end.
+    """
+
+    cases = list(values)
+
+    def decorate(check: Callable[..., None]) -> Callable[[], None]:
+        def test() -> None:
+            failed = []
+            for each in cases:
+                try:
+                    check(*(each if isinstance(each, tuple) else (each,)))
+                except (AssertionError, pytest.fail.Exception) as fault:
+                    failed.append(f"{each}: {fault}")
+            assert not failed, "\n".join(failed)
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return decorate
 
 
 def law(examples: int, *suppressed: HealthCheck) -> settings:
