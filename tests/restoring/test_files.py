@@ -483,7 +483,7 @@ def refused(tmp_path: Path, root: Path) -> str:
     return messages[0]
 
 
-@pytest.mark.parametrize("damage", damages.DAMAGES, ids=lambda each: each.name)
+@pytest.mark.parametrize("damage", spread(damages.DAMAGES, 3), ids=lambda each: each.name)
 def test_of_a_damaged_lob_nothing_is_restored_or_converted(damage: damages.Damage, tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     damage.change(root)
