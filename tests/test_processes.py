@@ -165,6 +165,7 @@ def pids(workers: processes.Workers) -> set[int]:
     return set(workers.results(own_pid, range(8), lambda _: None))
 
 
+@pytest.mark.slow
 def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
     with processes.keeping():
         with processes.Workers(2) as first:

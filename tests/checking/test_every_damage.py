@@ -117,7 +117,7 @@ def test_a_changed_lob_is_found_by_its_cell_when_all_digests_are_computed_anew(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", spread(FILES, 2))
 def test_every_file_that_is_gone_or_renamed_or_cut_or_longer_is_found(package: Path, name: str) -> None:
     path, aside = package / name, package.parent / "aside"
     path.rename(aside)

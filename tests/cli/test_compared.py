@@ -38,7 +38,6 @@ def guard(event, arguments):
         os._exit(98)
 sys.addaudithook(guard)
 from metspack import cli
-from tests.laws import spread
 sys.argv[0] = "metspack"
 cli.main()
 """
@@ -63,11 +62,13 @@ def package(tmp_path: Path) -> Path:
     return forge.forge(tmp_path / "package")
 
 
+@pytest.mark.slow
 def test_it_works_offline(package: Path) -> None:
     done = guarded("check", package, "-j", "1")
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_external_entities_are_refused_and_their_target_is_not_opened(package: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("the secret")
