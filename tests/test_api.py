@@ -108,6 +108,7 @@ def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> Non
     assert metspack.restore_siard(out, tmp_path / "Northwind.siard").lobs == 8
 
 
+@pytest.mark.slow
 def test_a_path_may_be_a_text_everywhere(northwind: Path, tmp_path: Path) -> None:
     there, source = str(tmp_path), str(northwind)
     out, lob = f"{there}/out", "s0.t2.c4.r2"

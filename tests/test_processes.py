@@ -192,6 +192,7 @@ def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
         assert not processes._kept
 
 
+@pytest.mark.slow
 def test_who_takes_results_slowly_holds_a_few() -> None:
     given: list[int] = []
 

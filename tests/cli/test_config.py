@@ -86,7 +86,7 @@ def test_variable_file_and_command_line_set_every_option_alike(
         (here / FILE).unlink()
 
 
-@pytest.mark.parametrize("name", CONFIGURED)
+@pytest.mark.parametrize("name", spread(CONFIGURED, 3))
 def test_the_whole_help_lists_every_variable_and_the_short_one_none(metspack: Commands, name: str) -> None:
     whole = metspack.fine(name, "--help-all").split()
     assert {each.envvar for each in All()[name].settable.values()} <= {each.rstrip("]") for each in whole}

@@ -77,6 +77,7 @@ def test_in_json_and_from_python_it_is_the_same_and_it_is_deterministic(
     assert [each.code for each in found] == ["F046"]
 
 
+@pytest.mark.slow
 def test_convert_merge_and_in_place_seal_what_they_make(
     metspack: Commands, source: Path, tmp_path: Path
 ) -> None:
