@@ -6,10 +6,17 @@
 set -uo pipefail
 here=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
 base=$(mktemp -d -p "${ANYWHERE:-${TMPDIR:-/tmp}}")
-trap 'rm -rf -- "$base"' EXIT
+trap 'emptied; rm -rf -- "$base"' EXIT
 chmod 755 "$base"
 command=$(grep -m1 'uv run -q --locked pytest' "$here/README.md")
 places=(below_tmp blanks user no_interrupt umask_077 other_locale offline bare oldest newest again)
+
+emptied() { # takes away what tests have mounted, though it be busy, and all clones
+    grep -o " $base/[^ ]*" /proc/mounts 2> /dev/null | while read -r each; do
+        umount "$(printf %b "$each")" 2> /dev/null || umount -l "$(printf %b "$each")"
+    done
+    rm -rf -- "${base:?}"/*
+}
 
 clone() { # FOLDER
     git clone -q "$here" "$1" && cd "$1"
@@ -65,5 +72,5 @@ again() { clone "$base/clone" && readme > "$base/first.log" 2>&1; tried again re
 
 for each in "${@:-${places[@]}}"; do
     (TMPDIR=$base "$each")
-    rm -rf -- "${base:?}"/*
+    emptied
 done

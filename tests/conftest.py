@@ -89,6 +89,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Shown(reporter))
 
 
+def pytest_sessionfinish() -> None:
+    gc.collect()
+    gc.freeze()  # pytest collects ten times before it ends
+
+
 def _is_drawn(test: str) -> bool:
     return SLOW_EVERY == 1 or zlib.crc32(f"{seed()} {test}".encode()) % SLOW_EVERY == 0
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 THOROUGH = "METSPACK_THOROUGH" in os.environ
@@ -21,6 +23,7 @@ _ASKED = os.environ.get("METSPACK_SEED")
 """The seed that is asked for, read before tests are kept from the surroundings."""
 
 Case = TypeVar("Case")
+Other = TypeVar("Other")
 
 
 @cache
@@ -40,8 +43,44 @@ def spread(cases: Iterable[Case], every: int) -> list[Case]:
     return list(cases)[:: 1 if THOROUGH else every]
 
 
+def by_turns(first: Iterable[Case], second: Iterable[Other]) -> list[tuple[Case, Other]]:
+    """Return pairs in which each value of both is met; each with each where that is asked for."""
+    ones, others = list(first), list(second)
+    if THOROUGH:
+        return list(product(ones, others))
+    longest = range(max(len(ones), len(others)))
+    return [(ones[number % len(ones)], others[number % len(others)]) for number in longest]
+
+
+def of_each(values: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Return what makes one test of many values, tuples being several arguments: all that fail are named.
+
+    For what takes no longer than a test of its own takes to begin and to end.
+    """
+
+    cases = list(values)
+
+    def decorate(check: Callable[..., None]) -> Callable[[], None]:
+        def test() -> None:
+            failed = []
+            for each in cases:
+                try:
+                    check(*(each if isinstance(each, tuple) else (each,)))
+                except (AssertionError, pytest.fail.Exception) as fault:
+                    failed.append(f"{each}: {fault}")
+            assert not failed, "\n".join(failed)
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return decorate
+
+
 def law(examples: int, *suppressed: HealthCheck) -> settings:
-    """Return the settings of a law; a busy machine makes any example slow, so no law is about time."""
-    return settings(
-        max_examples=examples * (10 if THOROUGH else 1), deadline=None, suppress_health_check=suppressed
-    )
+    """Return the settings of a law: of many examples, two fifths are tried where no more is asked for.
+
+    A busy machine makes any example slow, so no law is about time.
+    """
+    fewer = min(examples, max(10, examples * 2 // 5))
+    tried = examples * 10 if THOROUGH else fewer
+    return settings(max_examples=tried, deadline=None, suppress_health_check=suppressed)

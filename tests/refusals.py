@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from tests.conftest import CHECKOUT
 
@@ -97,6 +98,7 @@ def _names(node: ast.expr) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
+@cache
 def refusals() -> dict[str, set[str]]:
     """Return the messages of all refusals, each with the modules that have it."""
     modules = _modules()

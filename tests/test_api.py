@@ -28,6 +28,7 @@ from metspack import (
     clock,
 )
 from tests.cli.conftest import Commands
+from tests.kept import copied
 from tests.trees import tree
 
 
@@ -107,6 +108,7 @@ def test_what_was_packaged_is_given_back(northwind: Path, tmp_path: Path) -> Non
     assert metspack.restore_siard(out, tmp_path / "Northwind.siard").lobs == 8
 
 
+@pytest.mark.slow
 def test_a_path_may_be_a_text_everywhere(northwind: Path, tmp_path: Path) -> None:
     there, source = str(tmp_path), str(northwind)
     out, lob = f"{there}/out", "s0.t2.c4.r2"
@@ -164,7 +166,7 @@ def test_nothing_to_check_is_not_all_well() -> None:
 
 @pytest.mark.parametrize("lob", ["s0.t2.c4.r99", "s0\0"])
 def test_a_lob_that_is_not_there_has_an_error_of_its_own(northwind: Path, tmp_path: Path, lob: str) -> None:
-    metspack.build(northwind, tmp_path / "out", SMALL)
+    copied("small package", tmp_path / "out", lambda out: metspack.build(northwind, out, SMALL))
     calls = (
         lambda: metspack.open_lob(tmp_path / "out", lob),
         lambda: next(metspack.cat(tmp_path / "out", lob)),
@@ -215,8 +217,7 @@ def test_all_that_stands_in_a_public_signature_is_public() -> None:
 
 
 def test_a_finding_says_what_explain_prints(northwind: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    metspack.build(northwind, out, SMALL)
+    out = copied("small package", tmp_path / "out", lambda out: metspack.build(northwind, out, SMALL))
     (out / "Northwind_lobseg_1" / "mets.xml").unlink()
     found = metspack.check(out)
     assert not found.ok
@@ -231,8 +232,7 @@ def test_a_finding_says_what_explain_prints(northwind: Path, tmp_path: Path) -> 
 
 
 def test_a_report_can_be_asked_before_and_after(northwind: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    metspack.build(northwind, out, SMALL)
+    out = copied("small package", tmp_path / "out", lambda out: metspack.build(northwind, out, SMALL))
     assert metspack.check(out).ok
     lob = next(out.rglob("record3.bin"))
     lob.write_bytes(lob.read_bytes()[:-1] + b"#")
@@ -252,8 +252,7 @@ def test_a_report_can_be_asked_before_and_after(northwind: Path, tmp_path: Path)
 def test_a_report_is_the_one_of_the_command(
     northwind: Path, tmp_path: Path, metspack_command: Commands, ending: str, is_begun: bool
 ) -> None:
-    out = tmp_path / "out"
-    metspack.build(northwind, out, SMALL)
+    out = copied("small package", tmp_path / "out", lambda out: metspack.build(northwind, out, SMALL))
     next(out.rglob("record3.bin")).unlink()
     here, there = tmp_path / f"here.{ending}", tmp_path / f"there.{ending}"
     found = metspack.check(out)
@@ -271,8 +270,7 @@ def test_a_page_has_its_figures_whenever_it_is_asked_for(
     ending = "html"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
     monkeypatch.setattr(clock, "host", lambda: "reading-room-4")
-    out = tmp_path / "out"
-    metspack.build(northwind, out, SMALL)
+    out = copied("small package", tmp_path / "out", lambda out: metspack.build(northwind, out, SMALL))
     next(out.rglob("record3.bin")).unlink()
     early, late = tmp_path / f"early.{ending}", tmp_path / f"late.{ending}"
     metspack.report(metspack.check(out), early)
@@ -290,8 +288,7 @@ def test_a_page_has_its_figures_whenever_it_is_asked_for(
 def test_results_are_the_json_of_the_commands(
     northwind: Path, tmp_path: Path, metspack_command: Commands
 ) -> None:
-    out = tmp_path / "out"
-    metspack.build(northwind, out, SMALL)
+    out = copied("small package", tmp_path / "out", lambda out: metspack.build(northwind, out, SMALL))
     source, files, size = str(northwind), "--max-files", "--max-bytes"
     results: list[tuple[Any, tuple[str, ...]]] = [
         (metspack.plan(northwind, SMALL), ("plan", source, files, "4", size, "45000")),
@@ -309,7 +306,6 @@ def test_results_are_the_json_of_the_commands(
 
 
 FORMS = {
-    "folder": SMALL,
     "parts": PARTS,
     "csip in zip": replace(SMALL, dialect="csip", pack="zip"),
 }

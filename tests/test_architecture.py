@@ -8,9 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import CHECKOUT
+from tests.laws import of_each
 from tests.syntax import Trees, lines_of_code, nodes, parsed
 
 ORDER = (
@@ -228,7 +227,7 @@ def test_no_module_leads_back_to_itself() -> None:
     assert not circles, f"these import each other in a circle: {', '.join(circles)}"
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
+@of_each(sorted(MODULES))
 def test_the_first_line_of_a_module_says_what_it_holds(module: str) -> None:
     line = first_line(TREES[module])
     assert line, f"{MODULES[module]} has no docstring"

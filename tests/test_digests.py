@@ -21,6 +21,7 @@ from metspack.digests import (
     parsed,
 )
 from metspack.model import Digest
+from tests.laws import of_each
 
 NAMES = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
 SAMPLE = {name: hashlib.new(python, b"sample").hexdigest() for name, python in NAMES.items()}
@@ -61,8 +62,7 @@ def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error() -> None:
         Hashers(("MD5",)).digest("SHA-1")
 
 
-@pytest.mark.parametrize(
-    ("spelling", "name"),
+@of_each(
     [
         ("md5", "MD5"),
         (" MD5 ", "MD5"),
@@ -76,7 +76,7 @@ def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error() -> None:
         ("ADLER32", "Adler-32"),
         ("TIGER", None),
         ("SHA-3", None),
-    ],
+    ]
 )
 def test_algorithms_are_known_however_they_are_spelled(spelling: str, name: str | None) -> None:
     assert algorithm_name(spelling) == name
@@ -132,8 +132,7 @@ def test_an_empty_algorithm_is_as_good_as_none() -> None:
     assert parsed(f"md5{MD5}", "") == Digest(algorithm="MD5", value=MD5)
 
 
-@pytest.mark.parametrize(
-    ("text", "algorithm"),
+@of_each(
     [
         ("", None),
         ("", "MD5"),
@@ -151,7 +150,7 @@ def test_an_empty_algorithm_is_as_good_as_none() -> None:
         ("SHA-1:AAAA!AAAAAAAAAAAAAAAAAAAAAA=", None),
         (f"SHA-1:{'A' * 28}", None),
         ("no digest", None),
-    ],
+    ]
 )
 def test_what_is_no_digest_is_none(text: str, algorithm: str | None) -> None:
     assert parsed(text, algorithm) is None
@@ -194,8 +193,7 @@ def test_manifests_are_called_after_their_algorithms() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
+@of_each(
     [
         *((name, True) for name in MANIFESTS.values()),
         ("Manifest-SHA256.TXT", True),
@@ -205,7 +203,7 @@ def test_manifests_are_called_after_their_algorithms() -> None:
         ("manifest-.txt", False),
         ("manifest-md5.txt\n", False),
         ("a/manifest-md5.txt", False),
-    ],
+    ]
 )
 def test_what_is_called_like_a_manifest(name: str, expected: bool) -> None:
     assert is_manifest(name) is expected

@@ -44,6 +44,7 @@ def test_the_description_leads_nowhere_that_an_index_does_not_have(written: str,
     assert description(written).startswith(f"{shown}\n\nThe pages of `docs/`")
 
 
+@pytest.mark.slow
 def test_the_description_of_the_wheel_is_the_readme_so_changed(tmp_path: Path) -> None:
     """It is built of what the Containerfile copies alone: nothing else is needed."""
     place = tmp_path / "src"

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from metspack.checking.codes import ALL_CODES, RETIRED
 from metspack.checking.links.graph import LinkState
 from metspack.layouts import LAYOUTS, FolderStyle
@@ -22,6 +20,7 @@ from metspack.reporting.model import word
 from metspack.resources import SCHEMA_VERSION
 from tests import findings_page, rules_page
 from tests.conftest import CHECKOUT
+from tests.laws import of_each
 
 DOCUMENTS = sorted((CHECKOUT / "docs").rglob("*.md"))
 ARCHITECTURE = (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -59,8 +58,7 @@ def test_the_table_of_conventions_has_each_with_its_code_name_and_source() -> No
     assert [row[:4] for row in rows(LOCATIONS, " | code")] == expected
 
 
-@pytest.mark.parametrize("style", FolderStyle)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@of_each(itertools.product(LAYOUTS, FolderStyle))
 def test_the_table_of_lob_folders_is_the_layouts(layout: str, style: FolderStyle) -> None:
     given = LAYOUTS[layout]
     table = list(rows(LOCATIONS, "`--lob-folder-style`"))
@@ -102,7 +100,7 @@ def test_the_tables_of_reports_have_each_form_and_state() -> None:
     assert f"`schema_version` is {SCHEMA_VERSION}." in reports
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@of_each(DOCUMENTS)
 def test_every_code_and_every_link_of_a_page_exists(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     codes = {*RETIRED, *(each.id for each in ALL_CODES)}
@@ -112,7 +110,7 @@ def test_every_code_and_every_link_of_a_page_exists(document: Path) -> None:
         assert (document.parent / link).exists(), f"{link} leads nowhere"
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w.]+/[\w./]*)`", ARCHITECTURE))))
+@of_each(sorted(set(re.findall(r"`([\w.]+/[\w./]*)`", ARCHITECTURE))))
 def test_every_path_of_the_map_exists(path: str) -> None:
     places = (CHECKOUT / path, CHECKOUT / "metspack" / path, CHECKOUT / "metspack" / f"{path}.py")
     assert any(each.exists() for each in places), f"{path} is neither in the checkout nor in metspack/"

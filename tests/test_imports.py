@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
+from tests.laws import of_each
 from tests.syntax import nodes, parsed
 
 PACKAGE = Path(__file__).resolve().parents[1] / "metspack"
@@ -150,7 +149,7 @@ def reached(module: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("module", sorted(PURE))
+@of_each(sorted(PURE))
 def test_pure_modules_import_only_model_errors_and_each_other(module: str) -> None:
     allowed = PURE | {"model", "errors", "siard.offsets"}
     wrong = [
@@ -161,7 +160,7 @@ def test_pure_modules_import_only_model_errors_and_each_other(module: str) -> No
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("module", ["model", "errors", *sorted(PURE)])
+@of_each(["model", "errors", *sorted(PURE)])
 def test_pure_modules_import_nothing_with_effects(module: str) -> None:
     wrong = [
         said(f"metspack.{module}", line, name, "a pure module computes; it opens and reads nothing")
@@ -171,7 +170,7 @@ def test_pure_modules_import_nothing_with_effects(module: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("module", sorted(name for name in MODULES if below(name, {"metspack.checking"})))
+@of_each(sorted(name for name in MODULES if below(name, {"metspack.checking"})))
 def test_the_checker_shares_nothing_with_the_builder(module: str) -> None:
     wrong = [
         f"{MODULES[module]} leads to {name} (imported by {through}): a checker that shares code with the "

@@ -4,6 +4,7 @@ import pytest
 
 from metspack.checking.eark.faults import registered_types
 from metspack.mediatypes import BY_EXTENSION, DEFAULT, another_type, media_type
+from tests.laws import of_each
 
 
 @pytest.mark.parametrize(
@@ -37,8 +38,7 @@ def test_every_media_type_that_an_extension_stands_for_is_on_the_list_of_iana() 
 PNG, JPEG = b"\x89PNG\r\n\x1a\n...", b"\xff\xd8\xff\xe0..."
 
 
-@pytest.mark.parametrize(
-    ("kind", "head", "actual"),
+@of_each(
     [
         ("image/png", PNG, None),
         ("image/jpeg", PNG, "image/png"),
@@ -55,7 +55,7 @@ PNG, JPEG = b"\x89PNG\r\n\x1a\n...", b"\xff\xd8\xff\xe0..."
         ("image/jpeg", b"\n<?xml version='1.0'?>", "application/xml"),
         ("video/mp4", b"<?xml version='1.0'?>", "application/xml"),
         ("application/zip", b"<?xml version='1.0'?>", None),
-    ],
+    ]
 )
 def test_media_types_are_compared_with_the_first_bytes(kind: str, head: bytes, actual: str | None) -> None:
     assert another_type(kind, head) == actual

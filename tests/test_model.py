@@ -10,6 +10,7 @@ import pytest
 from metspack import model
 from metspack.checking.codes import Code
 from metspack.model import Limits, LobCell, LobPlace, LobRef, Severity, ZipExtent
+from tests.laws import of_each
 from tests.planning.lobruns import cells_of
 
 VALUES = [each for each in vars(model).values() if dataclasses.is_dataclass(each) and isinstance(each, type)]
@@ -32,7 +33,7 @@ def test_a_lob_found_stands_where_its_cell_does() -> None:
     assert LobRef(cell=cell, size=1, extension="bin", media_type="x/y", extents=(EXTENT,)).place is place
 
 
-@pytest.mark.parametrize("kind", VALUES)
+@of_each(VALUES)
 def test_values_are_frozen_slotted_and_named_in_full(kind: Any) -> None:
     assert kind.__dataclass_params__.frozen
     assert "__slots__" in vars(kind)

@@ -165,6 +165,7 @@ def pids(workers: processes.Workers) -> set[int]:
     return set(workers.results(own_pid, range(8), lambda _: None))
 
 
+@pytest.mark.slow
 def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
     with processes.keeping():
         with processes.Workers(2) as first:
@@ -191,6 +192,7 @@ def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
         assert not processes._kept
 
 
+@pytest.mark.slow
 def test_who_takes_results_slowly_holds_a_few() -> None:
     given: list[int] = []
 

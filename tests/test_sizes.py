@@ -4,10 +4,10 @@ from hypothesis import strategies as st
 
 from metspack.errors import ConfigError
 from metspack.sizes import count, counted, rounded, shown, size
+from tests.laws import of_each
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@of_each(
     [
         ("45000", 45_000),
         ("45_000", 45_000),
@@ -20,7 +20,7 @@ from metspack.sizes import count, counted, rounded, shown, size
         ("1EiB", 1 << 60),
         ("none", None),
         (" None ", None),
-    ],
+    ]
 )
 def test_sizes_are_decimal_or_binary(text: str, expected: int | None) -> None:
     assert size(text, "--max-bytes") == expected

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from metspack.errors import ConfigError
 from metspack.sizes import ByteRange, parsed_range
+from tests.laws import of_each
 
 
 @pytest.mark.parametrize(
@@ -24,8 +25,7 @@ def test_a_range_is_first_and_last_byte_or_open(text: str, size: int, offsets: r
     assert parsed_range(text).within(size) == offsets
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@of_each(
     [
         ("", "is not a range"),
         ("-", "is not a range"),
@@ -38,7 +38,7 @@ def test_a_range_is_first_and_last_byte_or_open(text: str, size: int, offsets: r
         ("1-" + 19 * "9", "is not a range"),
         ("-0", "is empty"),
         ("7-6", "ends before it begins"),
-    ],
+    ]
 )
 def test_what_is_no_range_is_refused(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as caught:

@@ -13,6 +13,7 @@ import typer
 
 from metspack.cli.app import app
 from tests.conftest import CHECKOUT
+from tests.laws import of_each
 from tests.syntax import Trees, nodes
 
 PACKAGE = CHECKOUT / "metspack"
@@ -150,8 +151,7 @@ def possessive(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, ast.unparse(node)
 
 
-@pytest.mark.parametrize(
-    ("rule", "source"),
+@of_each(
     [
         (possessive, r"regex('(?:ab?c)*+')"),
         (possessive, r"regex(rf'(?:{each.pattern}\n)++')"),
@@ -168,7 +168,7 @@ def possessive(tree: ast.Module) -> Iterator[tuple[int, str]]:
         (changing, "os.replace(a, b)"),
         (changing, "(folder / name).mkdir(parents=True)"),
         (changing, "path.unlink()"),
-    ],
+    ]
 )
 def test_the_rules_see_what_they_forbid(
     rule: Callable[[ast.Module], Iterator[tuple[int, str]]], source: str
@@ -373,7 +373,7 @@ def test_the_metadata_ask_for_an_lxml_that_loads_nothing_by_itself() -> None:
 COMMANDS: Mapping[str, typer.core.TyperCommand] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("command", sorted(COMMANDS))
+@of_each(sorted(COMMANDS))
 def test_every_command_and_option_has_a_help_text(command: str) -> None:
     assert COMMANDS[command].help, f"metspack {command} has no help text"
     silent = [
@@ -384,7 +384,7 @@ def test_every_command_and_option_has_a_help_text(command: str) -> None:
     assert not silent, f"metspack {command}: no help text for {silent}"
 
 
-@pytest.mark.parametrize("command", sorted(COMMANDS))
+@of_each(sorted(COMMANDS))
 def test_every_command_is_in_the_readme(command: str) -> None:
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     assert re.search(rf"\bmetspack {command}\b", readme), f"README.md does not name metspack {command}"

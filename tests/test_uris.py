@@ -23,7 +23,7 @@ from metspack.uris import (
     steps_up,
     walked,
 )
-from tests.laws import law
+from tests.laws import law, of_each
 
 LAW = law(500)
 
@@ -55,8 +55,7 @@ def rfc_without_dot_segments(path: str) -> str:
 RELATIVE, ABSOLUTE, DRIVE = Kind.RELATIVE, Kind.ABSOLUTE, Kind.DRIVE
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "drive", "segments", "is_folder"),
+@of_each(
     [
         ("record0.bin", RELATIVE, None, ("record0.bin",), False),
         ("seg_0/t2_c4_r1.bin", RELATIVE, None, ("seg_0", "t2_c4_r1.bin"), False),
@@ -99,7 +98,7 @@ RELATIVE, ABSOLUTE, DRIVE = Kind.RELATIVE, Kind.ABSOLUTE, Kind.DRIVE
             ("Projekte", "SIARD", "SIARD Suite"),
             True,
         ),
-    ],
+    ]
 )
 def test_a_reference_is_read_without_repair(
     text: str,
@@ -111,8 +110,7 @@ def test_a_reference_is_read_without_repair(
     assert parsed(text) == Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder)
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "segments", "repairs"),
+@of_each(
     [
         (" a\n", RELATIVE, ("a",), (Repair.SURROUNDING_SPACE,)),
         ("seg_1/t2_c4_r7.bin ", RELATIVE, ("seg_1", "t2_c4_r7.bin"), (Repair.SURROUNDING_SPACE,)),
@@ -144,7 +142,7 @@ def test_a_reference_is_read_without_repair(
                 Repair.UNESCAPED,
             ),
         ),
-    ],
+    ]
 )
 def test_what_was_tolerated_is_named(
     text: str, kind: Kind, segments: tuple[str, ...], repairs: tuple[Repair, ...]
@@ -217,8 +215,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "segments", "repairs"),
+@of_each(
     [
         ("a/b", ("a", "b"), ()),
         ("file:x", ("x",), (Repair.FILE_RELATIVE,)),
@@ -237,7 +234,7 @@ REFUSED = {
         ("file:a/file:b", ("a", "file:b"), (Repair.FILE_RELATIVE,)),
         ("a/file:b%2Fc", ("a", "file:b", "c"), (Repair.SLASH_ESCAPED,)),
         ("file:a\u3000", ("a\u3000",), (Repair.NON_ASCII, Repair.FILE_RELATIVE)),
-    ],
+    ]
 )
 def test_locations_are_read_as_tools_for_e_ark_write_them(
     text: str, segments: tuple[str, ...], repairs: tuple[Repair, ...]
@@ -246,8 +243,7 @@ def test_locations_are_read_as_tools_for_e_ark_write_them(
     assert (found.kind, found.segments, found.repairs) == (RELATIVE, segments, repairs)
 
 
-@pytest.mark.parametrize(
-    ("text", "rule"),
+@of_each(
     [
         *(
             (text, rule)
@@ -261,7 +257,7 @@ def test_locations_are_read_as_tools_for_e_ark_write_them(
         ("file:", "empty"),
         ("file:http://x", "file-relative"),
         ("a%2F%2Fb", "slash-encoded"),
-    ],
+    ]
 )
 def test_a_location_is_refused_as_it_was_written(text: str, rule: str) -> None:
     with pytest.raises(ReferenceRefused) as caught:
@@ -269,7 +265,7 @@ def test_a_location_is_refused_as_it_was_written(text: str, rule: str) -> None:
     assert caught.value.rule == rule
 
 
-@pytest.mark.parametrize(("text", "rule"), REFUSED.items())
+@of_each(REFUSED.items())
 def test_a_reference_is_refused_by_its_rule(text: str, rule: str) -> None:
     with pytest.raises(ReferenceRefused) as caught:
         parsed(text)
@@ -285,8 +281,7 @@ EVERY = "Every segment names one file or folder."
 NAMED = "A reference names a file; write its path."
 
 
-@pytest.mark.parametrize(
-    ("text", "what", "hint"),
+@of_each(
     [
         (
             "http://a/b",
@@ -337,7 +332,7 @@ NAMED = "A reference names a file; write its path."
             "Write C:/ before the path; for a name with a colon escape it (%3A).",
         ),
         ("\u202e?", "has a query ('?')", "In the name of a file write %3F."),
-    ],
+    ]
 )
 def test_a_refusal_says_what_and_what_to_do(text: str, what: str, hint: str | None) -> None:
     with pytest.raises(ReferenceRefused) as caught:
@@ -643,8 +638,7 @@ def test_steps_up_are_counted_before_plain_names_alone(text: str, up: int) -> No
     assert are_plain([text]) == (text == "a")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@of_each(
     [
         ("urn:isbn:0-395-36341-1", True),
         ("URN:UUID:3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11", True),
@@ -667,7 +661,7 @@ def test_steps_up_are_counted_before_plain_names_alone(text: str, up: int) -> No
         ("urn:i\u017fbn:x", False),
         ("urn:ab:x\n", False),
         ("uuid:ab:x", False),
-    ],
+    ]
 )
 def test_what_is_a_urn(text: str, expected: bool) -> None:
     assert is_urn(text) is expected

@@ -47,6 +47,7 @@ def test_the_segments_keep_the_limit_and_the_order_and_are_in_the_manifests(pack
     assert held == [sorted(f"record{row}.bin" for row in each) for each in rows]
 
 
+@pytest.mark.slow
 def test_a_package_is_checked_with_the_schema_and_a_changed_byte_is_found(package: Path) -> None:
     done = floor("check", package, "-j", "2", "--schema", CHECKOUT / "schemas" / "mets.xsd")
     assert done.stdout == f"{LOBS + 3}\n", done.stderr

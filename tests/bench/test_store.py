@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bench.rows import Sample
 from bench.store import Store, taken
 
@@ -19,6 +21,7 @@ def test_what_a_command_begins_with_is_made_once_and_kept(tmp_path: Path) -> Non
     assert store.inputs() == [made]
 
 
+@pytest.mark.slow
 def test_what_was_not_used_for_longest_is_removed_first(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for kind in ("folder", "table", "stored"):

@@ -212,6 +212,7 @@ def test_a_relative_target_is_beside_its_partial_folder(
     assert names(tmp_path) == {"A.siard", "below", "out"}
 
 
+@pytest.mark.slow
 def test_cells_that_get_other_digests_get_them_whatever_was_written_meanwhile(
     northwind: Path, tmp_path: Path
 ) -> None:
@@ -277,6 +278,7 @@ def test_lobs_of_a_folder_are_placed_before_their_parent_has_an_objid(
     assert [each.code for each in checking.check(tmp_path / "1")] == ["Z007"]  # there is no archive
 
 
+@pytest.mark.slow
 def test_a_fault_of_the_plan_is_told_before_those_of_lobs_that_were_placed_meanwhile(
     tmp_path: Path, ahead: list[int]
 ) -> None:
@@ -294,6 +296,7 @@ def test_a_fault_of_the_plan_is_told_before_those_of_lobs_that_were_placed_meanw
     assert min(ahead) < max(ahead)
 
 
+@pytest.mark.slow
 def test_room_is_that_from_before_the_first_segment_was_placed(
     tmp_path: Path, ahead: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

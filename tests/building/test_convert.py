@@ -132,6 +132,7 @@ def test_what_stayed_inside_stays_with_the_same_option(northwind_full: Path, tmp
     assert convert_package(tmp_path / "first", tmp_path / "all", OTHER).files == 46
 
 
+@pytest.mark.slow
 def test_name_and_objid_are_kept_unless_others_are_given(northwind: Path, tmp_path: Path) -> None:
     build.build(northwind, tmp_path / "first", replace(OPTIONS, name="Named", objid="urn:x:1"))
     kept = convert_package(tmp_path / "first", tmp_path / "kept", OTHER)

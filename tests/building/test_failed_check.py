@@ -106,6 +106,7 @@ def test_the_disk_is_accused_where_bytes_differ_alone(northwind: Path, tmp_path:
         assert "report it as a fault of metspack" in told.value.hint
 
 
+@pytest.mark.slow
 def test_a_merge_whose_check_fails_copies_its_files_anew(
     northwind: Path, tmp_path: Path, damaging: Any
 ) -> None:

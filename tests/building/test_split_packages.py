@@ -41,6 +41,7 @@ def built(folder: Path, contents: tuple[bytes, ...], options: BuildOptions, targ
     return folder / target
 
 
+@pytest.mark.slow
 def test_several_processes_find_the_same_of_split_lobs(tmp_path: Path) -> None:
     contents = tuple(bytes([number]) * (150 + number) for number in range(9))
     package = built(tmp_path, contents, OPTIONS)

@@ -17,6 +17,7 @@ import pytest
 from metspack.checking import Level, check
 from tests.checking.damages import agreeing, changed, is_found, place, swapped
 from tests.conftest import CHECKOUT
+from tests.laws import spread
 
 GOLDEN = CHECKOUT / "samples/northwind/golden/Northwind"
 FILES = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.rglob("*") if path.is_file())
@@ -25,7 +26,7 @@ MANIFESTS = [name for name in FILES if name.startswith("manifest-")]
 LOBS = [name for name in FILES if name.endswith(".bin")]
 ARCHIVE = "Northwind.siard"
 EVERY = "METSPACK_EVERY_BYTE" in os.environ
-SLICES = 4  # so that processors share the work
+SLICES = 4 if EVERY else 2  # so that processors share the work
 
 SAYS_NOTHING = {
     **dict.fromkeys(
@@ -77,7 +78,7 @@ def test_every_changed_byte_of_what_describes_the_package_is_found(
 ) -> None:
     missed = []
     # A manifest is read letter by letter; what a METS becomes, its digest tells whatever it is.
-    for at, mask in damages(name, part, 4, masks=BITS if name in MANIFESTS else FEW):
+    for at, mask in damages(name, part, 8, masks=BITS if name in MANIFESTS else FEW):
         with changed(package / name, at, mask):
             if not is_found(package):
                 missed.append((at, mask))
@@ -92,21 +93,21 @@ def test_with_all_digests_computed_anew_only_what_says_nothing_goes_unseen(
 ) -> None:
     document = (package / name).read_bytes()
     missed = {}
-    for at, mask in damages(name, part, 2, masks=FEW):
+    for at, mask in damages(name, part, 4, masks=FEW):
         with changed(package / name, at, mask), agreeing(package, package / name):
             if not is_found(package):
                 missed[at, mask] = place(document, at)
     assert set(missed.values()) <= SAYS_NOTHING.keys(), missed
 
 
-@pytest.mark.parametrize("name", [*LOBS, ARCHIVE])
+@pytest.mark.parametrize("name", [*spread(LOBS, 4), ARCHIVE])
 def test_every_changed_byte_of_lobs_and_archive_is_found(package: Path, name: str) -> None:
     for at, mask in damages(name, 0, 1, masks=BITS):
         with changed(package / name, at, mask):
             assert is_found(package), (at, mask)
 
 
-@pytest.mark.parametrize("name", LOBS)
+@pytest.mark.parametrize("name", spread(LOBS, 3))
 def test_a_changed_lob_is_found_by_its_cell_when_all_digests_are_computed_anew(
     package: Path, name: str
 ) -> None:
@@ -116,7 +117,7 @@ def test_a_changed_lob_is_found_by_its_cell_when_all_digests_are_computed_anew(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", spread(FILES, 2))
 def test_every_file_that_is_gone_or_renamed_or_cut_or_longer_is_found(package: Path, name: str) -> None:
     path, aside = package / name, package.parent / "aside"
     path.rename(aside)

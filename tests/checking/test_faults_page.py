@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pytest
-
 from metspack.checking.codes import ALL_CODES
 from tests.conftest import CHECKOUT
+from tests.laws import of_each
 from tests.packages.cases import Case, cases
 
 PAGE = (CHECKOUT / "docs" / "faults.md").read_text(encoding="utf-8")
@@ -41,7 +40,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[each.fault for each in ROWS])
+@of_each(ROWS)
 def test_a_fault_is_shown_by_what_is_there(row: Row) -> None:
     assert row.codes <= {code.id for code in ALL_CODES}
     assert row.shown_by

@@ -19,6 +19,7 @@ from metspack import cli
 from metspack.resources import __version__
 from metspack.sources.archive import Archive
 from metspack.sources.rewriting import compared_digests
+from tests.mounts import mounted
 from tests.watching import suite_watch
 
 
@@ -138,13 +139,8 @@ class Program:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of one megabyte."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("needs to be root, to mount a small file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with mounted(tmp_path / "disk", "size=1m") as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -141,6 +141,7 @@ def test_an_archive_that_contradicts_itself(metspack: Commands, place: Path, ben
     assert words in outcome.err.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_a_damaged_lob_is_named(metspack: Commands, place: Path) -> None:
     source = siards.siard(place / "a.siard", *CONTENTS)
     source.write_bytes(source.read_bytes().replace(b"second content", b"second_content", 1))
@@ -269,6 +270,7 @@ def test_a_targets_folder_that_is_none(metspack: Commands, place: Path, northwin
     assert metspack("sample", "northwind", place / parent / "out").err == outcome.err
 
 
+@pytest.mark.slow
 def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place: Path) -> None:
     (place / "closed").mkdir()
     (place / "closed").chmod(0o555)
@@ -370,6 +372,7 @@ def test_a_temporary_disk_that_is_full(
     assert ("To go on, run the same command again" in outcome.err) is is_planned
 
 
+@pytest.mark.slow
 def test_too_few_open_files(program: Program, place: Path) -> None:
     source = siards.siard(place / "Small.siard", b"x")
     few = 40

@@ -20,6 +20,7 @@ import pytest
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.conftest import CHECKOUT
+from tests.laws import spread
 from tests.packages import forge
 from tests.packages.cases import cases
 from tests.trees import tree
@@ -61,11 +62,13 @@ def package(tmp_path: Path) -> Path:
     return forge.forge(tmp_path / "package")
 
 
+@pytest.mark.slow
 def test_it_works_offline(package: Path) -> None:
     done = guarded("check", package, "-j", "1")
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_external_entities_are_refused_and_their_target_is_not_opened(package: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("the secret")
@@ -100,7 +103,7 @@ BAD: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", spread(BAD, 3))
 def test_a_bad_mets_is_a_finding_and_no_traceback(metspack: Commands, package: Path, name: str) -> None:
     for mets in (package / "mets.xml", package / forge.CHILD):
         before = mets.read_text()
@@ -195,7 +198,7 @@ PLAIN = (b"Case", b"case", b"a+b", "\u00e9".encode())
 """Those that are nothing special here: they are not to be refused."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", spread(NAMES, 4))
 def test_special_names_are_packaged_or_refused_before_anything_is_written(
     metspack: Commands, tmp_path: Path, name: bytes
 ) -> None:

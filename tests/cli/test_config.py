@@ -16,6 +16,7 @@ from typer.core import TyperArgument, TyperOption
 from metspack.cli.app import Commands as All
 from metspack.cli.app import command as root
 from tests.cli.conftest import Commands
+from tests.laws import spread
 
 CONFIGURED = [name for name in All() if name != "help"]
 FILE = "metspack.toml"
@@ -65,7 +66,7 @@ def as_variable(value: str | list[str] | bool | int) -> str:
     return "\n".join(value) if isinstance(value, list) else str(value)
 
 
-@pytest.mark.parametrize("name", CONFIGURED)
+@pytest.mark.parametrize("name", spread(CONFIGURED, 3))
 def test_variable_file_and_command_line_set_every_option_alike(
     here: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -85,7 +86,7 @@ def test_variable_file_and_command_line_set_every_option_alike(
         (here / FILE).unlink()
 
 
-@pytest.mark.parametrize("name", CONFIGURED)
+@pytest.mark.parametrize("name", spread(CONFIGURED, 3))
 def test_the_whole_help_lists_every_variable_and_the_short_one_none(metspack: Commands, name: str) -> None:
     whole = metspack.fine(name, "--help-all").split()
     assert {each.envvar for each in All()[name].settable.values()} <= {each.rstrip("]") for each in whole}

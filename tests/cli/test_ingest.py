@@ -89,6 +89,7 @@ def test_the_job_is_short_and_reads_no_sentence() -> None:
     assert not re.search(r"\b(grep|sed|awk|message|hint)\b", JOB)
 
 
+@pytest.mark.slow
 def test_a_job_builds_checks_and_files_the_report(ingest: Ingest, northwind: Path) -> None:
     assert ingest(northwind, "--max-files", "4") == 0
     assert (ingest.out, ingest.err) == ("", "")

@@ -14,6 +14,7 @@ import pytest
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.kept import copied
+from tests.laws import spread
 from tests.packages.bags import put_in_a_bag
 from tests.packages.spread import tarred
 
@@ -250,7 +251,7 @@ def shelf(metspack: Commands, tmp_path: Path) -> Shelf:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("kind", spread(KINDS.values(), 2), ids=spread(KINDS, 2))
 def test_the_package_named_is_read_or_all_there_are_are_named(
     metspack: Commands, shelf: Shelf, tmp_path: Path, kind: Kind
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests import siards
 from tests.cli.conftest import Commands
+from tests.laws import by_turns
 from tests.packages.spread import tarred
 from tests.trees import tree
 
@@ -41,7 +42,7 @@ PACKAGES = {
 }
 
 
-@pytest.fixture(params=PACKAGES)
+@pytest.fixture
 def package(request: pytest.FixtureRequest, metspack: Commands, tmp_path: Path) -> Path:
     source = tmp_path / "N.siard"
     siards.siard(source, *LOBS)
@@ -65,7 +66,7 @@ def _children(package: Path) -> list[Path]:
     return [each for each in found if "seg_" in each.name and each.parent.name != "representations"]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("package", "way"), by_turns(PACKAGES, WAYS), indirect=["package"])
 def test_children_on_other_disks_are_read_by_each_command(
     metspack: Commands, package: Path, tmp_path: Path, way: str
 ) -> None:

@@ -27,7 +27,10 @@ DOCUMENTS = sorted(
     for path in (CHECKOUT / "README.md", *(CHECKOUT / "docs").rglob("*.md"))
     if "```console" in path.read_text(encoding="utf-8")
 )
-_LONG = {"cluster.md", "restoring.md", "stores.md"}
+_LONG = {
+    f"{each}.md"
+    for each in ["cluster", "configuration", "csip", "media", "packing", "qa", "restoring", "stores"]
+}
 _FENCE = re.compile(r"^( *)```console\s*\n(.*?)^\1```\s*$", re.MULTILINE | re.DOTALL)
 _KEPT = ("LANG", "TMPDIR", "PYTHONPYCACHEPREFIX", *ENVIRONMENT)
 _EXIT = re.compile(r"\(exit ([0-9]+)\)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 
@@ -10,7 +11,8 @@ from tests.cluster.hosts import Hosts
 from tests.loopback import needs_loopback
 from tests.watching import suite_watch
 
-pytest.importorskip("distributed", reason="metspack[cluster] is not installed")
+if find_spec("distributed") is None:  # to import it takes a second, and its tests are slow ones
+    pytest.skip("metspack[cluster] is not installed", allow_module_level=True)
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,13 @@ AS_CP437 = IN_UTF8.decode("cp437")
 KANJI = "\u8868.bin"
 
 
+def written(folder: Path, *entries: Entry) -> Path:
+    """Write a container of such entries."""
+    source = folder / "source.zip"
+    source.write_bytes(forged(*entries))
+    return source
+
+
 def entry(name: bytes, made: int, flags: int = 0, field: bytes = b"", local: bytes | None = None) -> Entry:
     """Return an entry by a program (its number in the upper byte of ``made``), with extra fields."""
     headers = {"made": made, "extra": field}
@@ -73,8 +80,7 @@ FORMS: Mapping[str, tuple[Entry, str]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_a_name_is_what_its_writer_meant_and_its_bytes_are_kept(tmp_path: Path, form: str) -> None:
     made, name = FORMS[form]
-    source = tmp_path / "source.zip"
-    source.write_bytes(forged(made))
+    source = written(tmp_path, made)
     with ZipContainer.opened(source) as container:
         assert list(container.names()) == [name]
         (record,) = container.records()
@@ -96,11 +102,8 @@ def test_a_name_is_what_its_writer_meant_and_its_bytes_are_kept(tmp_path: Path, 
 @pytest.mark.parametrize("number", [1, 20, 200])
 def test_fields_are_seen_in_runs_of_like_records(tmp_path: Path, number: int) -> None:
     raws = [b"a/up%05d" % each for each in range(number)]
-    source = tmp_path / "source.zip"
-    source.write_bytes(
-        forged(*(entry(raw, UNIX, field=unicode_path(raw, f"\u00e5/{raw.decode()}")) for raw in raws))
-    )
-    with ZipContainer.opened(source) as container:
+    entries = (entry(raw, UNIX, field=unicode_path(raw, f"\u00e5/{raw.decode()}")) for raw in raws)
+    with ZipContainer.opened(written(tmp_path, *entries)) as container:
         assert list(container.names()) == [f"\u00e5/{raw.decode()}" for raw in raws]
 
 
@@ -125,14 +128,11 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_names_that_programs_read_in_two_ways_are_refused(tmp_path: Path, case: str) -> None:
     made, words = REFUSED[case]
-    source = tmp_path / "source.zip"
-    source.write_bytes(forged(made))
-    assert words in refused(source).message
+    assert words in refused(written(tmp_path, made)).message
 
 
 def test_two_entries_of_one_meant_name_are_refused(tmp_path: Path) -> None:
-    source = tmp_path / "source.zip"
-    source.write_bytes(forged(entry(IN_UTF8, UNIX), entry(b"x", UNIX, field=unicode_path(b"x", WORD))))
+    source = written(tmp_path, entry(IN_UTF8, UNIX), entry(b"x", UNIX, field=unicode_path(b"x", WORD)))
     with pytest.raises(SourceError, match="more than once"):
         ZipContainer.opened(source)
 

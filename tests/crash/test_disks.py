@@ -21,6 +21,7 @@ from tests import siards
 from tests.conftest import CHECKOUT
 from tests.crash.runner import tree
 from tests.laws import seed
+from tests.mounts import mounted
 
 pytestmark = pytest.mark.slow
 
@@ -132,13 +133,8 @@ def test_whenever_a_worker_is_killed_that_is_told_or_all_is_done(tmp_path: Path)
 
 @pytest.fixture
 def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", request.param, "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("needs to be root, to mount a small file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with mounted(tmp_path / "disk", request.param) as folder:
+        yield folder
 
 
 def refused(said: tuple[int, str], folder: Path, words: str) -> None:

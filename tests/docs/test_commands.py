@@ -12,6 +12,7 @@ from typer.core import TyperOption
 from metspack.cli.app import MetspackGroup
 from metspack.cli.app import command as app
 from tests.conftest import CHECKOUT
+from tests.laws import of_each
 
 PAGES = (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md")))
 _LINE = re.compile(r"(?:^|[`(/]|\$ |&& |: )metspack((?: +[^`|;&\n]+)?)", re.MULTILINE)
@@ -49,7 +50,7 @@ def unknown(text: str) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+@of_each(PAGES)
 def test_commands_and_options_that_a_page_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"`[^`\n]+`|^ *```.*?^ *```", text, re.MULTILINE | re.DOTALL))

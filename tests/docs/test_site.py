@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli import test_transcripts
 from tests.conftest import CHECKOUT
+from tests.laws import of_each
 
 DOCS = CHECKOUT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -45,7 +46,7 @@ def test_every_page_but_the_decisions_can_be_reached_from_the_start() -> None:
     assert linked >= {page.name for page in DOCS.glob("*.md")} - {"index.md"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@of_each(PAGES)
 def test_links_and_anchors_lead_somewhere_within_the_site(page: Path) -> None:
     for link in _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8"))):
         if link.startswith(("https://", "http://")):
@@ -56,7 +57,7 @@ def test_links_and_anchors_lead_somewhere_within_the_site(page: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{link}: {target.name} has no such heading"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@of_each(PAGES)
 def test_every_transcript_is_run(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if re.search(r"^ *(```|~~~) *console", text, re.MULTILINE):

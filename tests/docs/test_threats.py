@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from functools import cache
 
-import pytest
-
 from tests import threats_page
 from tests.conftest import CHECKOUT
+from tests.laws import of_each
 from tests.packages.cases import cases
 from tests.threats_page import Threat, threats
 
@@ -23,7 +22,7 @@ def functions(file: str) -> frozenset[str]:
     return frozenset(each.name for each in tree.body if isinstance(each, ast.FunctionDef))
 
 
-@pytest.mark.parametrize("threat", THREATS, ids=[each.what for each in THREATS])
+@of_each(THREATS)
 def test_a_threat_is_held_by_what_is_there(threat: Threat) -> None:
     assert threat.held_by
     assert len(set(threat.held_by)) == len(threat.held_by)

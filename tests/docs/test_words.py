@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from typer.core import TyperOption
 
 from metspack.checking.codes import ALL_CODES
 from metspack.cli.app import Commands
 from tests.conftest import CHECKOUT
+from tests.laws import of_each
 
 ODD = re.compile(
     r"\b(anew|be had|at hand|goe?s? by (?!itself)|but for (the|a|one)|(is|are) told|any time later)\b",
@@ -37,7 +37,7 @@ def helped() -> Iterator[tuple[str, str]]:
         yield name, "\n".join(texts)
 
 
-@pytest.mark.parametrize(("name", "text"), tuple(helped()), ids=lambda each: each if each.isalpha() else "-")
+@of_each(helped())
 def test_help(name: str, text: str) -> None:
     assert odd(text) == [], name
 
@@ -47,7 +47,7 @@ def test_findings() -> None:
     assert odd(texts) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@of_each(PAGES)
 def test_pages(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert odd(re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)) == []

@@ -11,15 +11,8 @@ import pytest
 _WATCHED = {"test_reading", "test_staging", "test_writing"}
 
 
-@pytest.fixture(scope="module")
-def _what_others_dropped_is_gone() -> None:
-    gc.collect()
-
-
 @pytest.fixture(autouse=True)
-def _no_descriptor_is_left_open(
-    request: pytest.FixtureRequest, _what_others_dropped_is_gone: None
-) -> Iterator[None]:
+def _no_descriptor_is_left_open(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.module.__name__.rpartition(".")[2] not in _WATCHED:
         yield
         return

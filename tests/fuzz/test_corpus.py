@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import CHECKOUT
 from tests.fuzz import __main__ as command
 from tests.fuzz.targets import CORPUS, TARGETS, corpus, remaining, run
-from tests.laws import law
+from tests.laws import law, of_each
 
 FILES = [(name, path) for name in TARGETS for path in corpus(name)]
 _WORDS = (
@@ -62,7 +62,7 @@ def test_something_of_each_corpus_is_taken(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TARGETS)
+@of_each(TARGETS)
 def test_changes_of_the_corpus_are_taken_or_refused(name: str) -> None:
     contents = [path.read_bytes() for path in corpus(name)]
 
@@ -75,7 +75,7 @@ def test_changes_of_the_corpus_are_taken_or_refused(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TARGETS)
+@of_each(TARGETS)
 def test_what_is_refused_leaves_no_file_open_and_little_in_memory(name: str) -> None:
     contents = [changed(path.read_bytes(), number) for path in corpus(name) for number in range(2)]
     for data in contents:

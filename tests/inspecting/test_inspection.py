@@ -10,6 +10,7 @@ from metspack.inspecting.survey import LevelKind
 from metspack.locations.errors import LobMissing
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
+from tests.laws import spread
 from tests.siard.convention_archives import PACKED, SAMPLES, Sample
 from tests.siard.forging import Table, column, field, siard
 
@@ -124,7 +125,7 @@ def test_what_each_level_says_is_kept(tmp_path: Path) -> None:
     assert bad.found.levels[0].said is LevelKind.UNREADABLE
 
 
-@pytest.mark.parametrize("name", sorted(SAMPLES))
+@pytest.mark.parametrize("name", spread(sorted(SAMPLES), 2))
 def test_the_convention_that_found_them_is_said(name: str, tmp_path: Path) -> None:
     sample = SAMPLES[name]
     found = inspection(sample.build(tmp_path))

@@ -10,6 +10,7 @@ from metspack import layouts
 from metspack.errors import ConfigError
 from metspack.layouts import LAYOUTS, Layout, SegmentName, safe_extension
 from metspack.model import LobPlace, Part
+from tests.laws import of_each
 from tests.layouts.places import NUMBERS, PLACES
 
 LAYOUT = st.sampled_from(list(LAYOUTS.values()))
@@ -53,7 +54,7 @@ def test_an_extension_is_the_sources_own(extension: str) -> None:
     assert safe_extension(extension) == extension
 
 
-@pytest.mark.parametrize("extension", [*UNSAFE, "elevenchars", "\N{ARABIC-INDIC DIGIT THREE}"])
+@of_each([*UNSAFE, "elevenchars", "\N{ARABIC-INDIC DIGIT THREE}"])
 def test_an_extension_that_could_make_a_whole_lob_a_part_is_replaced(extension: str) -> None:
     assert safe_extension(extension) == "bin"
 

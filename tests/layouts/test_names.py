@@ -10,6 +10,7 @@ from metspack.layouts import LAYOUTS, names
 from metspack.layouts.names import ARCHIVE, ARCHIVE_BYTES, LOBSEG, PART, SEG, SEGMENT, SEGMENT_GROUP
 from metspack.locations import splitparts
 from metspack.locations.candidates import is_lob_folder
+from tests.laws import of_each
 from tests.layouts.places import place
 
 LONGEST = 255  # bytes of a name, in every file system
@@ -92,8 +93,7 @@ def test_what_is_no_archive(name: str) -> None:
     assert ARCHIVE_BYTES.fullmatch(name.encode()) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "whole", "numbers"),
+@of_each(
     [
         ("record14.bin.0", "record14.bin", ("0", None)),
         ("record14.bin.012", "record14.bin", ("012", None)),
@@ -111,7 +111,7 @@ def test_what_is_no_archive(name: str) -> None:
         ("a.bin_part001\n", "a.bin_part001\n", None),
         ("a.bin_part" + "1" * 19, "a.bin_part" + "1" * 19, None),
         ("a.bin." + "1" * 19, "a.bin." + "1" * 19, None),
-    ],
+    ]
 )
 def test_a_lob_and_its_parts(name: str, whole: str, numbers: tuple[str | None, str | None] | None) -> None:
     found = names.LOB_PART.fullmatch(name)
@@ -139,8 +139,7 @@ def test_later_parts_and_other_files_are_no_first_parts(suffix: str) -> None:
     assert not splitparts.is_first(suffix)
 
 
-@pytest.mark.parametrize(
-    ("name", "stem"),
+@of_each(
     [
         ("a.siard", "a"),
         ("A.SIARD", "A"),
@@ -156,7 +155,7 @@ def test_later_parts_and_other_files_are_no_first_parts(suffix: str) -> None:
         ("__MACOSX/b/._a.siard", None),
         ("._b/a.siard", "._b/a"),
         ("a._.siard", "a._"),
-    ],
+    ]
 )
 def test_an_archive_in_one_file_is_told_in_either_letter_case(name: str, stem: str | None) -> None:
     assert names.is_archive(name) is (stem is not None)

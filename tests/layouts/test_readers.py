@@ -26,6 +26,7 @@ from metspack.layouts.readers import (
 )
 from metspack.model import LobCell, LobPlace, LobRef, LobRun
 from tests.conftest import CHECKOUT
+from tests.laws import of_each
 from tests.planning.lobruns import run_of
 
 DILCIS, SFA, DBPTK = FolderStyle.DILCIS, FolderStyle.SFA, FolderStyle.DBPTK
@@ -112,8 +113,7 @@ def test_archives_that_readers_of_their_version_do_not_open_are_named(
     assert said == (expected and f"{expected} (build and convert take --siard-version 2.2)")
 
 
-@pytest.mark.parametrize(
-    ("key", "version", "style", "layout"),
+@of_each(
     [
         ("dbptk", "2.0", DBPTK, None),
         ("dbptk", "2.2", DBPTK, "siard22"),
@@ -125,7 +125,7 @@ def test_archives_that_readers_of_their_version_do_not_open_are_named(
         ("roda", "2.1", DBPTK, None),
         (None, "2.2", DILCIS, None),
         (None, None, DILCIS, None),
-    ],
+    ]
 )
 def test_style_and_layout_are_what_a_reader_reads(
     key: str | None, version: str | None, style: FolderStyle, layout: str | None
@@ -203,11 +203,7 @@ _KINDS = [
 ]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("traits", _KINDS, ids=str)
-@pytest.mark.parametrize(
-    ("version", "style"), list(product(("1.0", "2.0", "2.1", "2.2"), FolderStyle)), ids=str
-)
+@of_each(product(("1.0", "2.0", "2.1", "2.2"), FolderStyle, _KINDS, LAYOUTS))
 def test_what_is_advised_is_true(
     version: str, style: FolderStyle, traits: dict[str, int], layout: str
 ) -> None:

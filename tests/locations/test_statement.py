@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from metspack.locations.statement import LevelLocation, LocationError, Outcome, located, outcome
 from metspack.uris import ReferenceRefused, walked
-from tests.laws import law
+from tests.laws import law, of_each
 
 LAW = law(300)
 NIL, REL, ABS = LevelLocation.NIL, LevelLocation.RELATIVE, LevelLocation.ABSOLUTE
@@ -38,14 +38,14 @@ def test_the_table_has_27_cases_and_exactly_11_errors() -> None:
     assert counts == {Outcome.NO_LOB: 9, Outcome.INSIDE: 3, Outcome.OUTSIDE: 4, Outcome.ERROR: 11}
 
 
-@pytest.mark.parametrize(("levels", "expected"), TABLE.items(), ids=NAMES)
+@of_each(TABLE.items())
 def test_an_outcome_is_that_of_the_table(
     levels: tuple[LevelLocation, LevelLocation, LevelLocation], expected: Outcome
 ) -> None:
     assert outcome(*levels) is expected
 
 
-@pytest.mark.parametrize(("levels", "expected"), TABLE.items(), ids=NAMES)
+@of_each(TABLE.items())
 def test_a_place_is_that_of_the_table(
     levels: tuple[LevelLocation, LevelLocation, LevelLocation], expected: Outcome
 ) -> None:
@@ -67,8 +67,7 @@ def test_a_place_is_that_of_the_table(
             assert place.inside is (expected is Outcome.INSIDE)
 
 
-@pytest.mark.parametrize(
-    ("database", "column", "cell", "text"),
+@of_each(
     [
         # the statement's own example
         (
@@ -96,7 +95,7 @@ def test_a_place_is_that_of_the_table(
         (None, "file:///mnt/lobs", "../r1.bin", "/mnt/r1.bin"),
         ("file:///S:/Archives/Northwind/", "s0_t2_c4/", "r1.bin", "S:/Archives/Northwind/s0_t2_c4/r1.bin"),
         ("c:\\Archives", "..\\lobs", "r1.bin", "C:/lobs/r1.bin"),
-    ],
+    ]
 )
 def test_locations_are_concatenated(database: str | None, column: str | None, cell: str, text: str) -> None:
     place = located(database, column, cell)

@@ -296,6 +296,7 @@ def zipped_again(path: Path, more: dict[str, bytes], method: int = zipfile.ZIP_S
             file.writestr(name, content)
 
 
+@pytest.mark.slow
 def test_lobs_that_are_compressed_in_a_packed_container_are_put_together(tmp_path: Path) -> None:
     package = built(tmp_path, replace(OPTIONS, pack="zip"))
     zipped_again(package / "N_lobseg_0.zip", {}, zipfile.ZIP_DEFLATED)

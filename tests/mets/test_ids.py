@@ -22,6 +22,7 @@ from metspack.mets.ids import (
     package_objid,
 )
 from metspack.siard.offsets import document
+from tests.laws import of_each
 
 METADATA = """<siardArchive version="2.2"><dbname>Näme</dbname>{database}{digest}<schemas>
 <schema><name>s</name>
@@ -36,8 +37,7 @@ def objid(
     return package_objid(name, document(filled.encode()))
 
 
-@pytest.mark.parametrize(
-    ("stem", "name"),
+@of_each(
     [
         ("Northwind", "Northwind"),
         ("AVID.SA.18001.1", "AVID_SA_18001_1"),
@@ -51,7 +51,7 @@ def objid(
         ("STRAẞE ﬁn ²", "STRASSE_fin_2"),
         ("база 2", "_____2"),
         ("a-b_c", "a-b_c"),
-    ],
+    ]
 )
 def test_names_are_letters_digits_hyphen_and_underline(stem: str, name: str) -> None:
     assert package_name(stem) == name

@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare, div_labels, is_of_children, parted
+from tests.laws import of_each
 
 UUID = "3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11"
 IDENTIFIERS = st.text(st.sampled_from("abAB:-. "), max_size=8)
@@ -39,7 +40,7 @@ OBJIDS = [
 """OBJID, the href of an ``mptr``, whether it names that package, and the clause that says so."""
 
 
-@pytest.mark.parametrize(("objid", "href", "expected", "clause"), OBJIDS)
+@of_each(OBJIDS)
 def test_when_an_href_names_the_package_with_an_objid(
     objid: str, href: str, expected: bool, clause: str
 ) -> None:
@@ -101,8 +102,7 @@ def test_how_it_is_named(pointer: Mptr, by: By) -> None:
     assert pointer.named_by is by
 
 
-@pytest.mark.parametrize(
-    ("pointer", "up", "ancestor", "child"),
+@of_each(
     [
         (mptr(label="parent IP", divs=("IP parent identifier",)), True, False, False),
         (mptr(label="Parent"), True, False, False),
@@ -118,7 +118,7 @@ def test_how_it_is_named(pointer: Mptr, by: By) -> None:
         (mptr(label="CSIP", divs=("Representations/childcare",)), False, False, False),
         (mptr(label="CSIP", divs=("representations/parents/data",)), False, False, False),
         (mptr(), False, False, False),
-    ],
+    ]
 )
 def test_which_way_it_leads(pointer: Mptr, up: bool, ancestor: bool, child: bool) -> None:
     assert (pointer.is_upward, pointer.is_ancestor, pointer.is_childward) == (up, ancestor, child)

@@ -7,6 +7,7 @@ would write by hand.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import zipfile
 from collections.abc import Sequence
@@ -252,16 +253,22 @@ def further(root: Path, name: str, prefix: str) -> None:
 
 
 def files(root: Path) -> list[str]:
-    found = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
+    found = [
+        os.path.join(folder, name)[len(f"{root}/") :]
+        for folder, _, names in os.walk(root)
+        for name in names
+        if os.path.isfile(os.path.join(folder, name))
+    ]
     return sorted((each for each in found if not each.startswith("manifest-")), key=str.encode)
 
 
 def write_manifests(root: Path) -> None:
+    contents = [(path, (root / path).read_bytes()) for path in files(root)]
     for algorithm in ("md5", "sha256"):
-        lines = []
-        for path in files(root):
-            digest = hashlib.new(algorithm, (root / path).read_bytes(), usedforsecurity=False).hexdigest()
-            lines.append(f"{digest}  {path}\n")
+        lines = (
+            f"{hashlib.new(algorithm, data, usedforsecurity=False).hexdigest()}  {path}\n"
+            for path, data in contents
+        )
         (root / f"manifest-{algorithm}.txt").write_bytes("".join(lines).encode())
 
 

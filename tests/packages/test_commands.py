@@ -32,7 +32,7 @@ def _name(case: Case) -> str:
     "case",
     [
         each
-        for each in spread(cases(), 5)
+        for each in spread(cases(), 8)
         if each.kind != "bad"
         and not each.roots
         and _name(each) not in _WITHOUT_LOBS

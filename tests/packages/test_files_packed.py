@@ -128,6 +128,7 @@ def recompressed(package: Path) -> Path:
     return package
 
 
+@pytest.mark.slow
 def test_compressed_lobs_are_given_back_from_where_they_are(tmp_path: Path) -> None:
     plain = built(tmp_path, "csip", None)
     package = recompressed(built(tmp_path, "csip", "zip"))

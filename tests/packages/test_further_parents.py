@@ -34,6 +34,7 @@ def test_lobs_below_further_parents_are_found(form: str, tmp_path: Path) -> None
         assert [each.read() for each in found] == LOBS
 
 
+@pytest.mark.slow
 def test_ips_below_further_parents_are_merged_as_if_one_parent_named_them(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "Tree.siard", *LOBS)
     limits = metspack.Limits(files=1)

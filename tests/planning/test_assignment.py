@@ -20,7 +20,7 @@ from metspack.planning.assignment import (
     first_place,
 )
 from metspack.planning.slices import WHOLE
-from tests.laws import law
+from tests.laws import law, of_each
 
 SEGMENTS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=30)
 
@@ -105,8 +105,7 @@ def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list
     return [found.count([number]) for number in range(len(cuts) - (not is_planned))]
 
 
-@pytest.mark.parametrize(
-    ("cuts", "jobs", "expected"),
+@of_each(
     [
         ([9] * 10, 2, [1] * 10),
         ([9] * 10, 1, [1] * 10),
@@ -118,7 +117,7 @@ def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list
         ([9] * 7, 4, [1, 1, 1, 1, 10, 10, 10]),
         ([9] * 61, 3, [1] * 61),  # one process ends behind the others by less than a twentieth
         ([300] * 2, 2, [301, 301]),
-    ],
+    ]
 )
 def test_processes_share_a_segment_where_one_would_be_left_with_it(
     cuts: list[int], jobs: int, expected: list[int]

@@ -21,6 +21,7 @@ from metspack.model import (
 )
 from metspack.planning import division
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Split, planned, slip, slip_words
+from tests.laws import of_each
 from tests.planning.lobruns import run_of
 
 # Northwind's Categories as the figure of recommendation 0.28 §5.2.1 has them.
@@ -183,8 +184,7 @@ def test_a_limit_without_its_unit_is_told_of_at_once(limit: int, allowed: str) -
 ALONE = "--max-files 1 gives every LOB a segment of its own; was 1000 meant?"
 
 
-@pytest.mark.parametrize(
-    ("limits", "divided", "words"),
+@of_each(
     [
         (Limits(files=1), (8, 1, 8, 800), ALONE),
         (Limits(files=1), (7, 1, 7, 700), None),
@@ -207,7 +207,7 @@ ALONE = "--max-files 1 gives every LOB a segment of its own; was 1000 meant?"
         (Limits(bytes=5 * 10**7), (9, 1, 8, 8 * 10**8), "--max-bytes is 50,000,000 bytes; was 50GB meant?"),
         (Limits(bytes=4_000_000_000), (12, 1, 8, 48_000_000_000), None),
         (Limits(files=5), (9, 1, 8, 8), None),
-    ],
+    ]
 )
 def test_limits_that_leave_too_few_lobs_in_a_segment_are_told_of(
     limits: Limits, divided: tuple[int, int, int, int], words: str | None

@@ -46,7 +46,7 @@ def test_a_case_has_the_recorded_findings_and_the_codes_in_its_name(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", spread(cases(), 24), ids=lambda each: each.id)
+@pytest.mark.parametrize("case", spread(cases(), 48), ids=lambda each: each.id)
 def test_a_case_has_the_recorded_findings_at_each_level(case: Case, tmp_path: Path) -> None:
     compare(findings.alone(case, tmp_path, *Level), findings.recorded(findings.ALONE, case.id, *Level))
 

@@ -48,7 +48,6 @@ def related(root: Path) -> list[str]:
     [
         ("Northwind", Into.FOLDER, 2),
         ("Northwind-csip", Into.INSIDE, 1),
-        ("Northwind-full", None, 2),
         ("Northwind-merged", None, 1),
     ],
 )

@@ -213,6 +213,7 @@ def test_files_lie_as_in_the_archive(layout: str, northwind_full: Path, tmp_path
     assert names(tmp_path) == {"package", "files"}
 
 
+@pytest.mark.slow
 def test_lobs_that_stayed_in_the_archive_are_restored_too(northwind_full: Path, tmp_path: Path) -> None:
     options = replace(OPTIONS, min_size=1_000)
     package = tmp_path / "package"
@@ -408,6 +409,7 @@ def test_few_files_are_open_at_once_however_many_slices_there_are(
     assert tree(tmp_path / "in slices") == tree(tmp_path / "at once")
 
 
+@pytest.mark.slow
 def test_the_first_lob_that_is_damaged_is_told_whoever_read_it(
     northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -483,7 +485,7 @@ def refused(tmp_path: Path, root: Path) -> str:
     return messages[0]
 
 
-@pytest.mark.parametrize("damage", damages.DAMAGES, ids=lambda each: each.name)
+@pytest.mark.parametrize("damage", spread(damages.DAMAGES, 3), ids=lambda each: each.name)
 def test_of_a_damaged_lob_nothing_is_restored_or_converted(damage: damages.Damage, tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     damage.change(root)

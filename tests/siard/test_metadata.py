@@ -4,6 +4,7 @@ from metspack import safexml
 from metspack.errors import SourceError
 from metspack.model import Digest
 from metspack.siard.metadata import Field, numbers, read, unescaped
+from tests.laws import of_each
 
 MD5 = "0123456789abcdef0123456789abcdef"
 SHA = "0" * 64
@@ -94,8 +95,7 @@ def test_a_cell_path_is_followed_as_far_as_it_goes(cell: str, names: list[str]) 
     assert [each.name for each in table.chain(cell)] == names
 
 
-@pytest.mark.parametrize(
-    ("sql", "is_lob"),
+@of_each(
     [
         ("BLOB", True),
         (" blob(10)", True),
@@ -109,7 +109,7 @@ def test_a_cell_path_is_followed_as_far_as_it_goes(cell: str, names: list[str]) 
         ("CHARACTER(10)", False),
         ("BLOBBY", False),
         ("", False),
-    ],
+    ]
 )
 def test_large_objects_are_known_by_their_types(sql: str, is_lob: bool) -> None:
     column = Field(number=1, name="", type=sql, lob_folder=None, folder=None, mime_type=None, fields=())

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from metspack.errors import SourceError
 from metspack.siard.offsets import Encoding, detected
+from tests.laws import of_each
 
 
-@pytest.mark.parametrize(
-    ("head", "codec", "unit"),
+@of_each(
     [
         (b"<table/>", "utf-8", 1),
         (b'<?xml version="1.0"?><table/>', "utf-8", 1),
@@ -25,7 +25,7 @@ from metspack.siard.offsets import Encoding, detected
         ("<table/>".encode("utf-16-le"), "utf-16-le", 2),
         ("<table/>".encode("utf-16-be"), "utf-16-be", 2),
         (b"", "utf-8", 1),
-    ],
+    ]
 )
 def test_the_encoding_is_found_from_mark_and_declaration(head: bytes, codec: str, unit: int) -> None:
     assert detected(head) == Encoding(codec=codec, unit=unit)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from metspack.siard import schemas
-from tests.laws import law
+from tests.laws import law, of_each
 from tests.shared_data import shared
 
 _NAMES = (
@@ -84,8 +84,7 @@ def test_what_is_written_is_a_type_of_the_official_schema_and_stays(text: str, l
         assert schemas.cell_type(written, has_files=False) is not None
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
+@of_each(
     [
         ("integer", "INTEGER"),
         (" varchar ( 10 )\n", "VARCHAR(10)"),
@@ -100,7 +99,7 @@ def test_what_is_written_is_a_type_of_the_official_schema_and_stays(text: str, l
         ("BIT VARYING(8)", None),
         ("money", None),
         ("", None),
-    ],
+    ]
 )
 def test_other_notations_become_that_of_siard(text: str, written: str | None) -> None:
     assert schemas.notation(text) == written

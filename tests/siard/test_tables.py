@@ -11,7 +11,7 @@ from metspack.errors import SourceError
 from metspack.model import Budgets, Digest, LobCell, LobPlace
 from metspack.siard.metadata import Field, Table
 from metspack.siard.tables import Tally, cell_runs
-from tests.laws import law
+from tests.laws import law, of_each
 from tests.siards import cells
 
 MD5 = "0123456789abcdef0123456789abcdef"
@@ -111,8 +111,7 @@ def test_cells_with_a_file_and_a_value_are_tallied(size: int) -> None:
     assert (tally.both, tally.first_of_both) == (2, "s1.t7.c2.r2")
 
 
-@pytest.mark.parametrize(
-    ("attributes", "digest"),
+@of_each(
     [
         (f"messageDigest='md5{MD5}'", Digest(algorithm="MD5", value=MD5)),
         (f"messageDigest='MD5{MD5.upper()}'", Digest(algorithm="MD5", value=MD5)),
@@ -125,7 +124,7 @@ def test_cells_with_a_file_and_a_value_are_tallied(size: int) -> None:
         ("digest='' messageDigest=' '", None),
         ("digestType='MD5'", None),
         ("", None),
-    ],
+    ]
 )
 def test_digests_are_read_in_all_their_forms(attributes: str, digest: Digest | None) -> None:
     (cell,) = read(row(f"<c2 file='a' {attributes}/>"))

@@ -15,7 +15,7 @@ from metspack.siard import metadata, schemas
 from metspack.siard.offsets import Encoding
 from metspack.siard.upgrade import name_faults, root_edits, stated_digest, upgraded_metadata
 from metspack.siard.upgradedtables import columns_with_files, table_schema, table_schemas, upgraded_table
-from tests.laws import law
+from tests.laws import law, of_each
 from tests.shared_data import shared
 from tests.siard.old_archives import METADATA_XML, TABLE_XML
 
@@ -159,8 +159,7 @@ def test_what_is_as_in_2_2_already_stays() -> None:
     assert [each.text for each in root.iter(f"{SPACE}deleteAction")] == ["CASCADE"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
+@of_each(
     [
         (
             "<type>BLOB</type>",
@@ -180,7 +179,7 @@ def test_what_is_as_in_2_2_already_stays() -> None:
         ("<name>V</name>", "<name xmlns='urn:x'>V</name>", "<name> has its own namespace"),
         ("<primaryKey>\n            <column>id</column>", "<primaryKey>", "<primaryKey> lacks"),
         ("<name>R_2</name>", "", "<routine> lacks"),
-    ],
+    ]
 )
 def test_what_2_2_lacks_is_refused_by_table_and_column(old: str, new: str, reason: str) -> None:
     assert old in METADATA_XML
@@ -257,8 +256,7 @@ def test_roots_of_any_form_get_namespace_and_version(root: str, expected: str | 
     assert text == (expected or '<table xmlns="urn:new" version="2.2" x:schemaLocation=\'urn:old a.xsd\'>')
 
 
-@pytest.mark.parametrize(
-    ("rows", "reason"),
+@of_each(
     [
         (
             "<row><c1>1</c1><c2>2001-02-03T04:05:06+01:00</c2></row>",
@@ -285,7 +283,7 @@ def test_roots_of_any_form_get_namespace_and_version(root: str, expected: str | 
         (f"<row><c1>1</c1><c3 messageDigest='MD5{'0' * 32}' digest='0'/></row>", "it has two digests"),
         ("<row><c1>1</c1><x:c3 xmlns:x='urn:x'/></row>", "<x:c3> has its own namespace"),
         ("<row>", "not well-formed"),
-    ],
+    ]
 )
 def test_rows_that_2_2_cannot_have_are_refused_by_table_column_and_row(rows: str, reason: str) -> None:
     with pytest.raises(SourceError, match=re.escape(reason)) as refused:

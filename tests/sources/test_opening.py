@@ -224,6 +224,7 @@ def test_siard_1_0_has_no_digests_to_add(tmp_path: Path) -> None:
         built(source, tmp_path / "out", add_digests=True)
 
 
+@pytest.mark.slow
 def test_packed_segments_are_read(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "A.siard", b"one", b"two", b"three")
     first = tmp_path / "first"

@@ -16,6 +16,7 @@ from metspack.sources.repacking import Departures, entries
 from metspack.sources.rewriting import comparable, compared_digests, copy, sealed_size
 from tests.containers.test_zipnames import FORMS as NAMES
 from tests.containers.test_zipwriter import unzip_agrees
+from tests.laws import by_turns
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, siard
 from tests.siard.zips import Entry, forged, unicode_path
 from tests.sources.test_rewriting import LOBS, TABLE, digest_of, moved_out, names, read
@@ -211,8 +212,7 @@ def test_a_zip_file_that_was_cut_is_noticed_while_it_is_copied(tmp_path: Path) -
     assert not (tmp_path / "copy").exists()
 
 
-@pytest.mark.parametrize("root", ["", "r/"])
-@pytest.mark.parametrize("form", NAMES)
+@pytest.mark.parametrize(("form", "root"), by_turns(NAMES, ["", "r/"]))
 def test_names_keep_their_bytes_and_what_they_mean(tmp_path: Path, form: str, root: str) -> None:
     source = siard(tmp_path / "source.siard", tables=[TABLE], lobs=LOBS)
     with zipfile.ZipFile(source) as archive:

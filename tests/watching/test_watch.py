@@ -119,6 +119,7 @@ def test_a_socket_that_is_a_file_is_none_of_the_network(
     assert suite_watch.refused() == []
 
 
+@pytest.mark.slow
 def test_a_command_that_a_test_starts_is_watched(outside: Path, tmp_path: Path) -> None:
     source = siard(tmp_path / "Small.siard", b"content")
     command = [sys.executable, "-m", "metspack", "build", str(source), "-o", str(outside)]

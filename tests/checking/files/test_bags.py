@@ -228,7 +228,7 @@ def test_tag_files_in_another_encoding_than_is_declared_are_told(bag: Path, case
 
 @pytest.mark.parametrize(
     "encoding",
-    ["x-foo", "idna", "hex", "undefined", "utf-7", "", "utf-8\0", "a" * 5000, "../x", "UTF-8 UTF-16", "mbcs"],
+    ["x-foo", "idna", "hex", "", "utf-8\0", "a" * 5000],
 )
 def test_an_encoding_that_is_none_is_told(bag: Path, encoding: str) -> None:
     declared(bag, encoding)

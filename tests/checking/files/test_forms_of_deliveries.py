@@ -12,6 +12,7 @@ from metspack.checking import check
 from metspack.errors import SourceError
 from metspack.model import Finding, Severity
 from tests.checking.files.test_lists import listed
+from tests.laws import spread
 from tests.packages import csip, forge
 from tests.packages.bags import INFO, PAYLOAD, put_in_a_bag, seal_tags
 from tests.packages.spread import tarred, zipped
@@ -176,7 +177,7 @@ WHOLE = "zip of a bag", "truncated container"
 CASES = [(form, fault) for fault in FAULTS for form in sorted(FAULTS[fault][1]) if (form, fault) != WHOLE]
 
 
-@pytest.mark.parametrize(("form", "fault"), CASES)
+@pytest.mark.parametrize(("form", "fault"), spread(CASES, 3))
 def test_each_fault_is_found_in_each_form(ips: Path, tmp_path: Path, form: str, fault: str) -> None:
     _, _, codes, place = FAULTS[fault]
     found = [

@@ -8,6 +8,7 @@ import pytest
 from metspack.checking import Level, check
 from metspack.model import Severity
 from tests.checking.files.test_lists import one
+from tests.laws import by_turns
 from tests.packages import forge
 from tests.packages.bags import put_in_a_bag
 from tests.packages.spread import tarred, zipped
@@ -55,8 +56,7 @@ FORMS: dict[str, Callable[[Path], Path]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("level", Level)
+@pytest.mark.parametrize(("form", "level"), by_turns(FORMS, Level))
 def test_it_is_one_note_on_the_package(tmp_path: Path, form: str, level: Level) -> None:
     (tmp_path / "d").mkdir()
     root = FORMS[form](tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from metspack.checking import check
 from metspack.files.digestlists import LineReader, algorithm_of, is_list, unmarked
 from metspack.model import Finding
-from tests.checking.files.test_lists import listed, one
+from tests.checking.files.test_lists import NAMES, listed, one
+from tests.laws import spread
 from tests.packages import forge
 from tests.packages.bags import PAYLOAD, put_in_a_bag
 from tests.packages.spread import zipped
@@ -96,9 +98,8 @@ def found(root: Path) -> list[Finding]:
     return [each for each in check(root) if each.code in LINES]
 
 
-@pytest.mark.parametrize("kind", LISTS)
-@pytest.mark.parametrize("form", FORMS)
-def test_each_form_of_lines_is_read_in_each_list(tmp_path: Path, kind: str, form: str) -> None:
+@pytest.mark.parametrize(("form", "kind"), spread(product(FORMS, LISTS), 3))
+def test_each_form_of_lines_is_read_in_each_list(tmp_path: Path, form: str, kind: str) -> None:
     root, lists = LISTS[kind](tmp_path)
     texts = {path: path.read_text() for path in lists}
     for path in lists:
@@ -167,6 +168,12 @@ def test_what_is_no_line_of_a_list_has_a_reason(line: bytes, reason: str) -> Non
 def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None) -> None:
     assert is_list(name) is (algorithm is not None)
     assert algorithm_of(name) == (algorithm or "")
+
+
+def test_usual_names_are_those_of_lists_of_their_algorithm() -> None:
+    for name, algorithm in NAMES.items():
+        assert is_list(name)
+        assert algorithm_of(name).lower().replace("-", "") in {algorithm, ""}
 
 
 def test_a_broken_text_in_utf_16_is_read_as_far_as_it_goes() -> None:

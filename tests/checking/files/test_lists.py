@@ -13,6 +13,7 @@ from metspack.checking import Level, check
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.files import bags
 from tests.findings import ordered
+from tests.laws import by_turns, spread
 from tests.packages import csip, forge
 from tests.packages.bags import INFO, PAYLOAD, put_in_a_bag, seal_tags
 from tests.packages.spread import tarred, zipped
@@ -34,9 +35,9 @@ def one(folder: Path, name: str) -> Path:
 
 
 @pytest.fixture
-def bag(tmp_path: Path) -> Path:
+def bag(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A bag of a packed package or two."""
-    for name in ("S1", "S2"):
+    for name in getattr(request, "param", ("S1", "S2")):
         zipped(one(tmp_path, name), tmp_path / f"bag/data/{name}.zip", inside=name)
     put_in_a_bag(tmp_path / "bag")
     return tmp_path / "bag"
@@ -85,7 +86,7 @@ def in_zip(bag: Path) -> Path:
     return zipped(bag, bag.with_name("outer.zip"), inside="b")
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "bag"), by_turns(FAULTS, [("S1", "S2"), ("S2",)]), indirect=["bag"])
 def test_a_bag_of_packed_packages_is_held_against_its_manifests(bag: Path, fault: str) -> None:
     assert told(bag) == []
     harm, expected = FAULTS[fault]
@@ -93,18 +94,7 @@ def test_a_bag_of_packed_packages_is_held_against_its_manifests(bag: Path, fault
     assert told(bag) == expected
 
 
-@pytest.mark.parametrize("fault", [each for each in FAULTS if each != "lost"])
-def test_so_is_a_bag_of_one_packed_package(tmp_path: Path, fault: str) -> None:
-    zipped(one(tmp_path, "S2"), tmp_path / "bag/data/S2.zip", inside="S2")
-    put_in_a_bag(tmp_path / "bag")
-    assert told(tmp_path / "bag") == []
-    harm, expected = FAULTS[fault]
-    harm(tmp_path / "bag")
-    assert told(tmp_path / "bag") == expected
-
-
-@pytest.mark.parametrize("form", ["folder", "zip"])
-@pytest.mark.parametrize("names", [["S1"], ["S1", "S2"]])
+@pytest.mark.parametrize(("form", "names"), [("folder", ["S1", "S2"]), ("zip", ["S1"])])
 def test_a_file_beside_packages_in_folders_of_a_bag_is_in_no_manifest(
     tmp_path: Path, form: str, names: list[str]
 ) -> None:
@@ -243,11 +233,6 @@ def test_a_list_over_several_packages_is_compared(delivery: Path, form: str) -> 
     }
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_list_that_agrees_is_no_finding(delivery: Path, form: str) -> None:
-    assert told(FORMS[form](delivery)) == []
-
-
 def test_a_list_over_packed_packages_is_compared(tmp_path: Path) -> None:
     root = tmp_path / "delivery"
     for name in ("S1", "S2"):
@@ -258,23 +243,6 @@ def test_a_list_over_packed_packages_is_compared(tmp_path: Path) -> None:
     digest = hashlib.sha256((root / "S1.zip").read_bytes()).hexdigest()
     manifest.write_text(manifest.read_text().replace(digest, f"{'0' * 64}"))
     assert told(root) == [("F023", PAYLOAD), ("F026", "S1.zip")]
-
-
-LINES: dict[str, Callable[[str], str]] = {
-    "md5sum's asterisk": lambda text: text.replace("  ", " *"),
-    "Windows": lambda text: text.replace("\n", "\r\n").upper().replace("  S", "  S"),
-    "BSD": lambda text: "".join(f"SHA256 ({line[66:]}) = {line[:64]}\n" for line in text.splitlines()),
-    "dots": lambda text: text.replace("  ", "  ./"),
-}
-
-
-@pytest.mark.parametrize("kind", ["md5sum's asterisk", "BSD", "dots"])
-def test_lists_as_other_programs_write_them(delivery: Path, kind: str) -> None:
-    manifest = delivery / PAYLOAD
-    manifest.write_text(LINES[kind](manifest.read_text()))
-    assert told(delivery) == []
-    (delivery / "letter.txt").write_text("Dear Sir\n")
-    assert told(delivery) == [("F026", "letter.txt")]
 
 
 def test_a_list_that_cannot_be_computed_says_so(delivery: Path) -> None:
@@ -292,8 +260,7 @@ def test_a_list_around_one_package_that_is_given_is_not_asked(delivery: Path) ->
 OWN = {"manifest-blake2b.txt": "00", "manifest-sha224.txt": "00", "b2sums": "0" * 128, "x.blake3": "0" * 64}
 
 
-@pytest.mark.parametrize("form", ["folder", "zip"])
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize(("name", "form"), by_turns(OWN, ["folder", "zip"]))
 def test_a_list_at_a_packages_own_root_that_cannot_be_computed_says_so(
     tmp_path: Path, name: str, form: str
 ) -> None:
@@ -349,7 +316,7 @@ def all_told(root: Path) -> list[tuple[str, str]]:
     return sorted((each.code, each.path.removeprefix(f"{root}/").rpartition("../")[2]) for each in found)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", spread(NAMES, 4))
 def test_lists_have_many_names(delivery: Path, name: str) -> None:
     (delivery / PAYLOAD).unlink()
     before = all_told(delivery)
@@ -380,7 +347,7 @@ def test_a_list_of_another_name_is_read_in_zip_and_tar_files(delivery: Path, for
         assert told(delivery) == [("F026", "letter.txt")]
 
 
-@pytest.mark.parametrize("name", ["SHA256SUMS", "S1.sha256", "readme.b2", "notes.txt", "hashes.txt"])
+@pytest.mark.parametrize("name", ["SHA256SUMS", "S1.sha256", "notes.txt"])
 def test_what_holds_no_lines_of_digests_is_but_a_file(delivery: Path, name: str) -> None:
     (delivery / PAYLOAD).unlink()
     before = all_told(delivery)
@@ -388,7 +355,7 @@ def test_what_holds_no_lines_of_digests_is_but_a_file(delivery: Path, name: str)
     assert [each for each in all_told(delivery) if each not in before] == [("M045", name)]
 
 
-@pytest.mark.parametrize("text", ["{0}\n", "{0}", "{0}  S1.zip\n", "{0} *S1.zip\r\n", "MD5(S1.zip)= {0}\n"])
+@pytest.mark.parametrize("text", ["{0}", "MD5(S1.zip)= {0}\n"])
 def test_a_list_of_one_packed_package_lies_beside_it(tmp_path: Path, text: str) -> None:
     root = tmp_path / "delivery"
     for name in ("S1", "S2"):

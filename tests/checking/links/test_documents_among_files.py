@@ -10,6 +10,7 @@ import pytest
 from metspack.checking import Level, check
 from metspack.mets.reader import METS
 from tests.findings import ordered
+from tests.laws import by_turns
 from tests.packages import csip, forge
 
 BOOK = (
@@ -54,8 +55,7 @@ def told(root: Path, level: Level = Level.FULL) -> list[tuple[str, str]]:
     return [(each.code, each.path) for each in ordered(check(root, level))]
 
 
-@pytest.mark.parametrize("path", PLACES)
-@pytest.mark.parametrize("level", [Level.LINKS, Level.FULL])
+@pytest.mark.parametrize(("path", "level"), by_turns(PLACES, [Level.LINKS, Level.FULL]))
 def test_a_document_among_files_is_one_of_them(tmp_path: Path, path: str, level: Level) -> None:
     plain = told(csip.forge(tmp_path / "plain"), level)
     root = csip.forge(tmp_path / "ip", with_document(path))

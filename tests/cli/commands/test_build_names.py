@@ -21,6 +21,7 @@ def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
 
 
+@pytest.mark.slow
 def test_latin_letters_are_transliterated_and_the_name_is_kept(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:

@@ -136,6 +136,7 @@ def test_a_digest_that_is_right_leaves_no_trace(metspack: Commands, tmp_path: Pa
     assert (notes(parent(out)), events(out), findings(out)) == ([], [], {})
 
 
+@pytest.mark.slow
 def test_what_is_made_of_the_package_keeps_the_trace(metspack: Commands, tmp_path: Path) -> None:
     source, out = sealed(tmp_path / "Stale.siard"), tmp_path / "out"
     options = (*SMALL, "--dialect", "csip")

@@ -35,6 +35,7 @@ def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
     return copied(("converting", CUT), tmp_path / "out", build)
 
 
+@pytest.mark.slow
 def test_a_package_is_divided_anew_and_back(metspack: Commands, out: Path, tmp_path: Path) -> None:
     other, back = tmp_path / "other", tmp_path / "back"
     said = metspack.fine(

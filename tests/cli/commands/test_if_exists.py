@@ -55,6 +55,7 @@ def test_another_package_is_an_error(metspack: Commands, northwind_full: Path) -
     assert metspack("build", "none.siard", "-o", "out", *CHECKED).code == 3
 
 
+@pytest.mark.slow
 def test_dialects_and_packed_packages_are_known_again(
     metspack: Commands, northwind: Path, here: Path
 ) -> None:
@@ -65,6 +66,7 @@ def test_dialects_and_packed_packages_are_known_again(
         assert (said["existed"], said["is_same"]) == (True, True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_convert_and_merge(metspack: Commands, northwind: Path) -> None:
     words: tuple[str, ...] = ("convert", "out", "-o", "new", "--max-files", "2", *CHECKED, "--json")

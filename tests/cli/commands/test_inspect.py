@@ -274,6 +274,7 @@ def on_a_terminal(command: list[str], columns: int, environment: dict[str, str])
     return said.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_gets_lines_that_fit(program: Program, northwind_full: Path) -> None:
     command = [*program.command, "inspect", str(northwind_full)]
     narrow = on_a_terminal(command, 80, program.environment)

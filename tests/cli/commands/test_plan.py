@@ -78,6 +78,7 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
     }
 
 
+@pytest.mark.slow
 def test_a_plan_for_the_csip_dialect_is_the_build_in_it(
     metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:

@@ -77,6 +77,7 @@ def test_in_json_and_from_python_it_is_the_same_and_it_is_deterministic(
     assert [each.code for each in found] == ["F046"]
 
 
+@pytest.mark.slow
 def test_convert_merge_and_in_place_seal_what_they_make(
     metspack: Commands, source: Path, tmp_path: Path
 ) -> None:
@@ -160,6 +161,7 @@ def test_a_place_for_the_seal_is_refused_before_anything_is_made(
     assert (tmp_path / "there").read_text() == "precious"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no ssh-keygen")
 def test_the_page_says_how_to_sign_it(metspack: Commands, source: Path, tmp_path: Path) -> None:
     page = (CHECKOUT / "docs" / "seal.md").read_text(encoding="utf-8")

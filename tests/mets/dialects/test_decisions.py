@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from metspack.mets import dialects
+from tests.laws import of_each
 from tests.test_static_rules import TREES, found
 
 FOLDER = "mets/dialects/"
@@ -116,8 +117,7 @@ def test_the_registry_and_what_dialects_share_know_none_of_them() -> None:
         assert sum(is_imported(node) for node in ast.walk(TREES[name])) == lines, name
 
 
-@pytest.mark.parametrize(
-    "source",
+@of_each(
     [
         'if dialect == "csip": pass',
         "if self.options.dialect != recommendation.NAME: pass",
@@ -132,7 +132,7 @@ def test_the_registry_and_what_dialects_share_know_none_of_them() -> None:
         "from metspack.mets.dialects import csip",
         "def f():\n    from metspack.mets.dialects.csip.terms import PROFILES",
         'import_module("metspack.mets.dialects.csip")',
-    ],
+    ]
 )
 def test_the_rule_sees_what_it_forbids(source: str) -> None:
     assert list(decisions(ast.parse(source)))

@@ -92,6 +92,7 @@ def test_either_form_gives_back_the_same_lobs(
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_the_manifests_have_the_digest_of_each_childs_mets(tmp_path: Path) -> None:
     package = built(tmp_path, by_objid())
     for child in children(package):
