@@ -7,6 +7,7 @@ links that are all wrong in the same way, because one name or one beginning of n
 from __future__ import annotations
 
 import json
+from bisect import insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,8 +15,7 @@ from itertools import islice
 from metspack.checking.catalogue import LISTED_PATH, Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
-from metspack.files import tempdb
-from metspack.model import MOST_PLACES, Finding, FindingPlace, Severity
+from metspack.model import MOST_PLACES, Finding, FindingPlace
 
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
 
@@ -337,111 +337,60 @@ def cause(finding: Finding, package: str) -> str:
     return json.dumps((finding.code, package, edit.before, edit.now, edit.is_case))
 
 
-_CAUSES = """
-CREATE TABLE cause (id INTEGER PRIMARY KEY, key TEXT UNIQUE, count INTEGER, rank BLOB, finding TEXT);
-CREATE TABLE place (cause INTEGER, rank BLOB, path TEXT, line INTEGER, place TEXT);
-CREATE INDEX place_cause ON place (cause, rank);
-CREATE TABLE owner (cause INTEGER, owner TEXT, PRIMARY KEY (cause, owner)) WITHOUT ROWID;
-"""
-_PUT_CAUSE = "INSERT INTO cause (key, count, rank, finding) VALUES (?, 1, ?, ?)"
-_COUNT = "UPDATE cause SET count = count + 1 WHERE id = ?"
-_PUT_FIRST = "UPDATE cause SET rank = ?, finding = ? WHERE id = ?"
-_FIRST_PLACES = "SELECT path, line, place FROM place WHERE cause = ? ORDER BY rank LIMIT ?"
-_DROP_REST = """DELETE FROM place WHERE rowid IN (
-    SELECT rowid FROM place WHERE cause = ? ORDER BY rank LIMIT -1 OFFSET ?)"""
+@dataclass(slots=True)
+class _Cause:
+    first: Finding
+    places: list[tuple[tuple[str | int, ...], FindingPlace]] = field(default_factory=list)
+    count: int = 0
+    owners: set[str] = field(default_factory=set)
+
+    def told(self) -> Finding:
+        """Return the finding that stands for all."""
+        if self.count == 1:
+            return self.first
+        more = f"{self.count - 1:,} more {'places' if self.count > 2 else 'place'}"  # noqa: PLR2004 -- one more
+        return replace(
+            self.first,
+            message=f"{self.first.message}; the same difference in {more}",
+            facts=tuple(sorted((*self.first.facts, ("places", f"{self.count:,}")))),
+            count=self.count,
+            others=tuple(place for _, place in self.places[1:]),
+        )
 
 
-class CommonCauses(tempdb.Scratch):
+class CommonCauses:
     """Findings with a cause that others may have too: of each cause one is told, with all its places.
 
-    What is told does not depend on the order in which the findings come. They are kept on disk.
+    What is told does not depend on the order in which the findings come; of ``most`` causes, at least.
     """
 
-    def __init__(self) -> None:
-        super().__init__("BEGIN", schema=_CAUSES)
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: dict[str, _Cause] = {}
 
-    def take(self, cause: str, finding: Finding, *, owner: str, rank: tuple[str, ...]) -> None:
-        """Keep a finding about the package ``owner``; the one with the least ``rank`` is told."""
-        path, place = _encoded(finding.path), _encoded(finding.place)
-        order = "\0".join((rank[0], f"{finding.line:010}", finding.place, *rank[1:])).encode(
-            "utf-8", _ESCAPED
-        )
-        row = self._row("SELECT id, count, rank FROM cause WHERE key = ?", cause)
-        if row is None:
-            number = self._put(_PUT_CAUSE, cause, order, _packed(finding))
-        else:
-            number, count, first = row
-            self._put(_COUNT, number)
-            if order < first:
-                self._put(_PUT_FIRST, order, _packed(finding), number)
-            if count % MOST_PLACES == 0:
-                self._put(_DROP_REST, number, MOST_PLACES)
-        self._put("INSERT INTO place VALUES (?, ?, ?, ?, ?)", number, order, path, finding.line, place)
-        self._put("INSERT OR IGNORE INTO owner VALUES (?, ?)", number, _encoded(owner))
+    def take(self, cause: str, finding: Finding, *, owner: str, rank: tuple[str, ...]) -> bool:
+        """Take a finding about the package ``owner``; the one with the least ``rank`` is told.
+
+        Returns False for one that is to be told now, as it has a cause and too many are held.
+        """
+        if not cause or (cause not in self._held and len(self._held) >= self._most):
+            return False
+        held = self._held.setdefault(cause, _Cause(finding))
+        order: tuple[str | int, ...] = (rank[0], finding.line, finding.place, *rank[1:])
+        if held.places and order < held.places[0][0]:
+            held.first = finding
+        place = FindingPlace(path=finding.path, line=finding.line, place=finding.place)
+        insort(held.places, (order, place), key=lambda each: each[0])
+        del held.places[MOST_PLACES:]
+        held.count += 1
+        held.owners.add(owner)
+        return True
 
     def release(self) -> Iterator[tuple[Finding, tuple[str, ...]]]:
         """Yield a finding for each cause, and the packages it is about."""
-        for number, count, packed in tempdb.rows(
-            self._database, "SELECT id, count, finding FROM cause ORDER BY rank, key"
-        ):
-            owners = tempdb.rows(self._database, "SELECT owner FROM owner WHERE cause = ?", (number,))
-            finding = _unpacked(packed)
-            if count > 1:
-                finding = self._with_places(finding, number, count)
-            yield finding, tuple(_decoded(each) for (each,) in owners)
-
-    def _with_places(self, finding: Finding, number: int, count: int) -> Finding:
-        rows = tempdb.rows(self._database, _FIRST_PLACES, (number, MOST_PLACES))
-        _, *others = (
-            FindingPlace(path=_decoded(path), line=line, place=_decoded(place)) for path, line, place in rows
-        )
-        more = f"{count - 1:,} more {'places' if count > 2 else 'place'}"  # noqa: PLR2004 -- one more
-        return replace(
-            finding,
-            message=f"{finding.message}; the same difference in {more}",
-            facts=tuple(sorted((*finding.facts, ("places", f"{count:,}")))),
-            count=count,
-            others=tuple(others),
-        )
-
-    def _put(self, sql: str, *values: object) -> int:
-        return self._database.execute(sql, values).lastrowid or 0
-
-    def _row(self, sql: str, *values: object) -> tuple[int, int, bytes] | None:
-        row: tuple[int, int, bytes] | None = self._database.execute(sql, values).fetchone()
-        return row
-
-
-_ESCAPED = "surrogatepass"
-
-
-def _encoded(text: str) -> bytes:
-    # SQLite's text is UTF-8, which has no lone surrogates, as paths have that are not.
-    return text.encode("utf-8", _ESCAPED)
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", _ESCAPED)
-
-
-def _packed(finding: Finding) -> str:
-    where = finding.path, finding.line, finding.place
-    said = finding.message, finding.facts, finding.requirement
-    return json.dumps((finding.code, finding.severity.value, *where, *said))
-
-
-def _unpacked(text: str) -> Finding:
-    code, severity, path, line, place, message, facts, requirement = json.loads(text)
-    return Finding(
-        code=code,
-        severity=Severity(severity),
-        path=path,
-        line=line,
-        place=place,
-        message=message,
-        facts=tuple((name, value) for name, value in facts),
-        requirement=requirement,
-    )
+        for _, held in sorted(self._held.items(), key=lambda each: (each[1].places[0][0], each[0])):
+            yield held.told(), tuple(sorted(held.owners))
+        self._held.clear()
 
 
 def absent(catalogue: Catalogue) -> Folder:

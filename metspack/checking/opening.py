@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -16,12 +15,10 @@ from metspack.checking.codes import Code
 from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
-from metspack.containers import zipformat
-from metspack.containers.ipreader import Content, OpenPacks, PackedError, form_of
+from metspack.containers.ipreader import Content, OpenPacks
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below
-from metspack.files.journal import not_found
 from metspack.layouts.names import is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
@@ -100,6 +97,11 @@ class PackageToCheck:
         return replace(found, kind=f"{found.kind or 'unreadable METS'}{form}")
 
     @property
+    def folders_not_shown(self) -> int:
+        """How many folders it is in, in a zip or tar file that it is called as."""
+        return self.within.count(b"/") + 1 if self.within and self.shown == str(self.root) else 0
+
+    @property
     def mets_below(self) -> bytes:
         """The path of the package's METS below its root, in a zip or tar file below that."""
         mets = os.fsencode(self.mets or "")
@@ -168,13 +170,12 @@ def _opened(paths: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> Iterat
             if len(paths) == 1 and [each.shown for each in found] == [str(path)]:
                 _check_opened(found[0])
             yield from found
-        except delivery.NoPackageError as error:
-            if len(paths) == 1:
-                raise
-            yield _no_package(path, error)
         except (SourceError, OSError) as error:
             if len(paths) == 1:
                 raise
+            if isinstance(error, delivery.NoPackageError):
+                yield _no_package(path, error)
+                continue
             reason = error.message if isinstance(error, SourceError) else fault(error)
             yield _unopened(path, reason.removeprefix(f"{path}: ").removeprefix(f"{path} "))
 
@@ -206,16 +207,15 @@ def _check_some(found: Sequence[Opened]) -> None:
 
 def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Iterator[Opened]:
     """Yield what is at a path: a package, or the packages of a delivery."""
-    found = delivery.delivered(path, packs, budgets) if path.exists() else []
-    is_none = is_only and path.is_dir() and all(each.source for each in found)
+    found = delivery.named(path, packs, budgets)
+    is_lost = found[0].path == path and found[0].is_package and not found[0].mets
+    is_none = path.is_dir() and (is_lost or (is_only and all(each.source for each in found)))
     if is_none and (error := delivery.never_a_package(path)) is not None:
         raise error
-    if any(each.path != path or each.mets or each.within or not each.is_package for each in found):
-        held = Counter(each.path for each in found if not each.source)
-        for each in found:
-            yield _delivered(each, packs, is_alone=held[each.path] == 1)
-    else:
-        yield package(path, 0, packs)
+    held = Counter(each.path for each in found if not each.source)
+    for each in found:
+        one = _delivered(each, packs, is_alone=held[each.path] == 1)
+        yield one if each.mets != path.name else replace(one, shown=str(path))
 
 
 def _unopened(path: Path, reason: str) -> UnopenedPackage:
@@ -238,19 +238,17 @@ def _no_part(each: delivery.DeliveredPackage) -> UnopenedPackage:
 def _delivered(each: delivery.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:
     if not each.is_package:
         return _no_part(each)
-    if each.is_packed:
-        within = os.fsencode(each.within)
-        is_named = not is_alone and each.within
-        return PackageToCheck(
-            number=0,
-            root=each.path,
-            tree=PackedTree(packs, Below(root=each.path, segments=()), within),
-            mets=each.mets,
-            shown=f"{each.path}/{each.within}" if is_named else str(each.path),
-            within=within,
-            is_bag=each.is_bag,
-        )
-    found = replace(_folder(each.path, each.path, 0, each.mets), is_bag=each.is_bag)
+    within = os.fsencode(each.within)
+    packed = PackedTree(packs, Below(root=each.path, segments=()), within)
+    found = PackageToCheck(
+        number=0,
+        root=each.path,
+        tree=packed if each.is_packed else FolderTree(each.path),
+        mets=each.mets,
+        shown=str(each.path if is_alone else each.path / each.within),
+        within=within,
+        is_bag=each.is_bag,
+    )
     ips = (_delivered(ip, packs, is_alone=True) for ip in each.ips)
     found = replace(found, ips=tuple(ip for ip in ips if isinstance(ip, PackageToCheck)))
     if (top := each.top) is None:
@@ -273,73 +271,7 @@ def _above(path: str) -> set[str]:
     return {os.fspath(each) for each in Path(path).parents}
 
 
-def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
-    """Return the package at a path that is no delivery; raises ``SourceError`` if nothing can be checked."""
-    if path.is_dir():
-        mets = delivery.chosen(os.listdir(path))
-        if mets is None and (error := delivery.never_a_package(path)) is not None:
-            raise error
-        return _folder(path, path, number, mets)
-    if not path.exists():
-        raise not_found(path, _GIVE, "does not exist")
-    if is_archive(path.name):
-        raise delivery.about_archive(path)
-    if mets_packages.stem_of_pack(path.name) is not None:
-        return _packed(path, number, packs)
-    if path.is_file() and not is_mets_name(path.name):
-        _check_is_mets(path)
-    return _folder(path, path.parent, number, path.name)
-
-
-_GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
 _GUESSES = 50  # locations outside that get a guess at what was meant
-_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
-_HTML = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
-_BLOCK = 512
-
-
-def _check_is_mets(path: Path) -> None:
-    """Raise ``SourceError``, saying what it is, for a file that is surely no METS."""
-    try:
-        with reading.opening(path.parent, (path.name,)) as descriptor:
-            data = next(reading.chunks(descriptor, size=_BLOCK), b"")
-    except (OSError, MetspackError):
-        return  # that it cannot be read is told where it is checked
-    found = zipformat.kind(data) if data else "an empty file"
-    if form := form_of(data):
-        raise SourceError(
-            f"{path} is a {form} file, and its name does not end with .{form}",
-            hint=f"If it holds a package, rename it to {path.stem}.{form}",
-        )
-    if _XML.match(data):
-        root = _other_root(path)
-        found = "an HTML page" if _HTML.search(data) else root and f"XML with the root element {root}"
-    if found:
-        raise SourceError(f"{path} is {found}, expected a METS file", hint=_GIVE)
-
-
-def _other_root(path: Path) -> str:
-    """Return the root element of an XML document that is no METS, "" for METS and what cannot be read."""
-    with suppress(OSError, MetspackError), reading.opening(path.parent, (path.name,)) as descriptor:
-        try:
-            next(reader.read(reading.chunks(descriptor, size=reading.BLOCK)), None)
-        except reader.NotMets as error:
-            return error.found
-    return ""
-
-
-def _folder(path: Path, root: Path, number: int, mets: str | None) -> PackageToCheck:
-    return PackageToCheck(number=number, root=root, tree=FolderTree(root), mets=mets, shown=str(path))
-
-
-def _packed(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
-    """Return what is in a zip or tar file, without a METS."""
-    where = Below(root=path, segments=())
-    try:
-        packs.opened(where)
-    except PackedError as error:
-        raise SourceError(f"{path}: {error.message}", hint=error.hint) from error
-    return PackageToCheck(number=number, root=path, tree=PackedTree(packs, where), mets=None, shown=str(path))
 
 
 def put_together(
