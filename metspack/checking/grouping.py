@@ -42,17 +42,24 @@ Folder = Callable[[bytes], bytes | None]
 
 
 @dataclass(slots=True)
-class _FirstOfGroup:
+class _Held:
+    """A finding that stands for others, with how many they are and some of those ``others``."""
+
     first: Finding
-    folder: bytes
-    count: int = 0
+    count: int = 1
+    others: list[Finding] = field(default_factory=list)
+    places: list[FindingPlace] = field(default_factory=list)
+
+
+def _place(finding: Finding) -> FindingPlace:
+    return FindingPlace(path=finding.path, line=finding.line, place=finding.place)
 
 
 class FindingGroups:
     """Groups findings about files: of those with one cause only the first is kept, with their number."""
 
     def __init__(self) -> None:
-        self._held: dict[Hashable, _FirstOfGroup] = {}
+        self._held: dict[tuple[str, bytes | None, Hashable], _Held] = {}
 
     def take(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
         """Take a finding about a file below a folder that is at fault; yield what is not to be held back.
@@ -66,9 +73,8 @@ class FindingGroups:
         key = (finding.code, folder, alike)
         if key not in self._held and len(self._held) >= _KEPT:
             yield from self.release()
-        if (held := self._held.get(key)) is None:
-            held = self._held[key] = _FirstOfGroup(finding, folder)
-        held.count += 1
+        if not self.count(folder, finding.code, alike):
+            self._held[key] = _Held(finding)
 
     def count(self, folder: bytes | None, code: str, alike: Hashable = None, number: int = 1) -> bool:
         """Count findings if they would be held back behind another; return whether none need be made."""
@@ -80,10 +86,9 @@ class FindingGroups:
 
     def release(self) -> Iterator[Finding]:
         """Yield what was held back: each folder's first finding, with the number of those like it."""
-        for each in self._held.values():
-            yield (
-                each.first if each.count == 1 else _with_more(each.first, shown(each.folder), each.count - 1)
-            )
+        for (_, folder, _), each in self._held.items():
+            more = each.count - 1
+            yield _with_more(each.first, shown(folder or b""), more) if more else each.first
         self._held.clear()
 
 
@@ -146,18 +151,6 @@ class AlikeRows(Iterator[Row]):
         return passed
 
 
-@dataclass(slots=True)
-class _SharedFault:
-    first: Finding
-    others: list[Finding] = field(default_factory=list)
-    count: int = 1
-
-    def add(self, finding: Finding) -> None:
-        self.count += 1
-        if len(self.others) < _KEPT:
-            self.others.append(finding)
-
-
 class SharedFaults:
     """Groups what is wrong alike with every document of a kind; what some of them alone have is told of each.
 
@@ -166,22 +159,24 @@ class SharedFaults:
 
     def __init__(self, *alike: str) -> None:
         self._alike = frozenset(alike)
-        self._held: dict[str, dict[Hashable, _SharedFault]] = {}
+        self._held: dict[str, dict[Hashable, _Held]] = {}
 
     def take(self, kind: str, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Take all findings about one document; yield those that not every document has, held back or not."""
         keyed = {self._key(each): each for each in findings}
         if kind not in self._held:
-            self._held[kind] = {key: _SharedFault(each) for key, each in keyed.items()}
+            self._held[kind] = {key: _Held(each) for key, each in keyed.items()}
             return
         held = self._held[kind]
         for key in [key for key in held if key not in keyed]:
             yield from self._each(kind, held.pop(key))
         for key, finding in keyed.items():
-            if key in held:
-                held[key].add(finding)
-            else:
+            if (first := held.get(key)) is None:
                 yield finding
+                continue
+            first.count += 1
+            if len(first.others) < _KEPT:
+                first.others.append(finding)
 
     def release(self) -> Iterator[Finding]:
         """Yield what every document of its kind has: once, with their number when there are several."""
@@ -197,7 +192,7 @@ class SharedFaults:
             *(each for each in finding.facts if each[0] in self._alike),
         )
 
-    def _each(self, kind: str, fault: _SharedFault) -> Iterator[Finding]:
+    def _each(self, kind: str, fault: _Held) -> Iterator[Finding]:
         if fault.count > len(fault.others) + 1:  # more than are kept
             yield _of_all(fault.first, kind, fault.count)
         else:
@@ -245,13 +240,6 @@ def each_counted(
             yield replace(finding(*row), count=catalogue.number(counting, *values) - last)
 
 
-@dataclass(slots=True)
-class _FurtherOnes:
-    first: Finding
-    count: int = 0
-    others: list[FindingPlace] = field(default_factory=list)
-
-
 class FurtherFindings:
     """Counts the findings of a code beyond ``most``: one finding stands for them, with the first places.
 
@@ -261,7 +249,7 @@ class FurtherFindings:
     def __init__(self, most: int) -> None:
         self._most = most
         self._told: dict[tuple[str, ...], int] = {}
-        self._held: dict[tuple[str, ...], _FurtherOnes] = {}
+        self._held: dict[tuple[str, ...], _Held] = {}
 
     def take(self, finding: Finding, owners: tuple[str, ...]) -> bool:
         """Take a finding about packages; return whether it is only counted."""
@@ -270,11 +258,9 @@ class FurtherFindings:
         if told < self._most:
             self._told[key] = told + 1
             return False
-        held = self._held.get(key)
-        if held is None:
-            held = self._held[key] = _FurtherOnes(finding)
-        elif len(held.others) < MOST_PLACES - 1:
-            held.others.append(FindingPlace(path=finding.path, line=finding.line, place=finding.place))
+        held = self._held.setdefault(key, _Held(finding, 0))
+        if len(held.places) < MOST_PLACES:
+            held.places.append(_place(finding))
         held.count += finding.count
         return True
 
@@ -284,7 +270,7 @@ class FurtherFindings:
             yield self._together(held, requirement or code), tuple(owners)
         self._held.clear()
 
-    def _together(self, held: _FurtherOnes, told_as: str) -> Finding:
+    def _together(self, held: _Held, told_as: str) -> Finding:
         if held.count == 1:
             return held.first
         return replace(
@@ -293,7 +279,7 @@ class FurtherFindings:
             f"not told one by one (--budget findings=N tells N of each code, not {self._most:,})",
             facts=tuple(sorted((*held.first.facts, ("places", f"{held.count:,}")))),
             count=held.count,
-            others=tuple(held.others),
+            others=tuple(held.places[1:]),
         )
 
 
@@ -379,8 +365,7 @@ class CommonCauses:
         order: tuple[str | int, ...] = (rank[0], finding.line, finding.place, *rank[1:])
         if held.places and order < held.places[0][0]:
             held.first = finding
-        place = FindingPlace(path=finding.path, line=finding.line, place=finding.place)
-        insort(held.places, (order, place), key=lambda each: each[0])
+        insort(held.places, (order, _place(finding)), key=lambda each: each[0])
         del held.places[MOST_PLACES:]
         held.count += 1
         held.owners.add(owner)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from metspack import uris
@@ -17,7 +18,7 @@ from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.errors import MetspackError, SourceError
-from metspack.files import reading
+from metspack.files import reading, walking
 from metspack.files.byteranges import Below
 from metspack.layouts.names import is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
@@ -142,7 +143,7 @@ def opened(
     nothing to check; of several paths that is said of the one.
     """
     found = list(_opened(paths, packs, budgets))
-    _check_some(found)
+    _check_some(found, paths)
     if len(found) > 1:
         found = [ip for each in found for ip in (_ips(each) or (each,))]
     packages = _once([widened(each, granted, budgets) for each in found if isinstance(each, PackageToCheck)])
@@ -166,10 +167,7 @@ def _by_folder(package: PackageToCheck) -> PackageToCheck:
 def _opened(paths: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> Iterator[Opened]:
     for path in paths:
         try:
-            found = list(_at(path, packs, budgets, is_only=len(paths) == 1))
-            if len(paths) == 1 and [each.shown for each in found] == [str(path)]:
-                _check_opened(found[0])
-            yield from found
+            yield from _at(path, packs, budgets, is_only=len(paths) == 1)
         except (SourceError, OSError) as error:
             if len(paths) == 1:
                 raise
@@ -178,12 +176,6 @@ def _opened(paths: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> Iterat
                 continue
             reason = error.message if isinstance(error, SourceError) else fault(error)
             yield _unopened(path, reason.removeprefix(f"{path}: ").removeprefix(f"{path} "))
-
-
-def _check_opened(package: Opened) -> None:
-    if isinstance(package, UnopenedPackage):
-        rule = Code.named(package.finding.code)
-        raise SourceError(f"{package.shown}: {package.finding.message}", hint=rule.remedy)
 
 
 NO_PACKAGE = "no package"
@@ -197,12 +189,15 @@ def _no_package(path: Path, error: delivery.NoPackageError) -> UnopenedPackage:
     return UnopenedPackage(shown=shown, finding=finding, kind=NO_PACKAGE)
 
 
-def _check_some(found: Sequence[Opened]) -> None:
-    """Raise ``SourceError`` if nothing of what was found is a package."""
+def _check_some(found: Sequence[Opened], paths: Sequence[Path]) -> None:
+    """Raise ``SourceError`` if nothing of what was found is a package, or the one path is of what is none."""
     known = [each.finding for each in found if isinstance(each, UnopenedPackage)]
     if known and len(known) == len(found) and all(each.code == Code.NO_PACKAGE.id for each in known):
         facts = dict(known[0].facts)
         raise SourceError(f"{known[0].path} is {facts['reason']}", hint=facts["expected"])
+    if [each.path for each in known] == [str(each) for each in paths] and len(known) == len(found) == 1:
+        hint = Code.named(known[0].code).remedy
+        raise SourceError(f"{known[0].path}: {known[0].message}", hint=hint)
 
 
 def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Iterator[Opened]:
@@ -336,19 +331,11 @@ def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
         return 0
     if mets_packages.stem_of_pack(path.name) is not None and path.is_file():
         return path.stat().st_size
-    total = 0
-    waiting = [os.fspath(path if path.is_dir() else path.parent)]
-    while waiting:
-        # What cannot be looked at is the check's business, not its progress's.
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_file(follow_symlinks=False):
-                    size = entry.stat(follow_symlinks=False).st_size
-                    # An archive is read as a file, and its entries once more.
-                    total += 2 * size if is_archive(entry.name) else size
-                elif entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-    return total
+    # What cannot be looked at is the check's business, not its progress's.
+    lots = walking.all_lots(path if path.is_dir() else path.parent, (), (b"",), sizes=True)
+    sizes = chain.from_iterable(zip(each.names, each.sizes, strict=True) for each in lots)
+    # An archive is read as a file, and its entries once more.
+    return sum(2 * size if is_archive(os.fsdecode(name)) else size for name, size in sizes)
 
 
 _UP = b"../"

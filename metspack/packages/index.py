@@ -209,14 +209,6 @@ class MetsTables(tempdb.Scratch):
             "UPDATE mets SET objid = NULL, first_entry = NULL, last_entry = NULL WHERE id = ?", number
         )
 
-    def rows(self, sql: str, *values: object) -> Iterator[Row]:
-        """Yield the rows of a query, streamed."""
-        return tempdb.rows(self._database, sql, values)
-
-    def row(self, sql: str, *values: object) -> Row | None:
-        """Return the first row of a query, None when it has none."""
-        return next(self.rows(sql, *values), None)
-
     def execute(self, statement: str, *values: object) -> int:
         """Execute a statement; return the number of the row that it inserted."""
         with tempdb.explained(_WHAT):

@@ -135,7 +135,7 @@ class Finds(tempdb.Scratch):
         with tempdb.explained(self._what):
             self._database.execute(statement, values)
 
-    def put(self, rows: Sequence[_Row]) -> None:
+    def put_rows(self, rows: Sequence[_Row]) -> None:
         """Add files as the rows that are kept of them."""
         with tempdb.explained(self._what):
             self._database.executemany(_PUT, rows)
@@ -424,7 +424,7 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
                     number, part = numbers
                     place = (schema, table, number, cell, part, path, name)
                     rows.append((*place, size, str(modified), str(inode), str(device)))
-            finds.put(rows)
+            finds.put_rows(rows)
             seen(len(rows))
     finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
     if not finds.count:

@@ -354,7 +354,7 @@ def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path) -> None:
         with lobfolder.Finds(tmp_path) as finds:
             for row in rows:
                 stamp = 1, str(10**20), str(2**64 - 1), str(2**64 - 2)
-                finds.put([(0, 0, row + 1, cell_key("c1"), -1, "a", f"record{row}.bin", *stamp)])
+                finds.put_rows([(0, 0, row + 1, cell_key("c1"), -1, "a", f"record{row}.bin", *stamp)])
             finds.sort()
             assert finds.count == count
             assert [row for run in runs(finds) for row in run.rows] == list(range(1, count + 1))

@@ -406,11 +406,13 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
         catalogue.put(_NOT_GONE)
     together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
-    for path, size in chain(unlisted(catalogue), catalogue.rows("SELECT * FROM macos")):
-        finding, around = Code.UNLISTED.at(shown(path), found=f"{size:,}"), unlisted_folder(path)
+    own = ((path, size, unlisted_folder(path), "") for path, size in unlisted(catalogue))
+    for path, size, around, file in chain(own, catalogue.rows("SELECT * FROM stray")):
+        finding = Code.UNLISTED.at(shown(path), found=f"{size:,}")
         if OF_MACOS.fullmatch(path):  # a note on all of them
-            finding, around = replace(finding, severity=Severity.INFO), b"."
-        yield from together.take(around, finding)
+            yield from together.take(b".", replace(finding, severity=Severity.INFO))
+        else:
+            yield from together.take(around, finding, file)
     yield from together.release()
     if catalogue.is_any_path_twice:
         if catalogue.row("SELECT 1 FROM gone") is not None:
