@@ -118,12 +118,13 @@ class PackageToCheck:
 class UnopenedPackage:
     """A package given or delivered that cannot be checked: its path, and the finding that says why.
 
-    ``kind`` is what it is, where that is known: also what is none, but can be made one.
+    ``kind`` is what it is, where that is known: also what is none, but can be made one. It has no ``ips``.
     """
 
     shown: str
     finding: Finding
     kind: str = ""
+    ips: tuple[PackageToCheck, ...] = ()
 
     @property
     def is_other(self) -> bool:
@@ -145,18 +146,14 @@ def opened(
     found = list(_opened(paths, packs, budgets))
     _check_some(found, paths)
     if len(found) > 1:
-        found = [ip for each in found for ip in (_ips(each) or (each,))]
+        found = [ip for each in found for ip in (each.ips or (each,))]
     packages = _once([widened(each, granted, budgets) for each in found if isinstance(each, PackageToCheck)])
     if len(found) > 1:
         packages = [each if Path(each.shown).is_dir() else _by_folder(each) for each in packages]
-    roots = list(dict.fromkeys(each.root for each in packages))
-    packages = [replace(each, number=roots.index(each.root)) for each in packages]
+    numbers = {root: number for number, root in enumerate(dict.fromkeys(each.root for each in packages))}
+    packages = [replace(each, number=numbers[each.root]) for each in packages]
     # What was left out lies in what was not.
     return (*packages, *(each for each in found if isinstance(each, UnopenedPackage)))
-
-
-def _ips(package: Opened) -> tuple[PackageToCheck, ...]:
-    return package.ips if isinstance(package, PackageToCheck) else ()
 
 
 def _by_folder(package: PackageToCheck) -> PackageToCheck:
@@ -210,7 +207,8 @@ def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Ite
     held = Counter(each.path for each in found if not each.source)
     for each in found:
         one = _delivered(each, packs, is_alone=held[each.path] == 1)
-        yield one if each.mets != path.name else replace(one, shown=str(path))
+        is_named = each.path == path.parent and each.mets == path.name
+        yield replace(one, shown=str(path)) if is_named else one
 
 
 def _unopened(path: Path, reason: str) -> UnopenedPackage:
@@ -259,11 +257,7 @@ def _once(packages: Sequence[PackageToCheck]) -> list[PackageToCheck]:
     for each in packages:
         found.setdefault((os.path.realpath(each.root), each.within, each.mets), each)
     whole = {at for at, _, mets in found if mets is not None}
-    return [each for (at, _, _), each in found.items() if whole.isdisjoint(_above(at))]
-
-
-def _above(path: str) -> set[str]:
-    return {os.fspath(each) for each in Path(path).parents}
+    return [each for (at, _, _), each in found.items() if whole.isdisjoint(map(os.fspath, Path(at).parents))]
 
 
 _GUESSES = 50  # locations outside that get a guess at what was meant

@@ -547,7 +547,7 @@ class Checking(Iterator[Finding]):
         yield from listed.documents(catalogue, looking.budgets.findings)
         if level.hashes:
             listed.find(catalogue, places, listed.unlisted(catalogue), self._count_bytes)
-        yield from listed.files(catalogue, looking.budgets.findings)
+        yield from listed.files(catalogue, places, looking.budgets.findings)
         yield from listed.segments(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.read_lob_manifests(catalogue, places)

@@ -479,7 +479,7 @@ class _Delivery:
                         return here
                     if damaged is None or here != first:  # better one that another names as its parent
                         damaged = here
-                here = _located(ups or (), here, ips) or self._named(ups or (), ips)
+                here = self._parent(ups or (), here, ips)
         return damaged
 
     def ups(self, ip: DeliveredPackage) -> list[str] | None:
@@ -488,13 +488,15 @@ class _Delivery:
             return [href for href, each in _mptrs(self._blocks(ip), self._budgets) if each.is_upward]
         return None
 
-    def _named(self, ups: Collection[str], ips: Mapping[str, DeliveredPackage]) -> str | None:
-        """Return the folder of the IP whose OBJID one of the links up of another has."""
-        for folder in sorted(ips) if ups else ():
-            objid = self.objid(ips[folder])
-            if objid and any(are_same(objid, href) for href in ups):
-                return folder
-        return None
+    def _parent(self, ups: Collection[str], folder: str, ips: Mapping[str, DeliveredPackage]) -> str | None:
+        """Return the folder of the IP to which links up lead from that of a folder, else by its OBJID."""
+        for href in ups:
+            with suppress(uris.ReferenceRefused):
+                if (led := _folder_led_to(folder, href)) in ips.keys() - {folder}:
+                    return led
+        objids = {*map(bare, ups)} - {""}
+        called = (each for each in sorted(ips) if bare(self.objid(ips[each])) in objids)
+        return next(called, None) if objids else None
 
     def objid(self, ip: DeliveredPackage) -> str:
         """Return the OBJID in an IP's METS, "" where there is none or it cannot be read."""
@@ -676,22 +678,12 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
     return beside, {objid for div, objid in named if located.get(div) != folder}
 
 
-def _located(ups: Iterable[str], folder: str, folders: Collection[str]) -> str | None:
-    """Return the folder beside an IP's own that one of its links up leads to."""
-    for href in ups:
-        with suppress(uris.ReferenceRefused):
-            names = uris.joined((folder,), uris.located(href))
-            if len(names) > 1 and names[0] in folders and names[0] != folder:
-                return names[0]
-    return None
-
-
 def _folder_led_to(folder: str, href: str) -> str:
     """Return the folder, ``folder`` or one beside it, in which a location of its METS is; "" for that around.
 
     Raises ``ReferenceRefused``.
     """
-    return next(iter(uris.joined((folder,), uris.parsed(href))), "")
+    return next(iter(uris.joined((folder,), uris.located(href))), "")
 
 
 _DEPTH = 4  # folders below a package's, in which the METS of a segment may be

@@ -99,7 +99,7 @@ class Roots(tempdb.Scratch):
         self._meant: set[tuple[str, str]] = set()
         self._lacking: dict[tuple[str, str], list[str]] = {}
         self._real = [os.path.realpath(each) for each in self._roots]
-        self._first = {each: number for number, each in reversed(list(enumerate(self._real)))}
+        self._before = set[str]()  # roots that were searched: what lies in one is its
 
     @property
     def granted(self) -> bool:
@@ -116,19 +116,16 @@ class Roots(tempdb.Scratch):
         if self._is_searched:
             return
         self._is_searched = True
-        for root in range(len(self._roots)):
-            yield from self._root(root)
+        for root, real in enumerate(self._real):
+            if self._before.isdisjoint((real, *map(os.fspath, Path(real).parents))):
+                yield from self._root(root)
+            self._before.add(real)
         for root, path in self._given:
             if not is_mets_name(path):  # the METS of a package may be called as no other is
                 yield from self._document(root, b"" if self._roots[root].is_file() else None, path)
 
     def _root(self, root: int) -> Iterator[Finding]:
-        path, real = self._roots[root], self._real[root]
-        if self._is_before(real, root) or any(
-            self._is_before(os.fspath(each), root) for each in Path(real).parents
-        ):
-            return  # that was looked through as a part of another
-        if path.is_file():
+        if self._roots[root].is_file():
             yield from self._pack(root, b"")
         else:
             self.put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, b"")
@@ -139,27 +136,25 @@ class Roots(tempdb.Scratch):
             except OSError as error:
                 if root >= self.own:  # what cannot be read of a package itself is told where it is walked
                     yield Code.UNREADABLE.at(self._shown(root, None, row[1]), reason=fault(error))
-        holds_others = any(each.startswith(f"{real}/") for each in self._real[:root])
+        holds_others = any(each.startswith(f"{self._real[root]}/") for each in self._before)
         is_any = holds_others or self.row("SELECT 1 FROM document WHERE root = ?", root)
         if root >= self.own and not is_any:
             yield Code.ROOT_WITHOUT_METS.at(self._shown(root, None, b""))
 
-    def _is_before(self, path: str, root: int) -> bool:
-        """Return whether a path is that of a root given before another: what lies in it is its."""
-        return self._first.get(path, root) < root
+    def _is_before(self, root: int, path: bytes) -> bool:
+        """Return whether what lies at a path in a root is another that was searched before."""
+        return os.path.join(self._real[root], os.fsdecode(path)) in self._before
 
     def _folder(self, root: int, folder: bytes) -> Iterator[Finding]:
         for lot in walking.lots(self._roots[root], (), folder, sizes=False):
             for path in lot.folders:
-                if not self._is_before(os.path.join(self._real[root], os.fsdecode(path)), root):
+                if not self._is_before(root, path):
                     self.put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, path)
             for name in lot.names:
                 if is_mets_name(name):
                     yield from self._document(root, None, lot.prefix + name)
-                elif unpacked_name(name) is not None:
-                    path = lot.prefix + name
-                    if not self._is_before(os.path.join(self._real[root], os.fsdecode(path)), root):
-                        yield from self._pack(root, path)
+                elif unpacked_name(name) is not None and not self._is_before(root, lot.prefix + name):
+                    yield from self._pack(root, lot.prefix + name)
             if lot.fault is not None:
                 raise lot.fault
 
