@@ -127,8 +127,9 @@ class Surroundings:
     ) -> Generator[Finding, None, bool]:
         """Give the catalogue what is listed of a package; yield what is wrong with lists and in no package.
 
-        Returns whether it is a bag itself: lists at its root are the bag's then. Findings on lists on disk
-        that are no bag's have one of the paths ``apart``: their own, from the package as it is called.
+        Returns whether it is a bag itself: lists at its root are the bag's then. Findings on lists that are
+        no bag's have one of the paths ``apart``: their own, from the package as it is called; but not those
+        on lists in a packed file that is called as the package.
         """
         is_bag = False
         self.apart.clear()
@@ -138,10 +139,11 @@ class Surroundings:
                     continue
                 if places.agreement is not None:
                     raise Unsettled  # its lists speak of each file
-                unshown = 0 if outer.is_packed else each.folders_not_shown
-                before = "../" * (above.count(b"/") - unshown)
+                unshown = each.folders_not_shown
+                before = "../" * (above.count(b"/") - (0 if outer.is_packed else unshown))
+                is_apart = not (folder.is_bag or (outer.is_packed and unshown))
                 for finding in folder.findings(before):
-                    self.apart.update(() if folder.is_bag or outer.is_packed else (finding.path,))
+                    self.apart.update((finding.path,) if is_apart else ())
                     yield finding
                 if each.tree.is_packed == outer.is_packed:
                     folder.give(catalogue, before, above, at and at + b"/")

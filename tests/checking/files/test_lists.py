@@ -235,7 +235,9 @@ def test_a_list_over_several_packages_is_compared(delivery: Path, form: str) -> 
     found = told(delivery, Level.STRUCTURE)
     assert [path for code, path in found if code == "F026"] == ["S1/METS.xml"]
     found = told(FORMS[form](delivery))
-    paths = {(code, path.rpartition("S1/")[2].rpartition("S2/")[2]) for code, path in found}
+    paths = {
+        (code, path.removeprefix("t/").rpartition("S1/")[2].rpartition("S2/")[2]) for code, path in found
+    }
     assert paths == {
         ("F021", PAYLOAD),
         ("F023", PAYLOAD),
@@ -543,3 +545,17 @@ def test_a_digest_of_a_packed_package_that_differs_is_that_packages(
         ("F026", f"{root}/{last}"),
     ]
     assert charged(root) == dict.fromkeys((f"deep/{name}.{form}" for name in names), 0) | {last: 1, "": 1}
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+def test_a_list_in_a_packed_delivery_is_no_package_in_it(tmp_path: Path, form: str) -> None:
+    root = in_forms(tmp_path, "folder", "Akten_Köln", "B")
+    text = unicodedata.normalize("NFD", lines_of(root))
+    (root / "SHA256SUMS").write_text(text)
+    pack = FORMS[form](root)
+    (finding,) = [each for each in check(pack) if each.severity.value == "error"]
+    assert (finding.code, finding.path) == ("F023", f"{pack}/{'t/' * (form == 'tar')}SHA256SUMS")
+    errors = charged(pack)
+    assert errors.pop("") == 1
+    assert {*errors.values()} == {0}
+    assert len(errors) == 2
