@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_241,
     "inspecting": 726,
     "packages": 3_340,
-    "checking": 15_415,
+    "checking": 15_420,
     "building": 3_573,
     "reporting": 2_510,
     "restoring": 1_832,

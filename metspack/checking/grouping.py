@@ -17,6 +17,7 @@ from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
 from metspack.model import MOST_PLACES, Finding, FindingPlace
 
+_PLACES_KEPT = 100_000  # of all causes together
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
 
 _COME = "SELECT path FROM renamed WHERE other = ?"
@@ -347,11 +348,12 @@ class _Cause:
 class CommonCauses:
     """Findings with a cause that others may have too: of each cause one is told, with all its places.
 
-    What is told does not depend on the order in which the findings come; of ``most`` causes, at least.
+    What is told does not depend on the order in which the findings come; of ``most`` causes, at least. Where
+    there are very many places, fewer are told of each, the first of those that came.
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self._most, self._places = most, 0
         self._held: dict[str, _Cause] = {}
 
     def take(self, cause: str, finding: Finding, *, owner: str, rank: tuple[str, ...]) -> bool:
@@ -366,7 +368,11 @@ class CommonCauses:
         if held.places and order < held.places[0][0]:
             held.first = finding
         insort(held.places, (order, _place(finding)), key=lambda each: each[0])
-        del held.places[MOST_PLACES:]
+        is_full = len(held.places) > MOST_PLACES or self._places >= _PLACES_KEPT
+        if is_full and len(held.places) > 1:
+            held.places.pop()
+        else:
+            self._places += 1
         held.count += 1
         held.owners.add(owner)
         return True

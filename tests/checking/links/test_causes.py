@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import Level, check
+from metspack.checking import Level, check, grouping
 from metspack.checking.codes import Code
 from metspack.checking.grouping import CommonCauses, cause
 from metspack.model import MOST_PLACES, Finding, Severity
@@ -253,3 +253,16 @@ def test_more_causes_than_are_held_are_each_told_at_once() -> None:
     taken = [causes.take(cause(each, ""), each, owner="", rank=(each.path,)) for each in (*found, found[0])]
     assert taken == [True, True, True, False, False, True]
     assert [told.count for told, _ in causes.release()] == [2, 1, 1]
+
+
+def test_of_very_many_places_each_cause_keeps_its_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "_PLACES_KEPT", 3)
+    found = many(9)
+    other = [replace(each, facts=(("href", "9x"), ("nearest", "y9"))) for each in found]
+    causes = CommonCauses(9)
+    for each in (*found[2:], *other, *found[:2]):
+        assert causes.take(cause(each, ""), each, owner="", rank=(each.path,))
+    told = sorted(
+        (each.line, each.count, [place.line for place in each.others]) for each, _ in causes.release()
+    )
+    assert told == [(1, 9, []), (1, 9, [2, 3])]
