@@ -95,7 +95,7 @@ CREATE VIEW gone AS SELECT entry, is_odd, is_further FROM differing WHERE is_gon
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
 CREATE TABLE document (path BLOB);
 CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
-CREATE TABLE macos (path BLOB, size INTEGER);
+CREATE TABLE stray (path BLOB, size INTEGER, folder BLOB, file TEXT);
 CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE verified (path BLOB PRIMARY KEY, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
@@ -301,21 +301,6 @@ class Catalogue(tempdb.Scratch):
             self._beside.close()
         super().close()
 
-    def rows(self, sql: str, *values: object) -> Iterator[Row]:
-        """Yield the rows of a query, streamed."""
-        return tempdb.rows(self._database, sql, values)
-
-    def all(self, sql: str, *values: object) -> list[Row]:
-        """Return all rows of a query at once: sooner than streamed, and before any other statement."""
-        return self._database.execute(sql, values).fetchall()
-
-    def row(self, sql: str, *values: object) -> Row | None:
-        """Return the first row of a query, None when it has none."""
-        cursor = self._database.execute(sql, values)
-        row: Row | None = cursor.fetchone()
-        cursor.close()
-        return row
-
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, 0 when it gives none."""
         found = self.row(sql, *values)
@@ -331,10 +316,6 @@ class Catalogue(tempdb.Scratch):
         self.put("DELETE FROM alike")
         self.put(_PUT_ALIKE.format(sql), path)
         return self.all(_ALIKE, path)
-
-    def put(self, sql: str, *values: object) -> int:
-        """Run one statement; returns the row id of what it inserted."""
-        return self._database.execute(sql, values).lastrowid or 0
 
     def put_many(self, sql: str, rows: Iterable[Row]) -> None:
         """Run a statement for each row."""

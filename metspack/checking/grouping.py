@@ -7,6 +7,7 @@ links that are all wrong in the same way, because one name or one beginning of n
 from __future__ import annotations
 
 import json
+from bisect import insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,9 +15,9 @@ from itertools import islice
 from metspack.checking.catalogue import LISTED_PATH, Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
-from metspack.files import tempdb
-from metspack.model import MOST_PLACES, Finding, FindingPlace, Severity
+from metspack.model import MOST_PLACES, Finding, FindingPlace
 
+_PLACES_KEPT = 100_000  # of all causes together
 _KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
 
 _COME = "SELECT path FROM renamed WHERE other = ?"
@@ -42,17 +43,24 @@ Folder = Callable[[bytes], bytes | None]
 
 
 @dataclass(slots=True)
-class _FirstOfGroup:
+class _Held:
+    """A finding that stands for others, with how many they are and some of those ``others``."""
+
     first: Finding
-    folder: bytes
-    count: int = 0
+    count: int = 1
+    others: list[Finding] = field(default_factory=list)
+    places: list[FindingPlace] = field(default_factory=list)
+
+
+def _place(finding: Finding) -> FindingPlace:
+    return FindingPlace(path=finding.path, line=finding.line, place=finding.place)
 
 
 class FindingGroups:
     """Groups findings about files: of those with one cause only the first is kept, with their number."""
 
     def __init__(self) -> None:
-        self._held: dict[Hashable, _FirstOfGroup] = {}
+        self._held: dict[tuple[str, bytes | None, Hashable], _Held] = {}
 
     def take(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
         """Take a finding about a file below a folder that is at fault; yield what is not to be held back.
@@ -66,9 +74,8 @@ class FindingGroups:
         key = (finding.code, folder, alike)
         if key not in self._held and len(self._held) >= _KEPT:
             yield from self.release()
-        if (held := self._held.get(key)) is None:
-            held = self._held[key] = _FirstOfGroup(finding, folder)
-        held.count += 1
+        if not self.count(folder, finding.code, alike):
+            self._held[key] = _Held(finding)
 
     def count(self, folder: bytes | None, code: str, alike: Hashable = None, number: int = 1) -> bool:
         """Count findings if they would be held back behind another; return whether none need be made."""
@@ -80,10 +87,9 @@ class FindingGroups:
 
     def release(self) -> Iterator[Finding]:
         """Yield what was held back: each folder's first finding, with the number of those like it."""
-        for each in self._held.values():
-            yield (
-                each.first if each.count == 1 else _with_more(each.first, shown(each.folder), each.count - 1)
-            )
+        for (_, folder, _), each in self._held.items():
+            more = each.count - 1
+            yield _with_more(each.first, shown(folder or b""), more) if more else each.first
         self._held.clear()
 
 
@@ -146,18 +152,6 @@ class AlikeRows(Iterator[Row]):
         return passed
 
 
-@dataclass(slots=True)
-class _SharedFault:
-    first: Finding
-    others: list[Finding] = field(default_factory=list)
-    count: int = 1
-
-    def add(self, finding: Finding) -> None:
-        self.count += 1
-        if len(self.others) < _KEPT:
-            self.others.append(finding)
-
-
 class SharedFaults:
     """Groups what is wrong alike with every document of a kind; what some of them alone have is told of each.
 
@@ -166,22 +160,24 @@ class SharedFaults:
 
     def __init__(self, *alike: str) -> None:
         self._alike = frozenset(alike)
-        self._held: dict[str, dict[Hashable, _SharedFault]] = {}
+        self._held: dict[str, dict[Hashable, _Held]] = {}
 
     def take(self, kind: str, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Take all findings about one document; yield those that not every document has, held back or not."""
         keyed = {self._key(each): each for each in findings}
         if kind not in self._held:
-            self._held[kind] = {key: _SharedFault(each) for key, each in keyed.items()}
+            self._held[kind] = {key: _Held(each) for key, each in keyed.items()}
             return
         held = self._held[kind]
         for key in [key for key in held if key not in keyed]:
             yield from self._each(kind, held.pop(key))
         for key, finding in keyed.items():
-            if key in held:
-                held[key].add(finding)
-            else:
+            if (first := held.get(key)) is None:
                 yield finding
+                continue
+            first.count += 1
+            if len(first.others) < _KEPT:
+                first.others.append(finding)
 
     def release(self) -> Iterator[Finding]:
         """Yield what every document of its kind has: once, with their number when there are several."""
@@ -197,7 +193,7 @@ class SharedFaults:
             *(each for each in finding.facts if each[0] in self._alike),
         )
 
-    def _each(self, kind: str, fault: _SharedFault) -> Iterator[Finding]:
+    def _each(self, kind: str, fault: _Held) -> Iterator[Finding]:
         if fault.count > len(fault.others) + 1:  # more than are kept
             yield _of_all(fault.first, kind, fault.count)
         else:
@@ -245,13 +241,6 @@ def each_counted(
             yield replace(finding(*row), count=catalogue.number(counting, *values) - last)
 
 
-@dataclass(slots=True)
-class _FurtherOnes:
-    first: Finding
-    count: int = 0
-    others: list[FindingPlace] = field(default_factory=list)
-
-
 class FurtherFindings:
     """Counts the findings of a code beyond ``most``: one finding stands for them, with the first places.
 
@@ -261,7 +250,7 @@ class FurtherFindings:
     def __init__(self, most: int) -> None:
         self._most = most
         self._told: dict[tuple[str, ...], int] = {}
-        self._held: dict[tuple[str, ...], _FurtherOnes] = {}
+        self._held: dict[tuple[str, ...], _Held] = {}
 
     def take(self, finding: Finding, owners: tuple[str, ...]) -> bool:
         """Take a finding about packages; return whether it is only counted."""
@@ -270,11 +259,9 @@ class FurtherFindings:
         if told < self._most:
             self._told[key] = told + 1
             return False
-        held = self._held.get(key)
-        if held is None:
-            held = self._held[key] = _FurtherOnes(finding)
-        elif len(held.others) < MOST_PLACES - 1:
-            held.others.append(FindingPlace(path=finding.path, line=finding.line, place=finding.place))
+        held = self._held.setdefault(key, _Held(finding, 0))
+        if len(held.places) < MOST_PLACES:
+            held.places.append(_place(finding))
         held.count += finding.count
         return True
 
@@ -284,7 +271,7 @@ class FurtherFindings:
             yield self._together(held, requirement or code), tuple(owners)
         self._held.clear()
 
-    def _together(self, held: _FurtherOnes, told_as: str) -> Finding:
+    def _together(self, held: _Held, told_as: str) -> Finding:
         if held.count == 1:
             return held.first
         return replace(
@@ -293,7 +280,7 @@ class FurtherFindings:
             f"not told one by one (--budget findings=N tells N of each code, not {self._most:,})",
             facts=tuple(sorted((*held.first.facts, ("places", f"{held.count:,}")))),
             count=held.count,
-            others=tuple(held.others),
+            others=tuple(held.places[1:]),
         )
 
 
@@ -337,111 +324,64 @@ def cause(finding: Finding, package: str) -> str:
     return json.dumps((finding.code, package, edit.before, edit.now, edit.is_case))
 
 
-_CAUSES = """
-CREATE TABLE cause (id INTEGER PRIMARY KEY, key TEXT UNIQUE, count INTEGER, rank BLOB, finding TEXT);
-CREATE TABLE place (cause INTEGER, rank BLOB, path TEXT, line INTEGER, place TEXT);
-CREATE INDEX place_cause ON place (cause, rank);
-CREATE TABLE owner (cause INTEGER, owner TEXT, PRIMARY KEY (cause, owner)) WITHOUT ROWID;
-"""
-_PUT_CAUSE = "INSERT INTO cause (key, count, rank, finding) VALUES (?, 1, ?, ?)"
-_COUNT = "UPDATE cause SET count = count + 1 WHERE id = ?"
-_PUT_FIRST = "UPDATE cause SET rank = ?, finding = ? WHERE id = ?"
-_FIRST_PLACES = "SELECT path, line, place FROM place WHERE cause = ? ORDER BY rank LIMIT ?"
-_DROP_REST = """DELETE FROM place WHERE rowid IN (
-    SELECT rowid FROM place WHERE cause = ? ORDER BY rank LIMIT -1 OFFSET ?)"""
+@dataclass(slots=True)
+class _Cause:
+    first: Finding
+    places: list[tuple[tuple[str | int, ...], FindingPlace]] = field(default_factory=list)
+    count: int = 0
+    owners: set[str] = field(default_factory=set)
+
+    def told(self) -> Finding:
+        """Return the finding that stands for all."""
+        if self.count == 1:
+            return self.first
+        more = f"{self.count - 1:,} more {'places' if self.count > 2 else 'place'}"  # noqa: PLR2004 -- one more
+        return replace(
+            self.first,
+            message=f"{self.first.message}; the same difference in {more}",
+            facts=tuple(sorted((*self.first.facts, ("places", f"{self.count:,}")))),
+            count=self.count,
+            others=tuple(place for _, place in self.places[1:]),
+        )
 
 
-class CommonCauses(tempdb.Scratch):
+class CommonCauses:
     """Findings with a cause that others may have too: of each cause one is told, with all its places.
 
-    What is told does not depend on the order in which the findings come. They are kept on disk.
+    What is told does not depend on the order in which the findings come; of ``most`` causes, at least. Where
+    there are very many places, fewer are told of each, the first of those that came.
     """
 
-    def __init__(self) -> None:
-        super().__init__("BEGIN", schema=_CAUSES)
+    def __init__(self, most: int) -> None:
+        self._most, self._places = most, 0
+        self._held: dict[str, _Cause] = {}
 
-    def take(self, cause: str, finding: Finding, *, owner: str, rank: tuple[str, ...]) -> None:
-        """Keep a finding about the package ``owner``; the one with the least ``rank`` is told."""
-        path, place = _encoded(finding.path), _encoded(finding.place)
-        order = "\0".join((rank[0], f"{finding.line:010}", finding.place, *rank[1:])).encode(
-            "utf-8", _ESCAPED
-        )
-        row = self._row("SELECT id, count, rank FROM cause WHERE key = ?", cause)
-        if row is None:
-            number = self._put(_PUT_CAUSE, cause, order, _packed(finding))
+    def take(self, cause: str, finding: Finding, *, owner: str, rank: tuple[str, ...]) -> bool:
+        """Take a finding about the package ``owner``; the one with the least ``rank`` is told.
+
+        Returns False for one that is to be told now, as it has a cause and too many are held.
+        """
+        if not cause or (cause not in self._held and len(self._held) >= self._most):
+            return False
+        held = self._held.setdefault(cause, _Cause(finding))
+        order: tuple[str | int, ...] = (rank[0], finding.line, finding.place, *rank[1:])
+        if held.places and order < held.places[0][0]:
+            held.first = finding
+        insort(held.places, (order, _place(finding)), key=lambda each: each[0])
+        is_full = len(held.places) > MOST_PLACES or self._places >= _PLACES_KEPT
+        if is_full and len(held.places) > 1:
+            held.places.pop()
         else:
-            number, count, first = row
-            self._put(_COUNT, number)
-            if order < first:
-                self._put(_PUT_FIRST, order, _packed(finding), number)
-            if count % MOST_PLACES == 0:
-                self._put(_DROP_REST, number, MOST_PLACES)
-        self._put("INSERT INTO place VALUES (?, ?, ?, ?, ?)", number, order, path, finding.line, place)
-        self._put("INSERT OR IGNORE INTO owner VALUES (?, ?)", number, _encoded(owner))
+            self._places += 1
+        held.count += 1
+        held.owners.add(owner)
+        return True
 
     def release(self) -> Iterator[tuple[Finding, tuple[str, ...]]]:
         """Yield a finding for each cause, and the packages it is about."""
-        for number, count, packed in tempdb.rows(
-            self._database, "SELECT id, count, finding FROM cause ORDER BY rank, key"
-        ):
-            owners = tempdb.rows(self._database, "SELECT owner FROM owner WHERE cause = ?", (number,))
-            finding = _unpacked(packed)
-            if count > 1:
-                finding = self._with_places(finding, number, count)
-            yield finding, tuple(_decoded(each) for (each,) in owners)
-
-    def _with_places(self, finding: Finding, number: int, count: int) -> Finding:
-        rows = tempdb.rows(self._database, _FIRST_PLACES, (number, MOST_PLACES))
-        _, *others = (
-            FindingPlace(path=_decoded(path), line=line, place=_decoded(place)) for path, line, place in rows
-        )
-        more = f"{count - 1:,} more {'places' if count > 2 else 'place'}"  # noqa: PLR2004 -- one more
-        return replace(
-            finding,
-            message=f"{finding.message}; the same difference in {more}",
-            facts=tuple(sorted((*finding.facts, ("places", f"{count:,}")))),
-            count=count,
-            others=tuple(others),
-        )
-
-    def _put(self, sql: str, *values: object) -> int:
-        return self._database.execute(sql, values).lastrowid or 0
-
-    def _row(self, sql: str, *values: object) -> tuple[int, int, bytes] | None:
-        row: tuple[int, int, bytes] | None = self._database.execute(sql, values).fetchone()
-        return row
-
-
-_ESCAPED = "surrogatepass"
-
-
-def _encoded(text: str) -> bytes:
-    # SQLite's text is UTF-8, which has no lone surrogates, as paths have that are not.
-    return text.encode("utf-8", _ESCAPED)
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", _ESCAPED)
-
-
-def _packed(finding: Finding) -> str:
-    where = finding.path, finding.line, finding.place
-    said = finding.message, finding.facts, finding.requirement
-    return json.dumps((finding.code, finding.severity.value, *where, *said))
-
-
-def _unpacked(text: str) -> Finding:
-    code, severity, path, line, place, message, facts, requirement = json.loads(text)
-    return Finding(
-        code=code,
-        severity=Severity(severity),
-        path=path,
-        line=line,
-        place=place,
-        message=message,
-        facts=tuple((name, value) for name, value in facts),
-        requirement=requirement,
-    )
+        for _, held in sorted(self._held.items(), key=lambda each: (each[1].places[0][0], each[0])):
+            yield held.told(), tuple(sorted(held.owners))
+        self._held.clear()
 
 
 def absent(catalogue: Catalogue) -> Folder:

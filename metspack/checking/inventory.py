@@ -21,14 +21,12 @@ from metspack.checking.catalogue import (
     shown,
 )
 from metspack.checking.codes import Code
-from metspack.checking.grouping import FindingGroups
 from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import AgreedSegment, Agreement
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
 from metspack.files.byteranges import Below
 from metspack.files.tempdb import BulkInsert
-from metspack.layouts.names import OF_MACOS
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
@@ -277,7 +275,7 @@ def beside(
     seen: set[Below],
     covers: Callable[[str], bool] | None,
 ) -> Iterator[Finding]:
-    """Yield bytes of zip and tar files of a package that are no entry's, and files in no package.
+    """Yield bytes of zip and tar files of a package that are no entry's; note files in no package.
 
     ``packages`` are the folders of those under check, by their roots: a file in a granted root may hold
     others. Files that were ``seen`` are passed over, and those of segments that agree. Lists ``covers``
@@ -308,16 +306,11 @@ def _beside(
         return
     inside = () if file.segments else packages[file.root]
     before = f"{name}/" if name else "../" * len(trees[0].folder.split(b"/"))
-    together = FindingGroups()
     for item in _in_none(whole, {*inside, *(each.folder for each in trees)}):
-        if covers(f"{file}/{shown(item.name)}"):
-            continue
-        if OF_MACOS.fullmatch(item.name):  # reported with those in the package
-            catalogue.put("INSERT INTO macos VALUES (?, ?)", os.fsencode(before) + item.name, item.size or 0)
-            continue
-        finding = Code.UNLISTED.at(before + shown(item.name), found=f"{item.size or 0:,}")
-        yield from together.take(item.name.rpartition(b"/")[0].partition(b"/")[0] or None, finding)
-    yield from together.release()
+        if not covers(f"{file}/{shown(item.name)}"):
+            folder = item.name.rpartition(b"/")[0].partition(b"/")[0] or None
+            row = os.fsencode(before) + item.name, item.size or 0, folder, before
+            catalogue.put("INSERT INTO stray VALUES (?, ?, ?, ?)", *row)
 
 
 def _in_none(whole: PackedTree, folders: Iterable[bytes]) -> Iterator[Item]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from metspack import uris
@@ -16,12 +16,10 @@ from metspack.checking.codes import Code
 from metspack.checking.links.roots import Roots
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
-from metspack.containers import zipformat
-from metspack.containers.ipreader import Content, OpenPacks, PackedError, form_of
+from metspack.containers.ipreader import Content, OpenPacks
 from metspack.errors import MetspackError, SourceError
-from metspack.files import reading
+from metspack.files import reading, walking
 from metspack.files.byteranges import Below
-from metspack.files.journal import not_found
 from metspack.layouts.names import is_archive
 from metspack.mets import CSIP_METS, METS_NAMES, is_mets_name, reader
 from metspack.mets import packages as mets_packages
@@ -100,6 +98,11 @@ class PackageToCheck:
         return replace(found, kind=f"{found.kind or 'unreadable METS'}{form}")
 
     @property
+    def folders_not_shown(self) -> int:
+        """How many folders it is in, in a zip or tar file that it is called as."""
+        return self.within.count(b"/") + 1 if self.within and self.shown == str(self.root) else 0
+
+    @property
     def mets_below(self) -> bytes:
         """The path of the package's METS below its root, in a zip or tar file below that."""
         mets = os.fsencode(self.mets or "")
@@ -115,12 +118,13 @@ class PackageToCheck:
 class UnopenedPackage:
     """A package given or delivered that cannot be checked: its path, and the finding that says why.
 
-    ``kind`` is what it is, where that is known: also what is none, but can be made one.
+    ``kind`` is what it is, where that is known: also what is none, but can be made one. It has no ``ips``.
     """
 
     shown: str
     finding: Finding
     kind: str = ""
+    ips: tuple[PackageToCheck, ...] = ()
 
     @property
     def is_other(self) -> bool:
@@ -140,20 +144,16 @@ def opened(
     nothing to check; of several paths that is said of the one.
     """
     found = list(_opened(paths, packs, budgets))
-    _check_some(found)
+    _check_some(found, paths)
     if len(found) > 1:
-        found = [ip for each in found for ip in (_ips(each) or (each,))]
+        found = [ip for each in found for ip in (each.ips or (each,))]
     packages = _once([widened(each, granted, budgets) for each in found if isinstance(each, PackageToCheck)])
     if len(found) > 1:
         packages = [each if Path(each.shown).is_dir() else _by_folder(each) for each in packages]
-    roots = list(dict.fromkeys(each.root for each in packages))
-    packages = [replace(each, number=roots.index(each.root)) for each in packages]
+    numbers = {root: number for number, root in enumerate(dict.fromkeys(each.root for each in packages))}
+    packages = [replace(each, number=numbers[each.root]) for each in packages]
     # What was left out lies in what was not.
     return (*packages, *(each for each in found if isinstance(each, UnopenedPackage)))
-
-
-def _ips(package: Opened) -> tuple[PackageToCheck, ...]:
-    return package.ips if isinstance(package, PackageToCheck) else ()
 
 
 def _by_folder(package: PackageToCheck) -> PackageToCheck:
@@ -164,25 +164,15 @@ def _by_folder(package: PackageToCheck) -> PackageToCheck:
 def _opened(paths: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> Iterator[Opened]:
     for path in paths:
         try:
-            found = list(_at(path, packs, budgets, is_only=len(paths) == 1))
-            if len(paths) == 1 and [each.shown for each in found] == [str(path)]:
-                _check_opened(found[0])
-            yield from found
-        except delivery.NoPackageError as error:
-            if len(paths) == 1:
-                raise
-            yield _no_package(path, error)
+            yield from _at(path, packs, budgets, is_only=len(paths) == 1)
         except (SourceError, OSError) as error:
             if len(paths) == 1:
                 raise
+            if isinstance(error, delivery.NoPackageError):
+                yield _no_package(path, error)
+                continue
             reason = error.message if isinstance(error, SourceError) else fault(error)
             yield _unopened(path, reason.removeprefix(f"{path}: ").removeprefix(f"{path} "))
-
-
-def _check_opened(package: Opened) -> None:
-    if isinstance(package, UnopenedPackage):
-        rule = Code.named(package.finding.code)
-        raise SourceError(f"{package.shown}: {package.finding.message}", hint=rule.remedy)
 
 
 NO_PACKAGE = "no package"
@@ -196,26 +186,29 @@ def _no_package(path: Path, error: delivery.NoPackageError) -> UnopenedPackage:
     return UnopenedPackage(shown=shown, finding=finding, kind=NO_PACKAGE)
 
 
-def _check_some(found: Sequence[Opened]) -> None:
-    """Raise ``SourceError`` if nothing of what was found is a package."""
+def _check_some(found: Sequence[Opened], paths: Sequence[Path]) -> None:
+    """Raise ``SourceError`` if nothing of what was found is a package, or the one path is of what is none."""
     known = [each.finding for each in found if isinstance(each, UnopenedPackage)]
     if known and len(known) == len(found) and all(each.code == Code.NO_PACKAGE.id for each in known):
         facts = dict(known[0].facts)
         raise SourceError(f"{known[0].path} is {facts['reason']}", hint=facts["expected"])
+    if [each.path for each in known] == [str(each) for each in paths] and len(known) == len(found) == 1:
+        hint = Code.named(known[0].code).remedy
+        raise SourceError(f"{known[0].path}: {known[0].message}", hint=hint)
 
 
 def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Iterator[Opened]:
     """Yield what is at a path: a package, or the packages of a delivery."""
-    found = delivery.delivered(path, packs, budgets) if path.exists() else []
-    is_none = is_only and path.is_dir() and all(each.source for each in found)
+    found = delivery.named(path, packs, budgets)
+    is_lost = found[0].path == path and found[0].is_package and not found[0].mets
+    is_none = path.is_dir() and (is_lost or (is_only and all(each.source for each in found)))
     if is_none and (error := delivery.never_a_package(path)) is not None:
         raise error
-    if any(each.path != path or each.mets or each.within or not each.is_package for each in found):
-        held = Counter(each.path for each in found if not each.source)
-        for each in found:
-            yield _delivered(each, packs, is_alone=held[each.path] == 1)
-    else:
-        yield package(path, 0, packs)
+    held = Counter(each.path for each in found if not each.source)
+    for each in found:
+        one = _delivered(each, packs, is_alone=held[each.path] == 1)
+        is_named = each.path == path.parent and each.mets == path.name
+        yield replace(one, shown=str(path)) if is_named else one
 
 
 def _unopened(path: Path, reason: str) -> UnopenedPackage:
@@ -238,19 +231,17 @@ def _no_part(each: delivery.DeliveredPackage) -> UnopenedPackage:
 def _delivered(each: delivery.DeliveredPackage, packs: OpenPacks, *, is_alone: bool) -> Opened:
     if not each.is_package:
         return _no_part(each)
-    if each.is_packed:
-        within = os.fsencode(each.within)
-        is_named = not is_alone and each.within
-        return PackageToCheck(
-            number=0,
-            root=each.path,
-            tree=PackedTree(packs, Below(root=each.path, segments=()), within),
-            mets=each.mets,
-            shown=f"{each.path}/{each.within}" if is_named else str(each.path),
-            within=within,
-            is_bag=each.is_bag,
-        )
-    found = replace(_folder(each.path, each.path, 0, each.mets), is_bag=each.is_bag)
+    within = os.fsencode(each.within)
+    packed = PackedTree(packs, Below(root=each.path, segments=()), within)
+    found = PackageToCheck(
+        number=0,
+        root=each.path,
+        tree=packed if each.is_packed else FolderTree(each.path),
+        mets=each.mets,
+        shown=str(each.path if is_alone else each.path / each.within),
+        within=within,
+        is_bag=each.is_bag,
+    )
     ips = (_delivered(ip, packs, is_alone=True) for ip in each.ips)
     found = replace(found, ips=tuple(ip for ip in ips if isinstance(ip, PackageToCheck)))
     if (top := each.top) is None:
@@ -266,80 +257,10 @@ def _once(packages: Sequence[PackageToCheck]) -> list[PackageToCheck]:
     for each in packages:
         found.setdefault((os.path.realpath(each.root), each.within, each.mets), each)
     whole = {at for at, _, mets in found if mets is not None}
-    return [each for (at, _, _), each in found.items() if whole.isdisjoint(_above(at))]
+    return [each for (at, _, _), each in found.items() if whole.isdisjoint(map(os.fspath, Path(at).parents))]
 
 
-def _above(path: str) -> set[str]:
-    return {os.fspath(each) for each in Path(path).parents}
-
-
-def package(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
-    """Return the package at a path that is no delivery; raises ``SourceError`` if nothing can be checked."""
-    if path.is_dir():
-        mets = delivery.chosen(os.listdir(path))
-        if mets is None and (error := delivery.never_a_package(path)) is not None:
-            raise error
-        return _folder(path, path, number, mets)
-    if not path.exists():
-        raise not_found(path, _GIVE, "does not exist")
-    if is_archive(path.name):
-        raise delivery.about_archive(path)
-    if mets_packages.stem_of_pack(path.name) is not None:
-        return _packed(path, number, packs)
-    if path.is_file() and not is_mets_name(path.name):
-        _check_is_mets(path)
-    return _folder(path, path.parent, number, path.name)
-
-
-_GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
 _GUESSES = 50  # locations outside that get a guess at what was meant
-_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
-_HTML = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
-_BLOCK = 512
-
-
-def _check_is_mets(path: Path) -> None:
-    """Raise ``SourceError``, saying what it is, for a file that is surely no METS."""
-    try:
-        with reading.opening(path.parent, (path.name,)) as descriptor:
-            data = next(reading.chunks(descriptor, size=_BLOCK), b"")
-    except (OSError, MetspackError):
-        return  # that it cannot be read is told where it is checked
-    found = zipformat.kind(data) if data else "an empty file"
-    if form := form_of(data):
-        raise SourceError(
-            f"{path} is a {form} file, and its name does not end with .{form}",
-            hint=f"If it holds a package, rename it to {path.stem}.{form}",
-        )
-    if _XML.match(data):
-        root = _other_root(path)
-        found = "an HTML page" if _HTML.search(data) else root and f"XML with the root element {root}"
-    if found:
-        raise SourceError(f"{path} is {found}, expected a METS file", hint=_GIVE)
-
-
-def _other_root(path: Path) -> str:
-    """Return the root element of an XML document that is no METS, "" for METS and what cannot be read."""
-    with suppress(OSError, MetspackError), reading.opening(path.parent, (path.name,)) as descriptor:
-        try:
-            next(reader.read(reading.chunks(descriptor, size=reading.BLOCK)), None)
-        except reader.NotMets as error:
-            return error.found
-    return ""
-
-
-def _folder(path: Path, root: Path, number: int, mets: str | None) -> PackageToCheck:
-    return PackageToCheck(number=number, root=root, tree=FolderTree(root), mets=mets, shown=str(path))
-
-
-def _packed(path: Path, number: int, packs: OpenPacks) -> PackageToCheck:
-    """Return what is in a zip or tar file, without a METS."""
-    where = Below(root=path, segments=())
-    try:
-        packs.opened(where)
-    except PackedError as error:
-        raise SourceError(f"{path}: {error.message}", hint=error.hint) from error
-    return PackageToCheck(number=number, root=path, tree=PackedTree(packs, where), mets=None, shown=str(path))
 
 
 def put_together(
@@ -404,19 +325,11 @@ def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
         return 0
     if mets_packages.stem_of_pack(path.name) is not None and path.is_file():
         return path.stat().st_size
-    total = 0
-    waiting = [os.fspath(path if path.is_dir() else path.parent)]
-    while waiting:
-        # What cannot be looked at is the check's business, not its progress's.
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_file(follow_symlinks=False):
-                    size = entry.stat(follow_symlinks=False).st_size
-                    # An archive is read as a file, and its entries once more.
-                    total += 2 * size if is_archive(entry.name) else size
-                elif entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-    return total
+    # What cannot be looked at is the check's business, not its progress's.
+    lots = walking.all_lots(path if path.is_dir() else path.parent, (), (b"",), sizes=True)
+    sizes = chain.from_iterable(zip(each.names, each.sizes, strict=True) for each in lots)
+    # An archive is read as a file, and its entries once more.
+    return sum(2 * size if is_archive(os.fsdecode(name)) else size for name, size in sizes)
 
 
 _UP = b"../"

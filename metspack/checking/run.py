@@ -92,8 +92,8 @@ class CheckSummary:
 
     ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside;
     ``results`` are those of each package, in the order of paths; a finding about several counts for each.
-    ``beside`` are the errors about none of them, such as a package expected that did not come. ``ledger`` has
-    the figures of a check that keeps one.
+    ``beside`` are the errors about none of them, such as a package expected that did not come; ``apart`` are
+    the paths of findings about none. ``ledger`` has the figures of a check that keeps one.
     """
 
     packages: int
@@ -107,6 +107,7 @@ class CheckSummary:
     routes: tuple[ArchiveRoutes, ...] = ()
     results: tuple[PackageResult, ...] = ()
     beside: int = 0
+    apart: frozenset[str] = frozenset()
     ledger: LedgerFigures | None = None
 
     @property
@@ -197,7 +198,7 @@ class Checking(Iterator[Finding]):
         self._is_one = True
         self._found: dict[str, Identity] = {}
         self._told_of: Counter[tuple[str, Severity]] = Counter()
-        self._ended: set[str] = set()
+        self._ended, self._apart = set[str](), set[str]()
         self._owner = ""
         self._owners: tuple[str, ...] = ()
         self.graphs: list[Graph] = []
@@ -227,6 +228,7 @@ class Checking(Iterator[Finding]):
         self._severities[finding.severity] += 1
         for each in self._owners:
             self._told_of[each, finding.severity] += 1
+            self._apart.update(() if each else (finding.path,))
         return finding
 
     @property
@@ -245,6 +247,7 @@ class Checking(Iterator[Finding]):
             routes=tuple(sorted(self._routes, key=lambda each: each.path)),
             results=tuple(self._result(path, found) for path, found in sorted(self._found.items())),
             beside=self._told_of["", Severity.ERROR],
+            apart=frozenset(self._apart),
             ledger=None if self._ledger is None else self._ledger.figures,
         )
 
@@ -272,23 +275,20 @@ class Checking(Iterator[Finding]):
 
     def _together(self) -> Iterator[Finding]:
         """Yield all findings, at last those that have one cause, each cause once, and those only counted."""
-        further = FurtherFindings(self._looking.budgets.findings)
-        with CommonCauses() as causes:
-            try:
-                for finding in self._checked():
-                    self._owners, self._owner = (self._owner,), ""
-                    if not (same := cause(finding, self._scope)):
-                        if not further.take(finding, self._owners):
-                            yield finding
-                        continue
-                    (owner,) = self._owners
-                    path = finding.path.removeprefix(f"{owner}/")
-                    rank = path, self._found.get(owner, Identity()).objid, owner
-                    causes.take(same, finding, owner=owner, rank=rank)
-            except Interrupted:
-                yield from self._released(causes, further)
-                raise
+        most = self._looking.budgets.findings
+        further, causes = FurtherFindings(most), CommonCauses(most)
+        try:
+            for finding in self._checked():
+                owner, self._owner = self._owner, ""
+                rank = finding.path.removeprefix(f"{owner}/"), self._found.get(owner, Identity()).objid, owner
+                self._owners = (owner,)
+                is_taken = causes.take(cause(finding, self._scope), finding, owner=owner, rank=rank)
+                if not (is_taken or further.take(finding, self._owners)):
+                    yield finding
+        except Interrupted:
             yield from self._released(causes, further)
+            raise
+        yield from self._released(causes, further)
 
     def _released(self, causes: CommonCauses, further: FurtherFindings) -> Iterator[Finding]:
         for finding, self._owners in causes.release():
@@ -378,6 +378,13 @@ class Checking(Iterator[Finding]):
     def _as_given(self, finding: Finding, each: PackageToCheck, places: CheckedTree) -> Finding:
         """Return a finding with the package's own path before its own, where there are several."""
         self._owner = self._scope = each.shown
+        if finding.path in self._around.apart:
+            path = owner = os.path.normpath(f"{each.shown}/{finding.path}")
+            none = Identity(kind=NO_PACKAGE)
+            while owner and self._found.get(owner, none).kind == NO_PACKAGE:
+                owner = owner.rpartition("/")[0]
+            self._owner = owner
+            return replace(finding, path=path)
         if self._is_one:
             return finding
         given, path = places.as_given(finding.path) or (each.shown, finding.path)
@@ -493,10 +500,8 @@ class Checking(Iterator[Finding]):
         for folder, member in each.members:
             places.join(folder, member)
             yield from inventory.findings(catalogue, places, folder, whole=whole)
-        if whole:
-            trees = [(folder + b"/", member.tree) for folder, member in each.members] or [(b"", each.tree)]
-            if not (yield from self._around.findings(catalogue, places, trees)):
-                yield from manifests.read(catalogue, places)
+        if whole and not (yield from self._around.findings(catalogue, places, each)):
+            yield from manifests.read(catalogue, places)
         links = LinkCheck(catalogue, places, roots, each.number, looking)
         if each.mets is None:
             catalogue.new_mets(os.fsencode(PLAIN_METS), None, done=True)
@@ -542,7 +547,7 @@ class Checking(Iterator[Finding]):
         yield from listed.documents(catalogue, looking.budgets.findings)
         if level.hashes:
             listed.find(catalogue, places, listed.unlisted(catalogue), self._count_bytes)
-        yield from listed.files(catalogue, looking.budgets.findings)
+        yield from listed.files(catalogue, places, looking.budgets.findings)
         yield from listed.segments(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.read_lob_manifests(catalogue, places)

@@ -281,7 +281,7 @@ class Agreement(tempdb.Scratch):
         self._root = Path()
         self._executor = executor
         self._workers = executor.workers(1)
-        self._released = _Released(self._rows, self._batches)
+        self._released = _Released(self, self._batches)
         self._reading: Underway[StatedBatch, int] | None = None
 
     @property
@@ -346,14 +346,14 @@ class Agreement(tempdb.Scratch):
         return int(self._database.execute("SELECT count(*) FROM look").fetchone()[0])
 
     def _size_of_packs(self, package: Path) -> int:
-        packs = (os.fsdecode(pack) for (pack,) in self._rows("SELECT pack FROM look WHERE pack <> X''"))
+        packs = (os.fsdecode(pack) for (pack,) in self.rows("SELECT pack FROM look WHERE pack <> X''"))
         size = 0
         while names := list(islice(packs, _PACKS_AT_ONCE)):
             size += sum(each[0] for each in reading.statuses(package, (), names) if each is not None)
         return size
 
     def _looks(self, manifests: tuple[str, ...], *, are_halves: bool) -> Iterator[SegmentLook]:
-        for mets, data, pack in self._rows("SELECT mets, data, pack FROM look ORDER BY id"):
+        for mets, data, pack in self.rows("SELECT mets, data, pack FROM look ORDER BY id"):
             look = SegmentLook(
                 root=self._root,
                 mets=mets,
@@ -429,14 +429,11 @@ class Agreement(tempdb.Scratch):
         """Yield path and size of each file that is as stated."""
         files = (
             (folder + b"/" + name, size)
-            for _, folder, start in self._rows(_NEXT_RELEASED, (0,))
+            for _, folder, start in self.rows(_NEXT_RELEASED, 0)
             for columns in islice(self.columns(folder, start), 1)
             for name, size in zip(columns.names.split(_NUL), columns.sizes, strict=True)
         )
         return islice(files, self.verified)
-
-    def _rows(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        return tempdb.rows(self._database, sql, values)
 
     def _start(self, *, files: int, size: int) -> None:
         """Have as many processes as so much work is worth, if there are fewer."""
@@ -557,24 +554,23 @@ class Agreement(tempdb.Scratch):
         return not self._has("segment WHERE outline IS NULL")
 
     def _has(self, what: str, *values: object) -> bool:
-        return self._database.execute(f"SELECT 1 FROM {what} LIMIT 1", values).fetchone() is not None  # noqa: S608 -- constants
+        return self.row(f"SELECT 1 FROM {what} LIMIT 1", *values) is not None  # noqa: S608 -- constants
 
     def first_of(self, folder: bytes) -> int:
         """Return how many files are in the segments before the one with a folder."""
-        return int(
-            self._database.execute("SELECT first FROM segment WHERE folder = ?", (folder,)).fetchone()[0]
-        )
+        (first,) = self.row("SELECT first FROM segment WHERE folder = ?", folder) or (0,)
+        return int(first)
 
     def data_folders(self) -> Iterator[tuple[bytes, Sequence[bytes], bool]]:
         """Yield of each segment the folder of its data, those in it, and whether its files are placed."""
-        for data, inner, are_placed in self._rows(
+        for data, inner, are_placed in self.rows(
             "SELECT data, folders, are_placed FROM segment ORDER BY rowid"
         ):
             yield data, inner.split(_NUL) if inner else (), bool(are_placed)
 
     def stretches(self, algorithm: str) -> Iterator[tuple[bytes, ManifestStretch]]:
         """Yield the stretches of a manifest in their order, each with the METS of its segment."""
-        for mets, *stretch in self._rows(_STRETCHES_IN_ORDER, (algorithm,)):
+        for mets, *stretch in self.rows(_STRETCHES_IN_ORDER, algorithm):
             yield mets, _stretch(stretch)
 
     def columns(self, folder: bytes, first: int = 0) -> Iterator[AgreedColumns]:
@@ -583,7 +579,7 @@ class Agreement(tempdb.Scratch):
         Raises ``Unsettled`` for a segment of whose files nothing is known.
         """
         row = None
-        for row in tempdb.rows(self._database, _COLUMNS, (folder, first)):
+        for row in self.rows(_COLUMNS, folder, first):
             algorithms, digests, start, ids, names, octets = row
             sizes, at, of_each = array("q", octets), 0, dict[str, bytes]()
             for name in algorithms.split(" "):
@@ -614,20 +610,15 @@ class StatedBatch:
 class _Released(Iterator[StatedBatch]):
     """The files that may be read, in the order in which they were added; goes on when there are more."""
 
-    def __init__(
-        self,
-        rows: Callable[[str, Sequence[object]], Iterator[tuple[Any, ...]]],
-        batches: Callable[[bytes, int], Iterator[StatedBatch]],
-    ) -> None:
-        self._rows = rows
+    def __init__(self, kept: tempdb.Scratch, batches: Callable[[bytes, int], Iterator[StatedBatch]]) -> None:
+        self._kept = kept
         self._batches = batches
         self._last: float = 0
         self._next: Iterator[StatedBatch] = iter(())
 
     def add(self, columns: str, *values: object) -> None:
         """Add files by a query for their columns, unless they were added before."""
-        for _ in self._rows(f"INSERT OR IGNORE INTO released (columns) {columns}", values):
-            pass
+        self._kept.put(f"INSERT OR IGNORE INTO released (columns) {columns}", *values)
 
     def clear(self) -> None:
         """Drop those that were not given out."""
@@ -636,7 +627,7 @@ class _Released(Iterator[StatedBatch]):
 
     def __next__(self) -> StatedBatch:
         while (found := next(self._next, None)) is None:
-            row = next(self._rows(f"{_NEXT_RELEASED} LIMIT 1", (self._last,)), None)
+            row = self._kept.row(f"{_NEXT_RELEASED} LIMIT 1", self._last)
             if row is None:
                 raise StopIteration
             self._last = row[0]

@@ -402,7 +402,7 @@ class _Bar:
             self.bar.advance(self._task, amount)
 
 
-class _Progress:
+class _StageDisplay:
     """Progress for a person, as a bar on a terminal and as plain lines elsewhere, and for the log."""
 
     def __init__(self, command: str, *, is_quiet: bool) -> None:
@@ -494,7 +494,7 @@ class _Progress:
             tell("workers", bytes=self._workers)
 
 
-_under_way: list[_Progress] = []
+_under_way: list[_StageDisplay] = []
 
 
 def interrupt() -> None:
@@ -512,5 +512,5 @@ def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
     if quiet and not _open:
         yield Silent()
         return
-    with _Progress(command, is_quiet=quiet) as shown:
+    with _StageDisplay(command, is_quiet=quiet) as shown:
         yield shown

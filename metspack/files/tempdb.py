@@ -178,6 +178,25 @@ class Scratch(Closable):
     def __init__(self, *statements: str, cache: int = _CACHE, schema: str = "") -> None:
         self._database = create(*statements, cache=cache, schema=schema)
 
+    def rows(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query, streamed."""
+        return rows(self._database, sql, values)
+
+    def all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return all rows of a query at once: sooner than streamed, and before any other statement."""
+        return self._database.execute(sql, values).fetchall()
+
+    def row(self, sql: str, *values: object) -> tuple[Any, ...] | None:
+        """Return the first row of a query, None when it has none."""
+        cursor = self._database.execute(sql, values)
+        row: tuple[Any, ...] | None = cursor.fetchone()
+        cursor.close()
+        return row
+
+    def put(self, sql: str, *values: object) -> int:
+        """Run one statement; returns the row id of what it inserted."""
+        return self._database.execute(sql, values).lastrowid or 0
+
     def close(self) -> None:
         """Close and so remove the database."""
         self._database.close()

@@ -68,7 +68,7 @@ def grants(package: Package, path: tuple[str, ...]) -> Grants:
     own = int(len(path) == 1)  # the archive's own folder is the package's root
     folders = package.index.divided(path[:-1])
     return Grants(
-        lob_roots=tuple(package.index.files.roots[own:]),
+        lob_roots=tuple(package.index.files.roots)[own:],
         divided={below: (root - own, names) for below, (root, names) in folders.items()},
     )
 

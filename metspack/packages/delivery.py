@@ -13,12 +13,14 @@ from itertools import chain, islice
 from pathlib import Path
 
 from metspack import uris
+from metspack.containers import zipformat
 from metspack.containers.ipreader import OpenPacks, PackedError, form_of
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import mirrors, reading
 from metspack.files.byteranges import Below
 from metspack.files.digestlists import LineReader, unmarked
+from metspack.files.journal import not_found
 from metspack.files.walking import DEEPEST
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive, stem_of
 from metspack.mets import (
@@ -76,6 +78,11 @@ class DeliveredPackage:
         return not (self.fault or self.unread or self.source or self.other)
 
     @property
+    def around(self) -> Path:
+        """The folder in which it lies, or its packed file; one in a zip or tar file as part of its path."""
+        return (self.path / self.within).parent if "/" in self.within else self.path.parent
+
+    @property
     def folder(self) -> str:
         """The name of its folder, once unpacked."""
         unpacked = stem_of_pack(self.path.name) if self.is_packed else None
@@ -109,15 +116,71 @@ def delivered(
     return found if any(each.is_package for each in found) else [each for each in found if not each.other]
 
 
-def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
-    """Return the package that a folder, zip or tar file holds, at any depth; None where there is none.
+def named(path: Path, packs: OpenPacks, budgets: Budgets, *, joins: bool = True) -> list[DeliveredPackage]:
+    """Return what lies at a path that somebody names: as ``delivered`` does, or the package of a METS file.
 
-    IPs side by side of which one leads to the others are one, that of the first. Raises ``SourceError`` where
-    there are several, naming each, and where nothing of what lies there can be read.
+    A folder, zip or tar file without any is a package that lacks its METS. Raises ``SourceError`` for a path
+    that does not exist, and for a file that is surely none of these, saying what it is.
+    """
+    if not path.exists():
+        raise not_found(path, _GIVE, "does not exist")
+    is_packed = path.is_file() and stem_of_pack(path.name) is not None
+    if path.is_dir() or is_packed or unread_form(path.name):
+        found = delivered(path, packs, budgets, joins=joins)
+        if any(each.path != path or each.mets or each.within or not each.is_package for each in found):
+            return found
+        mets = None if is_packed else chosen(os.listdir(path))
+        return [DeliveredPackage(path=path, mets=mets, is_packed=is_packed)]
+    mirrors.check_finished(path)
+    if is_archive(path.name):
+        raise about_archive(path)
+    if path.is_file() and not is_mets_name(path.name):
+        _check_is_mets(path)
+    return [DeliveredPackage(path=path.parent, mets=path.name)]
+
+
+_GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<|\xff\xfe<\0|\xfe\xff\0<")
+_HTML = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
+
+
+def _check_is_mets(path: Path) -> None:
+    """Raise ``SourceError``, saying what it is, for a file that is surely no METS."""
+    data, root = None, ""
+    with suppress(OSError, MetspackError), reading.opening(path.parent, (path.name,)) as descriptor:
+        data = next(reading.chunks(descriptor, size=_HEAD), b"")
+        try:
+            next(reader.read(reading.chunks(descriptor, size=reading.BLOCK)), None)
+        except reader.NotMets as error:
+            root = f"XML with the root element {error.found}"
+    if data is None:
+        return  # that it cannot be read is reported where it is
+    if form := form_of(data):
+        raise SourceError(
+            f"{path} is a {form} file, and its name does not end with .{form}",
+            hint=f"If it holds a package, rename it to {path.stem}.{form}",
+        )
+    found = zipformat.kind(data) if data else "an empty file"
+    if _XML.match(data):
+        found = "an HTML page" if _HTML.search(data) else root
+    if found:
+        raise SourceError(f"{path} is {found}, expected a METS file", hint=_GIVE)
+
+
+def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
+    """Return the package at a path, at any depth in a folder, zip or tar file; None where there is none.
+
+    IPs side by side of which one leads to the others are one, that of the first. Raises ``SourceError`` as
+    ``named`` does, where there are several, naming each, and where nothing of what lies there can be read.
     """
     with closing(OpenPacks(budgets)) as packs:
+        found = named(path, packs, budgets, joins=False)
+        if len(found) == 1 and found[0].is_package:
+            (one,) = found
+            mets = path / (one.mets or "")
+            is_link = not one.is_packed and path == one.path and (mets.is_symlink() or not mets.is_file())
+            return None if is_link else one
         walk = _Delivery(packs, budgets, joins=False)
-        found = list(walk.at(path))
         tops = sorted(
             islice(walk.tops(each for each in found if each.is_package), _NAMED),
             key=lambda each: (each.path, each.within),
@@ -155,13 +218,25 @@ def root(path: Path) -> Path:
 class ByObjid:
     """Packages beside one another in a folder, and those in further roots, found by OBJID; for one thread.
 
-    No METS but that in the folder called by an OBJID is read where that is the package's.
+    Those come first that lie beside one in the same zip or tar file (``in_pack``). No METS but that in the
+    folder called by an OBJID is read where that is the package's. ``damaged`` are packed files that
+    cannot be read, or did not come whole, each with what it seems to be.
     """
 
-    def __init__(self, folder: Path, roots: Sequence[Path], packs: OpenPacks, budgets: Budgets) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        roots: Sequence[Path],
+        packs: OpenPacks,
+        budgets: Budgets,
+        packed: DeliveredPackage | None = None,
+    ) -> None:
         self._walk = walk = _Delivery(packs, budgets, joins=False)
         folders = map(walk.beside, (folder, *filter(Path.is_dir, roots)))
-        self._ahead = chain(*folders, *map(walk.at, roots))
+        in_pack = walk.pack(packed.path) if packed is not None and packed.within else ()
+        self.in_pack = [each for each in in_pack if packed and each.mets and each.around == packed.around]
+        self._ahead = chain(self.in_pack, *folders, *map(walk.at, roots))
+        self.damaged: dict[Path, str] = {}
         self._called: dict[str, list[DeliveredPackage]] | None = None
         self._found: dict[str, list[DeliveredPackage]] | None = None
 
@@ -175,6 +250,8 @@ class ByObjid:
             for each in self._ahead:
                 if each.mets:
                     self._called.setdefault(each.folder, []).append(each)
+                elif each.fault or each.other in INCOMPLETE:
+                    self.damaged[each.path] = each.fault or each.other
         called = self._called.get(folder_of_objid(objid), ())
         found = [each for each in called if are_same(self._walk.objid(each), objid)]
         if not found:
@@ -214,8 +291,8 @@ class _Delivery:
         """Yield packages but the IPs that lie beside their parent; one at the top in each of its forms."""
         beside: dict[Path, list[DeliveredPackage]] = {}
         for each in found:
-            if is_beside(each.path.parent, each):
-                beside.setdefault(each.path.parent, []).append(each)
+            if each.is_package and each.mets == CSIP_METS:
+                beside.setdefault(each.around, []).append(each)
             else:
                 yield each
         for ips in beside.values():
@@ -402,7 +479,7 @@ class _Delivery:
                         return here
                     if damaged is None or here != first:  # better one that another names as its parent
                         damaged = here
-                here = _located(ups or (), here, ips) or self._named(ups or (), ips)
+                here = self._parent(ups or (), here, ips)
         return damaged
 
     def ups(self, ip: DeliveredPackage) -> list[str] | None:
@@ -411,13 +488,15 @@ class _Delivery:
             return [href for href, each in _mptrs(self._blocks(ip), self._budgets) if each.is_upward]
         return None
 
-    def _named(self, ups: Collection[str], ips: Mapping[str, DeliveredPackage]) -> str | None:
-        """Return the folder of the IP whose OBJID one of the links up of another has."""
-        for folder in sorted(ips) if ups else ():
-            objid = self.objid(ips[folder])
-            if objid and any(are_same(objid, href) for href in ups):
-                return folder
-        return None
+    def _parent(self, ups: Collection[str], folder: str, ips: Mapping[str, DeliveredPackage]) -> str | None:
+        """Return the folder of the IP to which links up lead from that of a folder, else by its OBJID."""
+        for href in ups:
+            with suppress(uris.ReferenceRefused):
+                if (led := _folder_led_to(folder, href)) in ips.keys() - {folder}:
+                    return led
+        objids = {*map(bare, ups)} - {""}
+        called = (each for each in sorted(ips) if bare(self.objid(ips[each])) in objids)
+        return next(called, None) if objids else None
 
     def objid(self, ip: DeliveredPackage) -> str:
         """Return the OBJID in an IP's METS, "" where there is none or it cannot be read."""
@@ -599,22 +678,12 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
     return beside, {objid for div, objid in named if located.get(div) != folder}
 
 
-def _located(ups: Iterable[str], folder: str, folders: Collection[str]) -> str | None:
-    """Return the folder beside an IP's own that one of its links up leads to."""
-    for href in ups:
-        with suppress(uris.ReferenceRefused):
-            names = uris.joined((folder,), uris.located(href))
-            if len(names) > 1 and names[0] in folders and names[0] != folder:
-                return names[0]
-    return None
-
-
 def _folder_led_to(folder: str, href: str) -> str:
     """Return the folder, ``folder`` or one beside it, in which a location of its METS is; "" for that around.
 
     Raises ``ReferenceRefused``.
     """
-    return next(iter(uris.joined((folder,), uris.parsed(href))), "")
+    return next(iter(uris.joined((folder,), uris.located(href))), "")
 
 
 _DEPTH = 4  # folders below a package's, in which the METS of a segment may be

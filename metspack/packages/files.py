@@ -294,8 +294,8 @@ class PackageFiles(MountedTree):
         super().__init__(FolderTree(root))
         self._root = root
         self.packs = OpenPacks(budgets)
-        self.roots: list[Path] = [root]
-        """The folders in which its files lie: its own, and those that are mounted from elsewhere."""
+        self.roots: dict[Path, int] = {root: 0}
+        """The folders in which its files lie, counted: its own, and those that are mounted from elsewhere."""
         # Where folders and packed files are mounted, of these each folder in them.
         self._at: dict[Path | Below, list[tuple[str, Names]]] = {}
 
@@ -311,10 +311,10 @@ class PackageFiles(MountedTree):
         tree, inner = self.held(path_of(names))
         if isinstance(tree, PackedTree):
             below = (*tree.file.segments, *names_of((tree.prefix + inner).rstrip(b"/")))
-            return self.roots.index(tree.file.root), below
+            return self.roots[tree.file.root], below
         if tree is self.base or not isinstance(tree, FolderTree):
             return 0, names
-        return self.roots.index(tree.root), names_of(inner)
+        return self.roots[tree.root], names_of(inner)
 
     @property
     def are_unpacked(self) -> bool:
@@ -330,8 +330,7 @@ class PackageFiles(MountedTree):
             pack = Below(root=path.parent, segments=(path.name,))
             self._mount_packed(names, PackedTree(self.packs, pack, os.fsencode(within)))
         root = path if within is None else path.parent
-        if root not in self.roots:
-            self.roots.append(root)
+        self.roots.setdefault(root, len(self.roots))
 
     def _mount_packed(self, names: Names, tree: PackedTree) -> None:
         self.mount(path_of(names), tree)

@@ -209,14 +209,6 @@ class MetsTables(tempdb.Scratch):
             "UPDATE mets SET objid = NULL, first_entry = NULL, last_entry = NULL WHERE id = ?", number
         )
 
-    def rows(self, sql: str, *values: object) -> Iterator[Row]:
-        """Yield the rows of a query, streamed."""
-        return tempdb.rows(self._database, sql, values)
-
-    def row(self, sql: str, *values: object) -> Row | None:
-        """Return the first row of a query, None when it has none."""
-        return next(self.rows(sql, *values), None)
-
     def execute(self, statement: str, *values: object) -> int:
         """Execute a statement; return the number of the row that it inserted."""
         with tempdb.explained(_WHAT):
@@ -377,10 +369,12 @@ class Index(MetsTables):
         self._root = root
         super().__init__(budgets)
         self.files = PackageFiles(root, self.budgets)
+        self._has_roots = bool(roots)
+        self._by_objid = ByObjid(root, roots, self.files.packs, self.budgets, packed)
+        for each in self._by_objid.in_pack:
+            self.files.mount_found((each.folder,), each.path, each.within)
         if packed is not None:
             self.files.mount_found((name.partition("/")[0],), packed.path, packed.within)
-        self._has_roots = bool(roots)
-        self._by_objid = ByObjid(root, roots, self.files.packs, self.budgets)
         self._segments: list[HeldSegment] = []
         self._prefixes: dict[tuple[str, ...], str] = {}
         self._digests_of: dict[tuple[str, ...], list[tuple[str, ...]]] | None = None
@@ -552,7 +546,8 @@ class Index(MetsTables):
                 raise unread(
                     str(self._root.joinpath(*path)) if is_systems else "/".join(path), error
                 ) from None
-            self.faults.append(unread("/".join(path), error))
+            fault = unread("/".join(path), error)
+            self.faults.append(SourceError(f"{fault.message}{self._damaged()}", hint=fault.hint))
             return False
         if number == 1:
             self.objid = objid
@@ -595,8 +590,8 @@ class Index(MetsTables):
             elif beside is not None or (number > 1 and not childward):
                 continue  # a name beside a place; or the link to the parent, without a label that says so
             elif by_objid and href:
-                refused = "but no package beside it has this OBJID"
                 found = self._by_objid.find(href, self.objid)
+                refused = f"but no package beside it has this OBJID{self._damaged()}"
                 place = None if found is None else self._mounted((self._called(found, href),), found)
                 child = None if place is None else _child("/".join(place), href, name, _NOTHING_SAID)
             if child is not None:
@@ -623,6 +618,10 @@ class Index(MetsTables):
             return child  # packed in its place
         found = self._by_objid.find(child.called, self.objid)
         return child if found is None else replace(child, path=self._mounted(child.path[:-1], found))
+
+    def _damaged(self) -> str:
+        """Return which packed files were looked for children in, and cannot be read; "" for none."""
+        return "".join(f"; {path}: {fault}" for path, fault in sorted(self._by_objid.damaged.items()))
 
     def _called(self, found: DeliveredPackage, objid: str) -> str:
         return found.folder if found.path.parent == self._root else folder_of_objid(objid).replace("/", "+")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice, repeat
 from pathlib import Path
 
 from metspack.errors import LobNotFoundError, SourceError
-from metspack.files import mirrors
 from metspack.files.journal import not_found
 from metspack.files.reading import Closable
 from metspack.files.staging import NOT_FOUND
-from metspack.layouts.names import SIARD, is_archive
-from metspack.mets import METS_NAMES, is_mets_name, links, packages
+from metspack.layouts.names import SIARD
+from metspack.mets import links
 from metspack.model import LONGEST, Budgets, Digest
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
@@ -413,25 +410,8 @@ def _mapped(row: Row) -> Mapped:
 
 def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | None]:
     """Return the package's root and the name of its METS, and what holds it if that is packed."""
-    mirrors.check_finished(path)
-    if path.is_dir():
-        names: list[str] = []
-        with suppress(OSError):
-            names = sorted(name for name in os.listdir(path) if is_mets_name(name))
-        for name in (*METS_NAMES, *names):
-            if name in names:
-                return path, name, None
-    elif not path.exists():
+    if not path.exists():
         raise not_found(path, NOT_FOUND)
-    elif is_archive(path.name):
-        raise delivery.about_archive(path)
-    elif packages.stem_of_pack(path.name) is None and not delivery.unread_form(path.name):
-        return path.parent, path.name, None
-    return _further_down(path, budgets)
-
-
-def _further_down(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | None]:
-    """Return the same of the one package in a folder without a METS, or in a zip or tar file."""
     is_folder = path.is_dir()
     if (found := delivery.the_one(path, budgets)) is None:
         if is_folder and (refusal := delivery.never_a_package(path)) is not None:
@@ -440,7 +420,8 @@ def _further_down(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPac
             f"{path} holds no METS, so it is not a package",
             hint="Name the folder that metspack build made." if is_folder else UNPACK,
         )
-    if not (found.is_packed or delivery.is_beside(found.path.parent, found)):
+    is_itself = found.path in {path, path.parent} and not found.is_packed
+    if is_itself or not (found.is_packed or delivery.is_beside(found.path.parent, found)):
         return found.path, found.mets or "", None
     # A file that is named is called as it is, which nothing else is that lies beside it.
     name = found.folder if is_folder else path.name

@@ -310,7 +310,7 @@ def _extent(files: PackageFiles, lob: str, part: HeldPart, number: int, entries:
         return next(each for each in entries(part.path) if replace(each, archive=0) == place.entry)
     file = place.file if isinstance(place, Stretch) else place
     return FileExtent(
-        root=number + files.roots.index(file.root),
+        root=number + files.roots[file.root],
         path=file.segments,
         size=size,
         modified=stamp.modified,
@@ -525,7 +525,7 @@ class PackagedLobs(LooseLobs):
 
     def __init__(self, package: Package, budgets: Budgets | None, selection: Selection) -> None:
         super().__init__(package.root)
-        self._packed = Packed(package.index.files.roots, budgets or Budgets())
+        self._packed = Packed(tuple(package.index.files.roots), budgets or Budgets())
         self.package = package
         self.selection = selection
         self._lobs = ListedLobs(package)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain, groupby, islice
 
 from metspack.checking import Checked, Code, Level
@@ -105,16 +105,9 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
 
 def together(parts: Sequence[ReportFacts]) -> ReportFacts:
     """Return the figures of several packages as one."""
-    return ReportFacts(
-        tops=tuple(chain.from_iterable(each.tops for each in parts)),
-        parents=tuple(chain.from_iterable(each.parents for each in parts)),
-        children=tuple(chain.from_iterable(each.children for each in parts)),
-        representations=tuple(chain.from_iterable(each.representations for each in parts)),
-        splits=tuple(chain.from_iterable(each.splits for each in parts)),
-        splits_left_out=sum(each.splits_left_out for each in parts),
-        fixity=tuple(chain.from_iterable(each.fixity for each in parts)),
-        archives=tuple(chain.from_iterable(each.archives for each in parts)),
-    )
+    names = {each.name for each in fields(ReportFacts)} - {"splits_left_out"}
+    joined = {name: tuple(chain.from_iterable(getattr(each, name) for each in parts)) for name in names}
+    return ReportFacts(**joined, splits_left_out=sum(each.splits_left_out for each in parts))
 
 
 _DAMAGED = {Code.SIZE_DIFFERS.id, Code.DIGEST_DIFFERS.id, Code.FILES_SWAPPED.id, Code.EMPTY.id}

@@ -76,7 +76,7 @@ def owner_among(frame: Frame) -> Callable[[str], str]:
     folders.setdefault("", "mets.xml")
 
     def owner(path: str) -> str:
-        if is_archive(path):
+        if is_archive(path) or path in frame.summary.apart:
             return path
         folder = path
         while folder not in folders:

@@ -302,14 +302,17 @@ class Frame:
     def packages(self) -> Callable[[str], str]:
         """Return a function that gives the package, as it is printed, that the path of a finding is in.
 
-        What is in none of several packages stands for itself.
+        What is in none of several packages stands for itself, and so does a list beside one.
         """
         names = {printable(each.path) for each in self.summary.results}
-        if len(names) == 1:
-            return lambda _: next(iter(names))
+        apart = set(map(printable, self.summary.apart))
 
         def package(path: str) -> str:
-            at = path
+            at = path = printable(path)
+            if path in apart:
+                return path
+            if len(names) == 1:
+                return next(iter(names))
             while at and at not in names:
                 at = at.rpartition("/")[0]
             return at or path

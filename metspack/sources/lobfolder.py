@@ -111,7 +111,7 @@ class Finds(tempdb.Scratch):
         with tempdb.explained(what):
             super().__init__(_FOLDER, _FOUND, "CREATE TABLE fault (position, text TEXT)", "BEGIN")
 
-    def put(self, column: _Column, folder: str, files: Sequence[tuple[int, int, str]]) -> None:
+    def put_files(self, column: _Column, folder: str, files: Sequence[tuple[int, int, str]]) -> None:
         """Add files of the folder of a column, each as its row, the number of its part and its name."""
         with tempdb.explained(self._what):
             self._database.execute(
@@ -263,7 +263,7 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
                 else:
                     files.append((*numbers, name))
             if column is not None:
-                finds.put(column, path, files)
+                finds.put_files(column, path, files)
             seen(len(files))
     finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
     if not finds.count:

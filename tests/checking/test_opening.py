@@ -13,6 +13,7 @@ import pytest
 
 from metspack.checking import check
 from metspack.errors import SourceError
+from metspack.packages.package import Package
 from tests import siards
 from tests.packages import forge
 
@@ -191,3 +192,30 @@ def test_a_mets_that_can_be_read_at_the_second_time_is_named_for_what_it_is(
     assert not list(checked)
     assert left == [0]
     assert checked.summary.results == whole.summary.results
+
+
+def test_packages_in_a_folder_that_is_called_like_a_mets_have_their_own_names(tmp_path: Path) -> None:
+    root = tmp_path / "mets.xml"
+    for name in ("a", "b"):
+        (forge.forge(root / name) / "note").touch()
+    run = check(root)
+    assert {each.path for each in run if each.code == "F010"} == {f"{root}/a/note", f"{root}/b/note"}
+    assert [each.path for each in run.summary.results] == [f"{root}/a", f"{root}/b"]
+
+
+NOT_METS = {
+    "text.txt": (b"see elsewhere\n", "is text, expected a METS file"),
+    "page.html": (b"<html><body/></html>", "is an HTML page, expected a METS file"),
+    "a.pdf": (b"", "is an empty file, expected a METS file"),
+    "b.dat": (b"PK\3\4" + b"\0" * 600, "is a zip file, and its name does not end with .zip"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_METS)
+def test_a_file_that_is_no_mets_is_the_same_to_check_and_to_restore(tmp_path: Path, name: str) -> None:
+    data, said = NOT_METS[name]
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(SourceError, match=re.escape(f"{name} {said}")):
+        next(check(tmp_path / name))
+    with pytest.raises(SourceError, match=re.escape(f"{name} {said}")):
+        Package(tmp_path / name)

@@ -186,3 +186,21 @@ def test_a_lost_representation_is_not_looked_for_in_roots(metspack: Commands, tm
     given = metspack("restore", parent, "--dry-run", "--root", package, "-q")
     assert given.code == 3
     assert "representations/rep1/METS.xml cannot be read" in given.err
+
+
+@pytest.mark.parametrize("size", [0, 100, 700])
+@pytest.mark.parametrize("dialect", ["recommendation", "csip by OBJID"])
+def test_a_damaged_packed_file_is_named_where_its_child_is_not_found(
+    metspack: Commands, tmp_path: Path, dialect: str, size: int
+) -> None:
+    siards.siard(tmp_path / "N.siard", *LOBS)
+    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package", *PACKAGES[dialect])
+    child = _children(package)[0]
+    (tmp_path / "disk").mkdir()
+    _packed(child, tmp_path / "disk")
+    pack = tmp_path / f"disk/{child.name}.tar"
+    metspack.fine("restore", package, "--dry-run", "--root", tmp_path / "disk", "-q")
+    pack.write_bytes(pack.read_bytes()[:size])
+    given = metspack("restore", package, "-o", tmp_path / "out", "--root", tmp_path / "disk", "-q")
+    assert given.code == 3
+    assert f"{pack}: " in given.err

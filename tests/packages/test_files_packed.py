@@ -17,6 +17,7 @@ from metspack.building import build, convert
 from metspack.building.build import BuildOptions
 from metspack.errors import SourceError
 from metspack.files import reading
+from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.packages.package import Package
@@ -341,3 +342,36 @@ def test_a_pack_that_is_gone_is_told_as_a_child_that_is(tmp_path: Path) -> None:
     package.mkdir()
     with pytest.raises(SourceError, match="so it is not a package"):
         Package(package)
+
+
+def in_one_file(folder: Path, form: str, link: str) -> tuple[Path, Path]:
+    """Return parent and children in folders, and in one zip or tar file, beside which lie other folders."""
+    source = folder / "N.siard"
+    siards.siard(source, *CONTENTS)
+    plain = folder / "plain"
+    build.build(source, plain, replace(options("csip", None), dialect_options=CsipOptions(child_links=link)))
+    shutil.copytree(plain, folder / "all/a/set")
+    pack = Path(shutil.make_archive(str(folder / "set"), form, folder / "all"))
+    (folder / "in").mkdir()
+    pack = pack.rename(folder / "in" / pack.name)
+    if form == "zip":  # what is read anywhere is stored
+        with zipfile.ZipFile(pack, "w") as stored:
+            for path in sorted((folder / "all").rglob("*")):
+                stored.write(path, path.relative_to(folder / "all"))
+    for each in (each for each in plain.iterdir() if each.is_dir()):
+        shutil.copytree(each, pack.parent / each.name)
+        (pack.parent / each.name / "METS.xml").write_text("<mets/>")
+    return plain, pack
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+@pytest.mark.parametrize("link", ["location", "objid"])
+def test_parent_and_children_in_one_file_are_read_from_it(tmp_path: Path, form: str, link: str) -> None:
+    plain, pack = in_one_file(tmp_path, form, link)
+    lobs = {}
+    for name, path in (("plain", plain), ("packed", pack)):
+        with Package(path) as package:
+            assert not package.faults
+            lobs[name] = {each: b"".join(extracted(package, each)) for each in package.ids()}
+    assert lobs["plain"] == lobs["packed"]
+    assert len(lobs["packed"]) == len(CONTENTS)

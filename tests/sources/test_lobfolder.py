@@ -355,7 +355,7 @@ def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path, monkeypatch: pyt
         random.Random(0).shuffle(rows)  # noqa: S311 - any disorder will do
         with lobfolder.Finds(tmp_path) as finds:
             for row in rows:
-                finds.put((0, 0, cell_key("c1")), "a", [(row + 1, -1, f"record{row}.bin")])
+                finds.put_files((0, 0, cell_key("c1")), "a", [(row + 1, -1, f"record{row}.bin")])
             assert finds.count == count
             assert [row for run in runs(finds) for row in run.rows] == list(range(1, count + 1))
             assert not list(finds.crowded())

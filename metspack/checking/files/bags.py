@@ -102,6 +102,7 @@ class Surroundings:
         self._given = [os.path.join(os.path.realpath(each), "") for each in given]
         self._looking = looking
         self._folders: dict[str, _ListedFolder | None] = {}
+        self.apart = set[str]()
         self._loose: dict[str, bool] = {}  # files in no package: whether a list names them
         for each in packages:
             for tree, above in _around(each.tree):
@@ -122,24 +123,30 @@ class Surroundings:
         return None if found is None or (found.is_bag and not is_in_bag) else found
 
     def findings(
-        self, catalogue: Catalogue, places: CheckedTree, trees: Iterable[tuple[bytes, PackageTree]]
+        self, catalogue: Catalogue, places: CheckedTree, package: PackageToCheck
     ) -> Generator[Finding, None, bool]:
         """Give the catalogue what is listed of a package; yield what is wrong with lists and in no package.
 
-        ``trees`` are those of the package with their paths in it. Returns whether it is a bag itself: lists
-        at its root are the bag's then.
+        Returns whether it is a bag itself: lists at its root are the bag's then. Findings on lists that are
+        no bag's have one of the paths ``apart``: their own, from the package as it is called; but not those
+        on lists in a packed file that is called as the package.
         """
         is_bag = False
-        for at, tree in trees:
-            for outer, above in _around(tree):
+        self.apart.clear()
+        for at, each in package.members or ((b"", package),):
+            for outer, above in _around(each.tree):
                 if (folder := self._folder(outer, above)) is None:
                     continue
                 if places.agreement is not None:
                     raise Unsettled  # its lists speak of each file
-                before = "../" * above.count(b"/")
-                yield from folder.findings(before)
-                if tree.is_packed == outer.is_packed:
-                    folder.give(catalogue, before, above, at)
+                unshown = each.folders_not_shown
+                before = "../" * (above.count(b"/") - (0 if outer.is_packed else unshown))
+                is_apart = not (folder.is_bag or (outer.is_packed and unshown))
+                for finding in folder.findings(before):
+                    self.apart.update((finding.path,) if is_apart else ())
+                    yield finding
+                if each.tree.is_packed == outer.is_packed:
+                    folder.give(catalogue, before, above, at and at + b"/")
                 folder.waiting.discard(above)
                 if not (folder.waiting or outer.is_packed):
                     folder.close()  # of very many bags one at a time is held

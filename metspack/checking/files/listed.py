@@ -10,7 +10,6 @@ from itertools import chain, pairwise, starmap
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
     APART,
-    DEEPEST,
     IN_OUTERMOST,
     OF_BAG,
     Batch,
@@ -379,7 +378,7 @@ def compare(catalogue: Catalogue, *, whole: bool) -> None:
         catalogue.put(_DIFFERING)
 
 
-def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
+def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Finding]:
     """Yield listed files that are folders, unlisted ones, and ones listed twice; note the missing ones.
 
     What an unlisted folder does to all files below it is one finding; ``most`` are told singly.
@@ -393,7 +392,7 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source_of(mets, line))
         elif not _first_exists(catalogue, path):
-            near = _inside(catalogue, mets, path)
+            near = places.nearest_inside(mets, href)
             if not near and guesses < _NEAREST_FOR:
                 guesses += 1
                 near = nearest_file(catalogue, path.rpartition(b"/")[2])
@@ -406,11 +405,13 @@ def files(catalogue: Catalogue, most: int) -> Iterator[Finding]:
         catalogue.put(_NOT_GONE)
     together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
-    for path, size in chain(unlisted(catalogue), catalogue.rows("SELECT * FROM macos")):
-        finding, around = Code.UNLISTED.at(shown(path), found=f"{size:,}"), unlisted_folder(path)
+    own = ((path, size, unlisted_folder(path), "") for path, size in unlisted(catalogue))
+    for path, size, around, file in chain(own, catalogue.rows("SELECT * FROM stray")):
+        finding = Code.UNLISTED.at(shown(path), found=f"{size:,}")
         if OF_MACOS.fullmatch(path):  # a note on all of them
-            finding, around = replace(finding, severity=Severity.INFO), b"."
-        yield from together.take(around, finding)
+            yield from together.take(b".", replace(finding, severity=Severity.INFO))
+        else:
+            yield from together.take(around, finding, file)
     yield from together.release()
     if catalogue.is_any_path_twice:
         if catalogue.row("SELECT 1 FROM gone") is not None:
@@ -486,17 +487,6 @@ def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
     for path, size in catalogue.rows(_UNLISTED):
         if not (is_of_objects and not path.startswith(_OBJECTS) and catalogue.row(_BY_BAG, path)):
             yield path, size
-
-
-def _inside(catalogue: Catalogue, mets: bytes, path: bytes) -> str:
-    """Return the file, at the root or beside the METS, whose path ends as one does that leads outside."""
-    names = path.split(b"/")
-    for start in range(max(1, len(names) - DEEPEST), len(names)):
-        tail = b"/".join(names[start:])
-        for there in dict.fromkeys((tail, folder_of(mets) + tail)):
-            if catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", there) is not None:
-                return shown(there)
-    return ""
 
 
 def _first_exists(catalogue: Catalogue, path: bytes) -> bool:

@@ -23,6 +23,7 @@ from metspack.checking.catalogue import (
     Batch,
     Catalogue,
     Row,
+    folded_name,
     folder_of,
     shown,
 )
@@ -31,6 +32,7 @@ from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import ManifestStretch, Unsettled
+from metspack.checking.similarity import likeness
 from metspack.containers.ipreader import Content
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal
 from metspack.errors import MetspackError
@@ -51,6 +53,7 @@ _PLAIN_LINES = BulkInsert(
 PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _OUT_OF_ORDER = "a path out of order"
 SHOWN = 80
+_MOST_GUESSES, _NEAR = 50, 2_000
 
 AT_ROOT = "SELECT path, kind FROM disk WHERE NOT instr(path, CAST('/' AS BLOB)) ORDER BY path"
 PUT_LIST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
@@ -319,6 +322,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     together = grouping.FindingGroups()
     absent, come = grouping.absent(catalogue), grouping.come(catalogue)
     is_told = grouping.lost_with_mets(catalogue)
+    guesses = 0
     lost = grouping.AlikeRows(
         catalogue, "m.name, l.line, l.path", _NOT_THERE, number="l.rowid", path="l.path", alike="m.name = ?5"
     )
@@ -333,7 +337,10 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
             manifest = f"{name.removeprefix(BAGS)} line {line}"
             finding = Code.BAG_FILE_MISSING.at(shown(path), manifest=manifest)
         else:
-            finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path))
+            guesses += 1
+            near = _alike(catalogue, path, folder) if guesses <= _MOST_GUESSES else ""
+            hints = {"nearest": near, "likeness": near and likeness(shown(path), near)}
+            finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path), **hints)
         yield from together.take(folder, finding, name)
     for number, name in catalogue.all(
         "SELECT id, name FROM manifest WHERE read AND path IS NOT NULL ORDER BY id"
@@ -349,6 +356,19 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
             finding = Code.BAG_INCOMPLETE.at(shown(path), manifest=name.removeprefix(BAGS))
             yield from together.take(come(path), finding, name)
     yield from together.release()
+
+
+def _alike(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
+    """Return the path that a missing one is in another Unicode form, case or encoding, "" for none."""
+    at = path if absent is None else absent
+    table, above = "disk" if absent is None else "folder", folder_of(at)
+    meant = {folded_name(at), folded_name(at.decode("latin-1").encode())}
+    sql = f"SELECT path FROM {table} WHERE path > ? AND path < ? ORDER BY path LIMIT ?"  # noqa: S608 -- constants
+    near = (
+        each for (each,) in catalogue.rows(sql, above, above + b"\xff", _NEAR) if folded_name(each) in meant
+    )
+    found = next(near, b"")
+    return shown(found and found + path[len(at) :])
 
 
 def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:

@@ -114,10 +114,14 @@ class Mounting:
         """
         yield from self._roots.search()
         mine, others = self._roots.children(wanted.called, wanted.parent_objid)
-        mine = [each for each in mine if not self._is_of_copy(each, wanted)]
+        # The child of a copy of its parent, which is under check as well, is none of this one.
+        copy = wanted.parent_objid or "", self._own
+        mine = [each for each in mine if not self._roots.is_within_copy(each, *copy)]
         usable = [each for each in mine if wanted.place is None or self.own_path(each) is None]
         if not usable:
-            in_place = self._packed_in_place(wanted)
+            # Whether what is packed at its place is that child is reported of it then.
+            at = self._vacant(wanted.place)
+            in_place = None if at is None else self._roots.packed(self._own, at)
             if in_place is None:
                 return self._hinted(mine, others, wanted)
             usable = [in_place]
@@ -142,15 +146,6 @@ class Mounting:
             self._roots.distance(self._own, found),
             _is_called_otherwise(found, wanted.place),
         )
-
-    def _is_of_copy(self, found: FoundPackage, wanted: Wanted) -> bool:
-        """Return whether a child is that of a copy of its parent, which is under check as well."""
-        return self._roots.is_within_copy(found, wanted.parent_objid or "", self._own)
-
-    def _packed_in_place(self, wanted: Wanted) -> FoundPackage | None:
-        """Return what is packed at a child's place; whether it is that child is told of it then."""
-        at = self._vacant(wanted.place)
-        return None if at is None else self._roots.packed(self._own, at)
 
     def own_path(self, found: FoundPackage) -> bytes | None:
         """Return the path in the package itself of what was found; None for what is elsewhere, or packed."""

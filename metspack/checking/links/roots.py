@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from metspack.checking.catalogue import Row, fault, folder_of, shown
+from metspack.checking.catalogue import fault, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits, likeness, nearest
@@ -41,7 +40,7 @@ _SIBLINGS = """
 SELECT DISTINCT d.bare FROM document d JOIN link l ON l.document = d.id AND l.up AND l.bare = ?
 """
 _AFTER_DOT = b"/"
-_FEW, _LINKS_KEPT = 100, 500_000
+_FEW, _LARGE_KEPT = 100, 5
 _NEAR = 2_000
 _GUESSES = 50  # OBJIDs that get a guess at what was meant
 
@@ -65,7 +64,7 @@ class FoundPackage:
     given: str = ""
 
 
-class Roots:
+class Roots(tempdb.Scratch):
     """The index of the given roots, filled when first asked; for one thread.
 
     A root is a folder, or a zip or tar file. The first ``own`` are the packages under check themselves.
@@ -83,13 +82,14 @@ class Roots:
         agreed: Agreement | None = None,
         given: Mapping[tuple[int, bytes], str] | None = None,
     ) -> None:
+        super().__init__("BEGIN", cache=2_000, schema=_SCHEMA)
+        self._is_searched = False
         self._roots = tuple(roots)
         self._given = given or {}
         self._budgets = budgets
         self.own = own
         self._packs = packs
         self._agreed = agreed
-        self._database: sqlite3.Connection | None = None
         self._claims: dict[str, str] = {}
         self._edits = KnownEdits()
         self._guesses = 0
@@ -97,9 +97,9 @@ class Roots:
         self._unlike: set[tuple[str, int]] = set()
         self._siblings: dict[str, frozenset[str]] = {}
         self._meant: set[tuple[str, str]] = set()
-        self._lacking: tuple[str, str, list[str]] = ("", "", [])
+        self._lacking: dict[tuple[str, str], list[str]] = {}
         self._real = [os.path.realpath(each) for each in self._roots]
-        self._first = {each: number for number, each in reversed(list(enumerate(self._real)))}
+        self._before = set[str]()  # roots that were searched: what lies in one is its
 
     @property
     def granted(self) -> bool:
@@ -113,53 +113,48 @@ class Roots:
 
     def search(self) -> Iterator[Finding]:
         """Search all roots, unless that was done; yield findings on what could not be read."""
-        if self._database is not None:
+        if self._is_searched:
             return
-        self._database = tempdb.create("BEGIN", cache=2_000, schema=_SCHEMA)
-        for root in range(len(self._roots)):
-            yield from self._root(root)
+        self._is_searched = True
+        for root, real in enumerate(self._real):
+            if self._before.isdisjoint((real, *map(os.fspath, Path(real).parents))):
+                yield from self._root(root)
+            self._before.add(real)
         for root, path in self._given:
             if not is_mets_name(path):  # the METS of a package may be called as no other is
                 yield from self._document(root, b"" if self._roots[root].is_file() else None, path)
 
     def _root(self, root: int) -> Iterator[Finding]:
-        path, real = self._roots[root], self._real[root]
-        if self._is_before(real, root) or any(
-            self._is_before(os.fspath(each), root) for each in Path(real).parents
-        ):
-            return  # that was looked through as a part of another
-        if path.is_file():
+        if self._roots[root].is_file():
             yield from self._pack(root, b"")
         else:
-            self._put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, b"")
-        while (row := self._row("SELECT id, path FROM ahead ORDER BY id LIMIT 1")) is not None:
-            self._put("DELETE FROM ahead WHERE id = ?", row[0])
+            self.put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, b"")
+        while (row := self.row("SELECT id, path FROM ahead ORDER BY id LIMIT 1")) is not None:
+            self.put("DELETE FROM ahead WHERE id = ?", row[0])
             try:
                 yield from self._folder(root, row[1])
             except OSError as error:
                 if root >= self.own:  # what cannot be read of a package itself is told where it is walked
                     yield Code.UNREADABLE.at(self._shown(root, None, row[1]), reason=fault(error))
-        found = self._row("SELECT count(*) FROM document WHERE root = ?", root)
-        holds_others = any(each.startswith(f"{real}/") for each in self._real[:root])
-        if root >= self.own and not holds_others and not (found and found[0]):
+        holds_others = any(each.startswith(f"{self._real[root]}/") for each in self._before)
+        is_any = holds_others or self.row("SELECT 1 FROM document WHERE root = ?", root)
+        if root >= self.own and not is_any:
             yield Code.ROOT_WITHOUT_METS.at(self._shown(root, None, b""))
 
-    def _is_before(self, path: str, root: int) -> bool:
-        """Return whether a path is that of a root given before another: what lies in it is its."""
-        return self._first.get(path, root) < root
+    def _is_before(self, root: int, path: bytes) -> bool:
+        """Return whether what lies at a path in a root is another that was searched before."""
+        return os.path.join(self._real[root], os.fsdecode(path)) in self._before
 
     def _folder(self, root: int, folder: bytes) -> Iterator[Finding]:
         for lot in walking.lots(self._roots[root], (), folder, sizes=False):
             for path in lot.folders:
-                if not self._is_before(os.path.join(self._real[root], os.fsdecode(path)), root):
-                    self._put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, path)
+                if not self._is_before(root, path):
+                    self.put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, path)
             for name in lot.names:
                 if is_mets_name(name):
                     yield from self._document(root, None, lot.prefix + name)
-                elif unpacked_name(name) is not None:
-                    path = lot.prefix + name
-                    if not self._is_before(os.path.join(self._real[root], os.fsdecode(path)), root):
-                        yield from self._pack(root, path)
+                elif unpacked_name(name) is not None and not self._is_before(root, lot.prefix + name):
+                    yield from self._pack(root, lot.prefix + name)
             if lot.fault is not None:
                 raise lot.fault
 
@@ -193,7 +188,7 @@ class Roots:
                 yield Code.UNREADABLE.at(self._shown(root, pack, path), reason=reason)
         key = bare(objid) if objid else ""
         sql = "INSERT INTO document (root, pack, path, objid, bare) VALUES (?, ?, ?, ?, ?)"
-        self._put(sql, root, pack, path, objid and objid.strip(), key)
+        self.put(sql, root, pack, path, objid and objid.strip(), key)
 
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
         agreed = self._agreed if root == 0 else None
@@ -219,9 +214,7 @@ class Roots:
 
     def own_names(self) -> Iterator[str]:
         """Yield the OBJIDs of the METS in the packages under check, and the names of their folders."""
-        for pack, path, objid in self._rows(
-            "SELECT pack, path, objid FROM document WHERE root < ?", self.own
-        ):
+        for pack, path, objid in self.rows("SELECT pack, path, objid FROM document WHERE root < ?", self.own):
             if not is_of_representation(path):
                 folder = folder_of(path).rstrip(b"/") or unpacked_name(pack or b"") or b""
                 yield from filter(None, (objid, shown(folder.rpartition(b"/")[2])))
@@ -229,7 +222,7 @@ class Roots:
     def named(self, objid: str) -> Iterator[FoundPackage]:
         """Yield the packages with an OBJID, whatever URN stands before it, in the order of the roots."""
         sql = "SELECT id, root, pack, path, objid FROM document WHERE bare = ? ORDER BY root, pack, path"
-        yield from (self._found(*row) for row in list(self._rows(sql, bare(objid))))
+        yield from (self._found(*row) for row in self.all(sql, bare(objid)))
 
     def packed(self, root: int, folder: bytes) -> FoundPackage | None:
         """Return the package packed beside the place of its folder, whatever its OBJID; None for none.
@@ -238,7 +231,7 @@ class Roots:
         """
         within = folder.rpartition(b"/")[2] + b"/"
         sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND pack >= ? AND pack < ?"
-        for row in list(self._rows(sql, root, folder + b".", folder + _AFTER_DOT)):
+        for row in self.all(sql, root, folder + b".", folder + _AFTER_DOT):
             is_alone = unpacked_name(row[2]) == folder
             if is_alone and folder_of(row[3]) in {within, b""}:
                 return self._found(*row)
@@ -249,7 +242,7 @@ class Roots:
         path = os.fsencode(mets or "")
         path = within + b"/" + path if within else path
         sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND path = ?"
-        row = self._row(f"{sql} ORDER BY pack IS NOT NULL AND pack <> ''", root, path)
+        row = self.row(f"{sql} ORDER BY pack IS NOT NULL AND pack <> ''", root, path)
         return None if row is None else self._found(*row)
 
     def _found(
@@ -258,7 +251,7 @@ class Roots:
         if (known := self._large.get(document)) is not None:
             return known
         self._read(document, root, pack, path)
-        links = list(self._rows("SELECT up, bare FROM link WHERE document = ?", document))
+        links = self.all("SELECT up, bare FROM link WHERE document = ?", document)
         found = FoundPackage(
             root=root,
             pack=pack,
@@ -270,9 +263,9 @@ class Roots:
             given=self._given.get((root, path), ""),
         )
         if len(links) > _FEW:  # each of its children asks for it
+            if len(self._large) == _LARGE_KEPT:
+                self._large.clear()
             self._large[document] = found
-            while len(self._large) > _FEW or sum(map(_links, self._large.values())) > _LINKS_KEPT:
-                del self._large[next(iter(self._large))]
         return found
 
     def is_within_copy(self, found: FoundPackage, parent: str, own: int) -> bool:
@@ -281,7 +274,7 @@ class Roots:
             return False
         of_root = [path for root, path in self._given if root == found.root]
         sql = "SELECT 1 FROM document WHERE root = ? AND path = ? AND bare = ?"
-        return any(self._row(sql, found.root, path, bare(parent)) is not None for path in of_root)
+        return any(self.row(sql, found.root, path, bare(parent)) is not None for path in of_root)
 
     def distance(self, root: int, found: FoundPackage) -> int:
         """Return how far a package that was found is from a root: the folders that they do not share."""
@@ -306,10 +299,10 @@ class Roots:
 
     def lacking(self, found: FoundPackage, parent: str) -> list[str]:
         """Return the children of a package, which they call by an OBJID, that are nowhere in the roots."""
-        if (found.shown, parent) != self._lacking[:2]:
+        if (found.shown, parent) not in self._lacking:
             lost = [each for each in sorted(found.downs) if not self.children(each, parent)[0]]
-            self._lacking = found.shown, parent, lost
-        return self._lacking[2]
+            self._lacking = {(found.shown, parent): lost}
+        return self._lacking[found.shown, parent]
 
     def nearest(self, objid: str, others: AbstractSet[str] = frozenset()) -> tuple[str, str]:
         """Return the bare OBJID most like one that nobody has, and how it differs; nothing when none is.
@@ -317,12 +310,13 @@ class Roots:
         The ``others`` are certainly not meant.
         """
         key = bare(objid)
-        known = (each for each in self._edits.meant(key) if each not in others and self._is_known(each))
+        sql = "SELECT 1 FROM document WHERE bare = ?"
+        known = (each for each in self._edits.meant(key) if each not in others and self.row(sql, each))
         near = next(known, "")
         if not near and (key, len(others)) not in self._unlike and self._guesses < _GUESSES:
             self._guesses += 1
             sql = "SELECT DISTINCT bare FROM document WHERE bare <> '' ORDER BY bare LIMIT ?"
-            near = nearest(key, (each for (each,) in self._rows(sql, _NEAR) if each not in others))
+            near = nearest(key, (each for (each,) in self.rows(sql, _NEAR) if each not in others))
             if near:
                 self._edits.learn(key, near)
             else:
@@ -335,9 +329,9 @@ class Roots:
         if key not in self._siblings:
             if len(self._siblings) >= _GUESSES:
                 return "", ""
-            for row in self._all("SELECT id, root, pack, path FROM document ORDER BY id LIMIT ?", _NEAR):
+            for row in self.all("SELECT id, root, pack, path FROM document ORDER BY id LIMIT ?", _NEAR):
                 self._read(*row)
-            self._siblings[key] = frozenset(each for (each,) in self._all(_SIBLINGS, key))
+            self._siblings[key] = frozenset(each for (each,) in self.all(_SIBLINGS, key))
         return self.nearest(objid, self._siblings[key] | {bare(child)})
 
     def mean(self, found: FoundPackage, parent: str | None) -> None:
@@ -347,12 +341,6 @@ class Roots:
     def is_meant(self, child: str, parent: str) -> bool:
         """Whether a parent means the package whose METS is there by a name that it does not have."""
         return (child, bare(parent)) in self._meant
-
-    def _is_known(self, key: str) -> bool:
-        return self._row("SELECT 1 FROM document WHERE bare = ?", key) is not None
-
-    def _all(self, sql: str, *values: object) -> list[Row]:
-        return list(self._rows(sql, *values))
 
     def tree(self, found: FoundPackage) -> PackageTree:
         """Return the file tree of a package that was found."""
@@ -373,42 +361,16 @@ class Roots:
 
     def _read(self, document: int, root: int, pack: bytes | None, path: bytes) -> None:
         """Read the links of a document, once; as far as it can be read."""
-        if self._row("SELECT 1 FROM document WHERE id = ? AND read", document) is not None:
+        if self.row("SELECT 1 FROM document WHERE id = ? AND read", document) is not None:
             return
-        self._put("UPDATE document SET read = 1 WHERE id = ?", document)
+        self.put("UPDATE document SET read = 1 WHERE id = ?", document)
         try:
             for fact in self._facts(root, pack, path):
                 if isinstance(fact, Mptr) and fact.href and fact.named_by is not By.LOCATION:
                     row = (document, fact.is_upward, fact.href, bare(fact.href))
-                    self._put("INSERT INTO link VALUES (?, ?, ?, ?)", *row)
+                    self.put("INSERT INTO link VALUES (?, ?, ?, ?)", *row)
         except (OSError, MetspackError):
             return  # told where the package is checked
-
-    # --- the database ---------------------------------------------------------------------------------
-
-    def _connection(self) -> sqlite3.Connection:
-        assert self._database is not None, "search() comes first"  # noqa: S101
-        return self._database
-
-    def _put(self, sql: str, *values: object) -> None:
-        self._connection().execute(sql, values)
-
-    def _rows(self, sql: str, *values: object) -> Iterator[Row]:
-        with closing(self._connection().execute(sql, values)) as cursor:
-            yield from cursor
-
-    def _row(self, sql: str, *values: object) -> Row | None:
-        return next(self._rows(sql, *values), None)
-
-    def close(self) -> None:
-        """Drop the index."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
-
-
-def _links(found: FoundPackage) -> int:
-    return len(found.ups) + len(found.downs)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,7 +25,8 @@ LISTED = {"F007", "F010", "F021", "F023", "F026", "F040", "F041", "F042", "F043"
 def told(root: Path, level: Level = Level.FULL, *, below: str = "") -> list[tuple[str, str]]:
     """Return the findings on lists and what they cover, by the path behind all steps up."""
     found = [each for each in ordered(check(root, level)) if each.code in LISTED]
-    return sorted({(each.code, below + each.path.rpartition("../")[2]) for each in found})
+    paths = [each.path.removeprefix(f"{root}/").rpartition("../")[2] for each in found]
+    return sorted({(each.code, below + path) for each, path in zip(found, paths, strict=True)})
 
 
 def one(folder: Path, name: str) -> Path:
@@ -221,9 +223,11 @@ def test_a_list_over_several_packages_is_compared(delivery: Path, form: str) -> 
         text = text.replace(f"{digest}  {name}", f"{'0' * 64}  {name}")
     manifest.write_text(f"{text}{'0' * 64}  S3/METS.xml\n{'0' * 64}  S1/no\nnothing\n")
     found = told(delivery, Level.STRUCTURE)
-    assert [path for code, path in found if code == "F026"] == [f"{delivery}/S1/METS.xml"]
+    assert [path for code, path in found if code == "F026"] == ["S1/METS.xml"]
     found = told(FORMS[form](delivery))
-    paths = {(code, path.rpartition("S1/")[2].rpartition("S2/")[2]) for code, path in found}
+    paths = {
+        (code, path.removeprefix("t/").rpartition("S1/")[2].rpartition("S2/")[2]) for code, path in found
+    }
     assert paths == {
         ("F021", PAYLOAD),
         ("F023", PAYLOAD),
@@ -422,7 +426,7 @@ def test_links_in_the_payload_of_a_bag_beside_its_packages_are_told(bag: Path) -
 def test_a_list_with_a_name_that_is_not_utf_8_is_compared(delivery: Path) -> None:
     name = Path(os.fsdecode(bytes(delivery / "L") + b"\xf6sung.md5"))
     name.write_text(f"{'0' * 32}  S1/METS.xml\n")
-    assert [path for code, path in told(delivery) if code == "F026"] == [f"{delivery}/S1/METS.xml"]
+    assert [path for code, path in told(delivery) if code == "F026"] == ["S1/METS.xml"]
     inside = one(delivery.parent / "alone", "S3")
     Path(os.fsdecode(bytes(inside / "L") + b"\xf6sung.md5")).write_text(f"{'0' * 32}  METS.xml\n")
     assert ("F026", "METS.xml") in told(inside)
@@ -444,3 +448,81 @@ def test_a_list_that_has_itself_is_not_compared_with_itself(delivery: Path) -> N
     with (delivery / "SHA256SUMS").open("a") as file:
         file.write(f"{hashlib.sha256().hexdigest()}  ./SHA256SUMS\n")
     assert told(delivery) == []
+
+
+def charged(root: Path) -> dict[str, int]:
+    """Return the errors of each package as it is called, and those about none."""
+    run = check(root)
+    for _ in run:
+        pass
+    results = {each.path.removeprefix(f"{root}/"): each.errors for each in run.summary.results}
+    return results | {"": run.summary.beside}
+
+
+def in_forms(tmp_path: Path, form: str, *names: str) -> Path:
+    """Return a delivery of packages of these names, packed or not, and of nothing else."""
+    root = tmp_path / "delivery"
+    for name in names:
+        one(root, name)
+        for path in (root / name).glob("manifest-*.txt"):
+            path.unlink()
+        if form != "folder":
+            (zipped if form == "zip" else tarred)(root / name, root / f"{name}.{form}", inside=name)
+    return root
+
+
+def lines_of(root: Path) -> str:
+    names = [name for name in names_of(root) if name != "SHA256SUMS"]
+    return "".join(f"{summed(root, 'sha256', name)}  {name}\n" for name in names)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("names", [("Akten_Köln",), ("Akten_Köln", "B")])
+@pytest.mark.parametrize("spelled", ["NFD", "latin-1"])
+def test_a_name_that_a_list_spells_otherwise_is_the_lists_fault(
+    tmp_path: Path, form: str, names: tuple[str, ...], spelled: str
+) -> None:
+    root = in_forms(tmp_path, form, *names)
+    assert {*charged(root).values()} == {0}
+    text = lines_of(root)
+    data = unicodedata.normalize("NFD", text).encode() if spelled == "NFD" else text.encode("latin-1")
+    (root / "SHA256SUMS").write_bytes(data)
+    assert charged(root) == {**charged(root), "": 1} | dict.fromkeys(charged(root).keys() - {""}, 0)
+    (finding,) = [each for each in check(root) if each.severity.value == "error"]
+    assert (finding.code, finding.path) == ("F023", f"{root}/SHA256SUMS")
+    assert f"nearest is 'Akten_Köln{'/' if form == 'folder' else '.'}" in finding.message
+    assert ("(differs only in its Unicode form)" in finding.message) == (spelled == "NFD")
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+@pytest.mark.parametrize("names", [("A",), ("A", "B")])
+def test_a_digest_of_a_packed_package_that_differs_is_that_packages(
+    tmp_path: Path, form: str, names: tuple[str, ...]
+) -> None:
+    root = in_forms(tmp_path, form, *names)
+    (root / "deep").mkdir()
+    for name in names:
+        (root / f"{name}.{form}").rename(root / f"deep/{name}.{form}")
+    last = f"deep/{names[-1]}.{form}"
+    text = lines_of(root).replace(summed(root, "sha256", last), "0" * 64)
+    (root / "SHA256SUMS").write_text(f"{text}{'1' * 64}  lost\n")
+    told = [(each.code, each.path) for each in ordered(check(root))]
+    assert [each for each in told if each[0][0] == "F"] == [
+        ("F023", f"{root}/SHA256SUMS"),
+        ("F026", f"{root}/{last}"),
+    ]
+    assert charged(root) == dict.fromkeys((f"deep/{name}.{form}" for name in names), 0) | {last: 1, "": 1}
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+def test_a_list_in_a_packed_delivery_is_no_package_in_it(tmp_path: Path, form: str) -> None:
+    root = in_forms(tmp_path, "folder", "Akten_Köln", "B")
+    text = unicodedata.normalize("NFD", lines_of(root))
+    (root / "SHA256SUMS").write_text(text)
+    pack = FORMS[form](root)
+    (finding,) = [each for each in check(pack) if each.severity.value == "error"]
+    assert (finding.code, finding.path) == ("F023", f"{pack}/{'t/' * (form == 'tar')}SHA256SUMS")
+    errors = charged(pack)
+    assert errors.pop("") == 1
+    assert {*errors.values()} == {0}
+    assert len(errors) == 2

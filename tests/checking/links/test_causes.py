@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import Level, check
+from metspack.checking import Level, check, grouping
 from metspack.checking.codes import Code
 from metspack.checking.grouping import CommonCauses, cause
 from metspack.model import MOST_PLACES, Finding, Severity
@@ -218,10 +218,10 @@ def many(count: int) -> list[Finding]:
 def test_of_more_places_than_are_kept_the_first_are_and_the_number_is_right() -> None:
     found = many(2 * MOST_PLACES + 7)
     random.Random(1).shuffle(found)  # noqa: S311 -- any order
-    with CommonCauses() as causes:
-        for each in found:
-            causes.take(cause(each, ""), each, owner="", rank=(each.path,))
-        ((told, owners),) = causes.release()
+    causes = CommonCauses(9)
+    for each in found:
+        causes.take(cause(each, ""), each, owner="", rank=(each.path,))
+    ((told, owners),) = causes.release()
     assert owners == ("",)
     assert (told.line, told.count) == (1, len(found))
     assert [each.line for each in told.others] == list(range(2, MOST_PLACES + 1))
@@ -232,10 +232,10 @@ def test_what_is_told_does_not_depend_on_the_order() -> None:
     told = []
     for seed in range(3):
         random.Random(seed).shuffle(found)  # noqa: S311 -- any order
-        with CommonCauses() as causes:
-            for each in found:
-                causes.take(cause(each, ""), each, owner=each.path[:1], rank=("mets.xml", each.path))
-            told.append(list(causes.release()))
+        causes = CommonCauses(9)
+        for each in found:
+            causes.take(cause(each, ""), each, owner=each.path[:1], rank=("mets.xml", each.path))
+        told.append(list(causes.release()))
     assert told[0] == told[1] == told[2]
     assert told[0][0][1] == ("0", "1", "2")
 
@@ -243,3 +243,26 @@ def test_what_is_told_does_not_depend_on_the_order() -> None:
 def test_without_anything_near_there_is_no_cause_to_share() -> None:
     assert not cause(Code.MPTR_WITHOUT_FILE.at("mets.xml", 1, href="a", nearest=""), "")
     assert not cause(Code.FILE_MISSING.at("a", expected="a", source="b", nearest="c"), "")
+
+
+def test_more_causes_than_are_held_are_each_told_at_once() -> None:
+    found = [
+        replace(each, facts=(("href", f"{each.line}x"), ("nearest", f"y{each.line}"))) for each in many(5)
+    ]
+    causes = CommonCauses(3)
+    taken = [causes.take(cause(each, ""), each, owner="", rank=(each.path,)) for each in (*found, found[0])]
+    assert taken == [True, True, True, False, False, True]
+    assert [told.count for told, _ in causes.release()] == [2, 1, 1]
+
+
+def test_of_very_many_places_each_cause_keeps_its_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "_PLACES_KEPT", 3)
+    found = many(9)
+    other = [replace(each, facts=(("href", "9x"), ("nearest", "y9"))) for each in found]
+    causes = CommonCauses(9)
+    for each in (*found[2:], *other, *found[:2]):
+        assert causes.take(cause(each, ""), each, owner="", rank=(each.path,))
+    told = sorted(
+        (each.line, each.count, [place.line for place in each.others]) for each, _ in causes.release()
+    )
+    assert told == [(1, 9, []), (1, 9, [2, 3])]

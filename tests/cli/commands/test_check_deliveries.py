@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -271,6 +272,41 @@ def test_what_was_announced_and_did_not_come_is_a_line_too(metspack: Commands, t
     *_, last = rows(tmp_path / "r.csv")
     assert last[:5] == [str(expected), "", "error", "1", "0"]
     assert last[5].startswith("M014 ")
+
+
+@pytest.mark.parametrize("form", ["csv", "xml"])
+def test_what_did_not_come_beside_one_package_is_not_said_of_it(
+    metspack: Commands, tmp_path: Path, form: str
+) -> None:
+    package = numbered(tmp_path / "30", 30)
+    expected = tmp_path / "expected.txt"
+    expected.write_text("30\n31\n")
+    report = tmp_path / f"r.{form}"
+    assert metspack("check", package, "--expect", expected, "--report", report).code == 1
+    if form == "csv":
+        first, last = rows(report)[1:]
+        assert first == [str(package), first[1], "ok", "0", "0", ""]
+        assert last[:5] == [str(expected), "", "error", "1", "0"]
+        assert last[5].startswith("M014 ")
+    else:
+        suites = re.findall(r'<testsuite name="([^"]*)" tests="1" failures="([01])"', report.read_text())
+        assert (str(expected), "1") in suites
+        assert ("mets.xml", "0") in suites
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\u202eb", "a\rb"])
+def test_a_name_that_does_not_print_stands_in_one_line(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path, number in ((name, 31), ("other", 32)):
+        (numbered(tmp_path / path, number) / "note").write_bytes(b"")
+    metspack("check", name, "other", "--report", "r.csv", "--report", "r.xml")
+    found = {line[0]: line[2:4] for line in rows(Path("r.csv"))[1:]}
+    shown = name.encode("unicode_escape").decode()
+    assert found == {shown: ["error", "3"], "other": ["error", "3"]}
+    suites = re.findall('<testsuite name="([^"]*)"', Path("r.xml").read_text())
+    assert sorted(suites) == sorted([shown, "other"])
 
 
 @pytest.mark.parametrize("begin", ["=", "@", "\t"])
