@@ -51,7 +51,7 @@ BUDGETS: Mapping[str, int] = {
     "building": 3_588,
     "reporting": 2_514,
     "restoring": 1_825,
-    "merging": 868,
+    "merging": 869,
     "cli": 3_805,
     "templates": 1_465,
 }

@@ -111,7 +111,8 @@ def opened(
     is_packed, place = parent.found.is_packed, parent.path
     name = parent.found.folder if is_packed else place.resolve().name
     root = place.parent if is_packed else place
-    with closing(Index(root, f"{name}/{CSIP_METS}", budgets, parent.found, (*paths, *roots))) as index:
+    among = (*dict.fromkeys(each.path for each in given), *roots)
+    with closing(Index(root, f"{name}/{CSIP_METS}", budgets, parent.found, among)) as index:
         yield index, _merged(index, given, parent, roots)
 
 
