@@ -107,12 +107,12 @@ def opened(
     with closing(OpenPacks(budgets)) as packs:
         given = [_given(each, packs, budgets) for path in paths for each in _delivered(path, packs, budgets)]
     parent = _parent(given)
-    place = parent.path
-    if not place.name.strip(".") or place.is_symlink():
-        place = place.resolve()
-    name = parent.found.folder if parent.found.is_packed else place.name
-    packed = parent.found if parent.found.is_packed else None
-    with closing(Index(place.parent, f"{name}/{CSIP_METS}", budgets, packed, (*paths, *roots))) as index:
+    # Children are those that were given, whatever else lies in their places beside the parent.
+    is_packed, place = parent.found.is_packed, parent.path
+    name = parent.found.folder if is_packed else place.resolve().name
+    root = place.parent if is_packed else place
+    among = (*dict.fromkeys(each.path for each in given), *roots)
+    with closing(Index(root, f"{name}/{CSIP_METS}", budgets, parent.found, among)) as index:
         yield index, _merged(index, given, parent, roots)
 
 

@@ -87,7 +87,7 @@ def merge_ips(
     """
     progress = progress or Silent()
     _check_dialect(options.dialect)
-    _check_outside((*paths, *roots), target)
+    _check_outside(paths, target)
     progress.stage("Reading METS", None)
     with processes.keeping(), ips.opened(paths, roots, options.budgets) as (index, containers):
         found = DataFiles(index, containers)

@@ -352,7 +352,7 @@ class MetsTables(tempdb.Scratch):
 class Index(MetsTables):
     """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
 
-    ``packed`` is the zip or tar file that holds the first one; children may also lie in the ``roots``.
+    ``packed`` is what holds the first one, if it does not lie there; children may also lie in the ``roots``.
     ``faults`` are children that are named and cannot be read, or whose METS has another size or digest
     than the METS that names it says: of such nothing is taken. Raises ``SourceError`` when the first METS
     cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
@@ -374,7 +374,8 @@ class Index(MetsTables):
         for each in self._by_objid.in_pack:
             self.files.mount_found((each.folder,), each.path, each.within)
         if packed is not None:
-            self.files.mount_found((name.partition("/")[0],), packed.path, packed.within)
+            within = packed.within if packed.is_packed else None
+            self.files.mount_found((name.partition("/")[0],), packed.path, within)
         self._segments: list[HeldSegment] = []
         self._prefixes: dict[tuple[str, ...], str] = {}
         self._digests_of: dict[tuple[str, ...], list[tuple[str, ...]]] | None = None

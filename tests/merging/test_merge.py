@@ -186,6 +186,20 @@ def test_the_bytes_are_the_same_however_the_containers_are_named(made: Path, tmp
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
+def test_a_child_that_is_given_is_taken_whatever_lies_in_its_place(
+    made: Path, out: Path, tmp_path: Path
+) -> None:
+    put_together(made, target=tmp_path / "one")
+    child = Path(shutil.copytree(out / "N_lobseg_1", tmp_path / "copy"))
+    (out / "N_lobseg_1/METS.xml").write_text("damaged")
+    given = [out / name for name in sorted(names(out)) if "." not in name and name != "N_lobseg_1"]
+    (tmp_path / "link").symlink_to(out / "N")
+    for number, parent in enumerate((out / "N", tmp_path / "link")):
+        paths = [parent if each.name == "N" else each for each in given]
+        put_together(*paths, child, target=tmp_path / f"two{number}")
+        assert tree(tmp_path / "one") == tree(tmp_path / f"two{number}")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("style", "layout"), [("aip", "siard22"), ("csip-large", "lobseg"), ("recommendation", "siard22")]
