@@ -1,6 +1,5 @@
 import pickle
 import threading
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -121,79 +120,3 @@ def test_a_fault_of_a_handler_is_not_the_documents(fault: type[Exception]) -> No
     parser.StartElementHandler = fail
     with pytest.raises(fault, match="a fault of ours"):
         safexml.feed(parser, [b"<a/>"])
-
-
-def _events(data: bytes, size: int, *, shortly: bool, texts: bool) -> list[object]:
-    """Return what a parser says of a document given in blocks, with or without the way past text."""
-    parser = safexml.expat_parser()
-    shortcut = safexml.TextShortcut(parser)
-    feed = shortcut.feed if shortly else partial(safexml.feed_block, parser)
-    told: list[object] = []
-    text: list[str] = []
-
-    def settled() -> None:
-        if text and texts:
-            told.append("".join(text))
-        text.clear()
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        settled()
-        told.append((name, attributes, parser.CurrentLineNumber))
-
-    def end(name: str) -> None:
-        settled()
-        told.append((name, parser.CurrentLineNumber))
-
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    if texts:
-        parser.CharacterDataHandler = text.append
-    try:
-        for at in range(0, len(data), size):
-            feed(data[at : at + size], final=False)
-        feed(b"", final=True)
-    except XmlError as error:
-        told.append((error.message, error.line, error.column))
-    return told
-
-
-_LONG_TEXT = b"some text > of a usual kind\n" * 300
-_LONG_WHITE = b" \t \n" * 2_000
-_LONG_LINE = b"x" * 9_000
-
-
-@pytest.mark.parametrize(("size", "texts"), [(1 << 10, True), (3_000, False)])
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"<a>%s<b/>%s</a>" % (_LONG_TEXT, _LONG_WHITE),
-        b"<a>%s<b/>%s</a>" % (_LONG_LINE, _LONG_LINE),
-        b"<a>%s\r%s\r\n%s</a>" % (_LONG_LINE, _LONG_WHITE, _LONG_LINE),
-        b"<a>%s]]%s]]>%s</a>" % (_LONG_LINE, _LONG_LINE, _LONG_LINE),
-        b"<a>%s%s>%s</a>" % (_LONG_LINE, b"]" * 3_000, _LONG_LINE),
-        b"<a>%s\x01%s</a>" % (_LONG_LINE, _LONG_LINE),
-        b"<a>%s\xc3\xa4%s\xc3</a>" % (_LONG_LINE, _LONG_LINE),
-        b"<a>%s&amp;%s&lt;%s<b></a>" % (_LONG_LINE, _LONG_TEXT, _LONG_LINE),
-        b"<a b='%s'>%s</a>" % (_LONG_TEXT, _LONG_TEXT),
-        b"<a %s b='%s' %s>%s</a %s>" % (_LONG_WHITE, _LONG_WHITE, _LONG_WHITE, _LONG_TEXT, _LONG_WHITE),
-        b"<!--%s--><?a %s?><a><!--%s--><![CDATA[%s%s]]></a>" % ((_LONG_TEXT,) * 4 + (_LONG_WHITE,)),
-        b"<a>%s" % _LONG_LINE,
-        b"<a/>%s%s" % (b" " * 9_000, _LONG_LINE),
-        b"<a/>%s%s<b/>" % (_LONG_LINE, _LONG_TEXT),
-        b"%s%s<a/>" % (b" " * 9_000, _LONG_TEXT),
-        b"%s<?xml version='1.0'?><a/>" % (b" " * 9_000),
-        b"<a>%s</b>" % _LONG_LINE,
-        b"<a>%s%s</b>" % (_LONG_TEXT, _LONG_LINE),
-        "\ufeff<a>{}</a>".format("\u2020\u0a20\u200a" * 3_000).encode("utf-16-be"),
-        "\ufeff<a>{}</a>".format("\u2020\u0a20\u200a" * 3_000).encode("utf-16-le"),
-    ],
-)
-def test_the_way_past_text_changes_nothing(data: bytes, texts: bool, size: int) -> None:
-    plain = _events(data, size, shortly=False, texts=texts)
-    assert _events(data, size, shortly=True, texts=texts) == plain
-
-
-def test_text_that_is_passed_by_costs_the_parser_nothing() -> None:
-    shortcut = safexml.TextShortcut(safexml.expat_parser())
-    for block in (b"<long>", b"x" * 9_000, b" " * 9_000, b"\n" * 9_000):
-        shortcut.feed(block)
-    assert shortcut.fed == len(b"<long>") + len(b"x") + len(b" ") + 9_000

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from metspack.checking.similarity import nearest
 from metspack.files import tempdb
@@ -257,49 +257,14 @@ def outermost(folders: Iterable[bytes]) -> Iterator[bytes]:
             yield (last := folder)
 
 
-class BackgroundListing(Protocol):
-    """A listing of files that runs in the background and puts the files into the catalogue."""
-
-    def put_ready(self) -> None:
-        """Put the files found so far into the catalogue."""
-
-    def settle(self) -> None:
-        """Wait for the end of the listing and put all files into the catalogue."""
-
-    def close(self) -> None:
-        """Stop the listing before its end."""
-
-
 class Catalogue(tempdb.Scratch):
     """Everything a check knows about one package, in a private temporary database; a context manager."""
 
     def __init__(self) -> None:
         # One transaction, never ended: what is thrown away in the end need not be committed row by row.
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
-        self._beside: BackgroundListing | None = None
         self._are_entries_indexed = False
         self._depth: tuple[int | None, tuple[int, int | None]] = (None, (0, None))
-
-    def begin(self, beside: BackgroundListing) -> None:
-        """Register a listing that runs in the background until the catalogue is settled."""
-        self._beside = beside
-
-    def take_in(self) -> None:
-        """Put in the files that the background listing has found; call this now and then during long work."""
-        if self._beside is not None:
-            self._beside.put_ready()
-
-    def settle(self) -> None:
-        """Wait until all files on disk are in the catalogue; call this before any query for them."""
-        if self._beside is not None:
-            self._beside.settle()
-            self._beside = None
-
-    def close(self) -> None:
-        """Discard the catalogue, and stop the background listing."""
-        if self._beside is not None:
-            self._beside.close()
-        super().close()
 
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, 0 when it gives none."""
@@ -486,7 +451,6 @@ def are_usual(names: bytes) -> bool:
 def nearest_file(catalogue: Catalogue, path: bytes) -> str:
     """Return the file in the same folder whose name is nearest to a missing one's, "" if there is none."""
     folder = folder_of(path)
-    catalogue.settle()
     names = catalogue.rows(
         "SELECT path FROM disk WHERE path > ? AND path < ? AND kind = 'f' ORDER BY path LIMIT ?",
         folder,

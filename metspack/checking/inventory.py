@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from metspack import processes
 from metspack.checking.catalogue import (
     Batch,
     Catalogue,
@@ -48,22 +47,17 @@ _NOT_FOR_WINDOWS = re.compile(
 _METS = PLAIN_METS.encode()
 _UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
 _Folders = Mapping[Path, set[bytes]]
-_LONG = 20_000  # files from which on a walk is worth a process
-_MOST_AHEAD = 10_000  # folders that it can be given
 # An archive that was unpacked has this folder, which says its version and is empty (SIARD 2.2 P_4.2-4).
 _IS_VERSION = re.compile(rb"(?:.*/)?header/(?:siard)?version/[^/]+", re.DOTALL)
 
 
 def findings(
-    catalogue: Catalogue, places: CheckedTree, start: bytes = b"", *, whole: bool, jobs: int | None = 1
+    catalogue: Catalogue, places: CheckedTree, start: bytes = b"", *, whole: bool
 ) -> Iterator[Finding]:
     """Put all files below a path of the package into the catalogue; yield the findings on them.
 
     ``kind`` becomes f (file), d (folder), l (symbolic link) or s (special). Without ``whole`` only the
     METS documents are kept, no file is asked for its size, and only what cannot be read is yielded.
-
-    A long walk goes on in a process beside when ``jobs`` allow it (as ``Looking`` has it): the catalogue is
-    complete once it is settled, and the rest of what should not be there is ``noticed`` by then.
     """
     tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
@@ -71,7 +65,7 @@ def findings(
     if agreed is not None:
         taking.take_agreed(agreed)
     elif isinstance(tree, FolderTree):
-        _walk(taking, (tree.root, tree.names), jobs, places.agreement)
+        _walk(taking, (tree.root, tree.names), places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
     yield from noticed(catalogue, are_read=False)
@@ -104,10 +98,8 @@ def alike(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.ALIKE.at(shown(path), other=shown(other))
 
 
-def _walk(
-    taking: _Taking, place: tuple[Path, tuple[str, ...]], jobs: int | None, agreement: Agreement | None
-) -> None:
-    """Take what lies in the folders on disk that the catalogue has, and in those below; some of it beside."""
+def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], agreement: Agreement | None) -> None:
+    """Take what lies in the folders on disk that the catalogue has, and in those below."""
     while (path := taking.next_folder()) is not None:
         if agreement is not None and agreement.is_inside(path):
             continue
@@ -116,36 +108,6 @@ def _walk(
             continue
         for lot in walking.lots(*place, path, sizes=taking.whole):
             taking.take(lot)
-        is_long = agreement is None and taking.count > _LONG
-        if is_long and processes.useful(jobs, files=taking.count, size=0) > 1:
-            ahead = taking.folders_ahead()
-            if 0 < len(ahead) <= _MOST_AHEAD:
-                taking.catalogue.begin(_WalkProcess(taking, place, ahead))
-                return
-
-
-class _WalkProcess:
-    """The rest of a listing, in a process of its own; runs while METS documents are read."""
-
-    def __init__(
-        self, taking: _Taking, place: tuple[Path, tuple[str, ...]], folders: Sequence[bytes]
-    ) -> None:
-        self._taking = taking
-        self._process = processes.Ahead(walking.all_lots, *place, folders, taking.whole)
-
-    def put_ready(self) -> None:
-        """Put the files found so far into the catalogue."""
-        for lot in self._process.come():
-            self._taking.take(lot)
-
-    def settle(self) -> None:
-        """Put in all, however long it takes."""
-        for lot in self._process.rest():
-            self._taking.take(lot)
-
-    def close(self) -> None:
-        """Stop the process before its end."""
-        self._process.close()
 
 
 class _Taking:
@@ -156,7 +118,6 @@ class _Taking:
         self._batch = Batch(catalogue)
         self.prefix = start + b"/" if start else b""
         self.whole = whole
-        self.count = 0
         self._last = catalogue.put(_PUT_FOLDER, start) - 1
 
     def next_folder(self) -> bytes | None:
@@ -167,16 +128,10 @@ class _Taking:
         self._last, path = row
         return bytes(path[len(self.prefix) :])
 
-    def folders_ahead(self) -> list[bytes]:
-        """Return the folders to be listed, as many as a process can be given and one more."""
-        rows = self.catalogue.rows(_FOLDERS, self._last, _MOST_AHEAD + 1)
-        return [path[len(self.prefix) :] for _, path in rows]
-
     def take(self, lot: walking.Lot) -> None:
         """Add a batch of a folder's names."""
         prefix = self.prefix + lot.prefix
         names = lot.names
-        self.count += len(names) + len(lot.others)
         if _METS in lot.files.lower():
             self._keep_documents(prefix, names)
         if self.whole:

@@ -491,9 +491,8 @@ class Checking(Iterator[Finding]):
         if not each.tree.is_packed and (stopped := journal.interrupted(each.root)) is not None:
             yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=stopped)
         yield from _against_seal(places, each, looking)
-        yield from inventory.findings(catalogue, places, whole=whole, jobs=looking.jobs)
+        yield from inventory.findings(catalogue, places, whole=whole)
         if (top := each.top) is not None:
-            catalogue.settle()
             places.mount(top.folder, top.tree)
             catalogue.put("INSERT INTO pack VALUES (?, ?)", top.pack, top.folder + b"/")
             yield from inventory.findings(catalogue, places, top.folder, whole=whole)
@@ -505,14 +504,12 @@ class Checking(Iterator[Finding]):
         links = LinkCheck(catalogue, places, roots, each.number, looking)
         if each.mets is None:
             catalogue.new_mets(os.fsencode(PLAIN_METS), None, done=True)
-            catalogue.settle()
             deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
             nearest = "" if deeper is None else shown(deeper[0])
             catalogue.put("INSERT INTO lost_mets VALUES (?)", os.fsencode(PLAIN_METS))
             yield Code.METS_MISSING.at(PLAIN_METS, expected=PLAIN_METS, nearest=nearest)
         else:
             yield from links.findings(os.fsencode(each.mets))
-        catalogue.settle()
         yield from inventory.noticed(catalogue)
         yield from links.orphans()
         covers = self._around.covers if whole else None

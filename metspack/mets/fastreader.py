@@ -452,7 +452,7 @@ class Condensing(Reader):
                 end = self._ending.search(data, min(at + self._skipped, len(data)))
                 stop = len(data) if end is None else end.end()
                 self._skipped = max(0, self._skipped - (stop - at))
-                before = self._text_shortcut.fed
+                before = self._fed
                 yield from self._parse_piece(data[at:stop])
                 self._open.append(data[at:stop])
                 self._shape = None if end is None else self._shape_of(data[at:stop], end[0], before)

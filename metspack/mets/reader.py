@@ -228,7 +228,7 @@ class Reader:
         self._divs: list[tuple[str | None, str | None, int]] = []
         self._divs_seen = 0
         self._parser = safexml.expat_parser()
-        self._text_shortcut = safexml.TextShortcut(self._parser)
+        self._fed = 0  # bytes
         self._mptrs = Allowance("mptr", budgets.links, "links", self._parser)
         self._others = Allowance(_OTHER_ELEMENTS, budgets.others, "others", self._parser)
         self._wrapped = 0  # what xmlData holds is another document's
@@ -269,7 +269,8 @@ class Reader:
     def _parse(self, block: bytes, *, final: bool) -> Iterator[Fact]:
         self._found = []
         try:
-            self._text_shortcut.feed(block, final=final)
+            self._fed += len(block)
+            safexml.feed_block(self._parser, block, final=final)
         except safexml.XmlError as error:
             self._fault = error
         yield from self._found
@@ -282,7 +283,7 @@ class Reader:
             raise safexml.exceeded(
                 f"elements and attributes have more than {most:,} different names", "names", self._parser
             )
-        if self._text_shortcut.fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
+        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
             why = f"a tag or comment is longer than {self._budgets.attribute:,} bytes"
             raise safexml.exceeded(why, "attribute", self._parser)
 

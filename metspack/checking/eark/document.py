@@ -46,7 +46,6 @@ class Elements:
         self.starts: dict[str, Start] = {}
         self.ends: dict[str, End] = {}
         self._parser = safexml.expat_parser(namespaces=True)
-        self._text_shortcut = safexml.TextShortcut(self._parser)
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._text: list[str] = []
         self._begun: dict[str, Start] = {}
@@ -73,7 +72,7 @@ class Elements:
 
     def feed(self, block: bytes, *, final: bool = False) -> None:
         """Parse the next bytes and call the handlers; raises ``XmlError`` and ``ReadingDone``."""
-        self._text_shortcut.feed(block, final=final)
+        safexml.feed_block(self._parser, block, final=final)
 
     def begin(self) -> None:
         """Fix the handlers for all bytes that are fed."""

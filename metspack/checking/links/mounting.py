@@ -162,7 +162,6 @@ class Mounting:
     def _vacant(self, place: bytes | None) -> bytes | None:
         """Return the folder that a child can be mounted as, None when there is one already, or none told."""
         folder = b"" if place is None else folder_of(place).rstrip(b"/")
-        self._catalogue.settle()
         if not folder or self._catalogue.row("SELECT 1 FROM folder WHERE path = ?", folder) is not None:
             return None
         return folder

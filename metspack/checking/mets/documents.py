@@ -283,7 +283,6 @@ class DocumentReader:
         yield from self._repaired()
 
     def _unopened(self, error: OSError | MetspackError) -> Iterator[Finding]:
-        self._catalogue.settle()
         kind = self._catalogue.row("SELECT kind FROM disk WHERE path = ?", self._path)
         # A link or a special file was reported where the walk came by.
         if kind is None or kind[0] in {"f", "d"}:
@@ -321,7 +320,6 @@ class DocumentReader:
     def _blocks(self, content: Content) -> Iterator[bytes]:
         are_links_counted = False
         for block in content.blocks():
-            self._catalogue.take_in()
             if self._seen.links >= _MANY_LINKS and not are_links_counted:
                 check_links(content.blocks, self._looking.budgets)
                 are_links_counted = True

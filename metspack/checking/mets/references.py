@@ -280,29 +280,26 @@ class _Reading:
         self._take = take
         self._first = first
         self._parser = safexml.expat_parser(namespaces=True)
-        self._text_shortcut = safexml.TextShortcut(self._parser)
         self._marked = _Marked(always=everything)
         self._hot = False
         self._fired = False
 
     def take(self, block: bytes) -> None:
         """Take the next block; raises ``XmlError``."""
-        if self._text_shortcut.passes(block):
-            return
         of_interest = self._marked.has(block)
         # A block that is passed over is parsed in C alone, at a tenth of the cost.
         self._parser.StartElementHandler = self._start if of_interest or self._hot else None
         if not of_interest and not self._hot:
             self._first = None
         self._fired = False
-        self._text_shortcut.give(block)
+        safexml.feed_block(self._parser, block, final=False)
         # A tag that the block's end cuts in two comes with a later block.
         self._hot = of_interest or (self._hot and not self._fired)
 
     def end(self) -> None:
         """End the document; raises ``XmlError``."""
         self._parser.StartElementHandler = self._start if self._hot else None
-        self._text_shortcut.give(b"", final=True)
+        safexml.feed_block(self._parser, b"", final=True)
         self._parser.StartElementHandler = None  # with which it would stay until somebody looks for cycles
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:

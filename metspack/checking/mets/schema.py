@@ -189,14 +189,13 @@ class _Teller:
         self._open: list[tuple[int, str]] = []
         self._texts: list[_ElementText] = []
         self._parser = safexml.expat_parser()
-        self._text_shortcut = safexml.TextShortcut(self._parser)
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
 
     def take(self, block: bytes, *, final: bool) -> Iterator[MarkupPiece]:
         self._pieces = []
-        self._text_shortcut.feed(block, final=final)
+        safexml.feed_block(self._parser, block, final=final)
         return iter(self._pieces)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
