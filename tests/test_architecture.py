@@ -34,7 +34,7 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 3_000,
+    "(foundation)": 2_953,
     "stores": 346,
     "files": 3_194,
     "layouts": 577,
@@ -42,11 +42,11 @@ BUDGETS: Mapping[str, int] = {
     "siard": 2_033,
     "locations": 2_058,
     "sources": 1_777,
-    "mets": 3_284,
+    "mets": 3_285,
     "planning": 1_174,
     "inspecting": 720,
     "packages": 3_236,
-    "checking": 15_390,
+    "checking": 15_330,
     "building": 3_481,
     "reporting": 2_510,
     "restoring": 1_823,
