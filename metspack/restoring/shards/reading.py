@@ -34,11 +34,14 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedFile:
-    """A shard's reference to a file; ``where`` is its place in the shard, for messages."""
+    """A shard's reference to a file, as it is written; ``where`` is its place in the shard, for messages."""
 
     url: str | None
     name: str | None
     where: str
+    offset: str = "0"
+    length: str = "0"
+    units: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,15 +277,6 @@ class FoundShard:
         return replace(self, extents=tuple(extents))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _WrittenFile(NamedFile):
-    """A file of a shard as it is written."""
-
-    offset: str
-    length: str
-    units: tuple[str | None, ...]
-
-
 def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | None = None) -> FoundShard:
     """Return the shard that a file describes, its files found below ``root``.
 
@@ -326,7 +320,7 @@ def concatenated(shard: FoundShard) -> Iterator[bytes]:
             )
 
 
-def _files(path: Path, lob: str | None) -> list[_WrittenFile]:
+def _files(path: Path, lob: str | None) -> list[NamedFile]:
     try:
         descriptor = reading.opened(path)
     except OSError as error:
@@ -352,12 +346,10 @@ def _files(path: Path, lob: str | None) -> list[_WrittenFile]:
     return _chosen(path, _of_xml(path, root, lob), lob)
 
 
-def _chosen(
-    path: Path, found: Iterator[tuple[str, list[_WrittenFile]]], lob: str | None
-) -> list[_WrittenFile]:
+def _chosen(path: Path, found: Iterator[tuple[str, list[NamedFile]]], lob: str | None) -> list[NamedFile]:
     """Return the files of the one shard that is meant; raises ``SourceError`` when there is not one."""
     names: list[str] = []
-    files: list[_WrittenFile] = []
+    files: list[NamedFile] = []
     for name, each in found:
         files = each
         names.append(name)
@@ -375,7 +367,7 @@ def _chosen(
     raise SourceError(f"{path} has {which}", hint=_FORM)
 
 
-def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tuple[str, list[_WrittenFile]]]:
+def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tuple[str, list[NamedFile]]]:
     # Of a pretty-printed shard the lines mean nothing by themselves.
     waiting: list[bytes] = []
     size = start = depth = 0
@@ -404,7 +396,7 @@ def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tu
         raise SourceError(f"{path} line {start}: is not JSON", hint=_FORM)
 
 
-def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, list[_WrittenFile]]]:
+def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, list[NamedFile]]]:
     try:
         found = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -420,12 +412,12 @@ def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, l
 
 def _json_shard(
     where: str, shard: Mapping[str, Any], lob: str | None
-) -> Iterator[tuple[str, list[_WrittenFile]]]:
+) -> Iterator[tuple[str, list[NamedFile]]]:
     if lob is None or lob in (shard.get("lob"), shard.get("pid")):
         yield str(shard.get("lob")), _json_files(where, shard)
 
 
-def _json_files(where: str, shard: Mapping[str, Any]) -> list[_WrittenFile]:
+def _json_files(where: str, shard: Mapping[str, Any]) -> list[NamedFile]:
     files = shard.get("files")
     if not isinstance(files, list) or not all(isinstance(each, dict) for each in files):
         raise SourceError(f"{where}: the shard has no list of files", hint=_FORM)
@@ -441,7 +433,7 @@ def _json_files(where: str, shard: Mapping[str, Any]) -> list[_WrittenFile]:
                 raise SourceError(f"{here}: has the {name} {each[name]!r}; expected a text", hint=_FORM)
         unit = shard.get("unit")
         read.append(
-            _WrittenFile(
+            NamedFile(
                 url=each.get("url"),
                 name=each.get("name"),
                 offset=str(each["offset"]),
@@ -453,7 +445,7 @@ def _json_files(where: str, shard: Mapping[str, Any]) -> list[_WrittenFile]:
     return read
 
 
-def _of_xml(path: Path, root: etree._Element, lob: str | None) -> Iterator[tuple[str, list[_WrittenFile]]]:
+def _of_xml(path: Path, root: etree._Element, lob: str | None) -> Iterator[tuple[str, list[NamedFile]]]:
     for element in root.iter("{*}shard_metadata"):
         above = element.getparent()
         names = [None if above is None else above.get(name) for name in ("lob", "pid")]
@@ -462,7 +454,7 @@ def _of_xml(path: Path, root: etree._Element, lob: str | None) -> Iterator[tuple
             yield str(names[0] or names[1] or f"line {element.sourceline}"), files
 
 
-def _xml_file(path: Path, element: etree._Element) -> _WrittenFile:
+def _xml_file(path: Path, element: etree._Element) -> NamedFile:
     where = f"{path} line {element.sourceline}"
     held: dict[str, etree._Element] = {}
     for child in element.iterchildren("{*}*"):
@@ -476,7 +468,7 @@ def _xml_file(path: Path, element: etree._Element) -> _WrittenFile:
             raise SourceError(f"{where}: the file has no {name}", hint=_FORM)
         numbers.append(held[name])
     texts = {name: (child.text or "").strip(uris.WHITE_SPACE) for name, child in held.items()}
-    return _WrittenFile(
+    return NamedFile(
         url=texts.get("file_url"),
         name=texts.get("file_name"),
         offset=texts["program_start_offset"],
@@ -486,7 +478,7 @@ def _xml_file(path: Path, element: etree._Element) -> _WrittenFile:
     )
 
 
-def _check_unit(file: _WrittenFile, said: str | None, given: str | None) -> None:
+def _check_unit(file: NamedFile, said: str | None, given: str | None) -> None:
     if said is None and given is None:
         raise SourceError(
             f'{file.where}: nothing says what its offset and length count; expected unit="bytes"', hint=_UNITS
@@ -498,7 +490,7 @@ def _check_unit(file: _WrittenFile, said: str | None, given: str | None) -> None
         )
 
 
-def _number(file: _WrittenFile, name: str, text: str) -> int:
+def _number(file: NamedFile, name: str, text: str) -> int:
     if _NUMBER.fullmatch(text) is None:
         what = "is negative" if text.startswith("-") else "is not a number of bytes"
         raise SourceError(
@@ -508,7 +500,7 @@ def _number(file: _WrittenFile, name: str, text: str) -> int:
     return int(text)
 
 
-def _extent(places: ShardFolder, file: _WrittenFile) -> FoundExtent:
+def _extent(places: ShardFolder, file: NamedFile) -> FoundExtent:
     offset, length = _number(file, "offset", file.offset), _number(file, "length", file.length)
     place = places.found(file)
     if offset + length > place.size:
