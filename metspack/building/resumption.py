@@ -149,7 +149,7 @@ class EarlierRun:
         if self.journal is not None:
             self._staging.journal.record(
                 event=journal.ARCHIVE,
-                plan=course.fingerprint,
+                plan=course.digest,
                 size=written.size,
                 digests=written.digests(),
                 left_out=list(left_out),
@@ -160,7 +160,7 @@ class EarlierRun:
         """Return digests and words of the archive that was written for a plan at a path, None without one."""
         said = self.archive
         try:
-            if said is None or said["plan"] != course.fingerprint or os.lstat(target).st_size != said["size"]:
+            if said is None or said["plan"] != course.digest or os.lstat(target).st_size != said["size"]:
                 return None
         except OSError:
             return None

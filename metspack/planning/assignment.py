@@ -156,6 +156,11 @@ class Course:
     digests: SliceDigests = field(default_factory=SliceDigests)
     costs: array[int] = field(default_factory=lambda: array("q"))
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all slices' digests: of every LOB and of what betrays that its file is another."""
+        return hashlib.sha256(self.digests.octets).hexdigest()
+
     def ordered(self) -> Sequence[int]:
         """Return the numbers of the segments container by container, as the parent names them."""
         return self.keys.ordered()

@@ -21,8 +21,10 @@ from metspack.building.convert import convert_package
 from metspack.errors import Interrupted, TargetError, TargetExistsError, TargetUnfinishedError
 from metspack.files import journal, writing
 from metspack.files.journal import StagingTerms
+from tests import siards
 from tests.killing import calls_of, events, killed, partial_of, stop_after
 from tests.laws import spread
+from tests.siards import Lob
 from tests.trees import tree
 
 pytestmark = pytest.mark.slow
@@ -213,24 +215,33 @@ def test_the_plan_is_made_again_whatever_is_left_of_it(stopped: Path, northwind_
     assert tree(stopped / "out") == tree(stopped / "gold")
 
 
-@pytest.mark.parametrize("is_same", [True, False])
-def test_the_archive_of_another_plan_is_written_again(
-    is_same: bool, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("changes", [False, True])
+def test_the_archive_of_other_lobs_is_written_again(
+    changes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Cells that get digests have those of the files that lie there when the run goes on."""
+    lobs = []
+    for number in range(9):
+        (tmp_path / f"lob{number}.bin").write_bytes(b"%d" % number)
+        lobs.append(Lob(data=b"", file=f"../lob{number}.bin", entry=None, attributes=""))
+    source = siards.packed(tmp_path / "a.siard", siards.parts(lobs))
+    options = replace(OPTIONS, limits=Limits(files=3), add_digests=True, checksum="SHA-512")
+
     def stop(*_: object) -> NoReturn:
         raise Interrupted(15)
 
+    (target := tmp_path / "made").mkdir()
     with monkeypatch.context() as patched:
         patched.setattr(build.BuildWork, "describe", stop)
         with pytest.raises(Interrupted):
-            build.build(northwind_full, tmp_path / "out", OPTIONS)
-    (written,) = [each for each in events(tmp_path) if each["event"] == journal.ARCHIVE]
-    archive = partial_of(tmp_path) / "package" / "Northwind-full.siard"
-    before = archive.stat().st_ino
-    if not is_same:
-        writing.record_event(journal.journal_of(partial_of(tmp_path)), {**written, "plan": "another"})
-    build.build(northwind_full, tmp_path / "out", OPTIONS)
-    assert ((tmp_path / "out" / archive.name).stat().st_ino == before) is is_same
+            build.build(source, target / "out", options)
+    before = (partial_of(target) / "package" / "a.siard").stat().st_ino
+    if changes:
+        (tmp_path / "lob4.bin").write_bytes(b"x")
+    build.build(source, target / "out", options)
+    build.build(source, tmp_path / "gold", options)
+    assert tree(target / "out") == tree(tmp_path / "gold")
+    assert ((target / "out" / "a.siard").stat().st_ino == before) is not changes
 
 
 def test_a_segment_whose_mets_is_gone_is_placed_again(stopped: Path, northwind_full: Path) -> None:
