@@ -37,7 +37,30 @@ def parsed(path: Path) -> ast.Module:
 @cache
 def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
     """Return all nodes of a module, which many tests look at."""
-    return tuple(ast.walk(tree))
+    return tuple(walk(tree))
+
+
+def walk(node: ast.AST) -> list[ast.AST]:
+    """Return a node and all below it as ``ast.walk`` has them, which takes three times as long."""
+    found = [node]
+    for each in found:
+        for value in vars(each).values():
+            if isinstance(value, ast.AST):
+                found.append(value)
+            elif isinstance(value, list):
+                found += [one for one in value if isinstance(one, ast.AST)]
+    return found
+
+
+def written(node: ast.expr) -> str:
+    """Return an expression as ``ast.unparse`` writes it, names with dots in little time."""
+    names, first = [], node
+    while isinstance(first, ast.Attribute):
+        names.append(first.attr)
+        first = first.value
+    if not isinstance(first, ast.Name):
+        return ast.unparse(node)
+    return ".".join((first.id, *reversed(names)))
 
 
 def lines_of_code(text: str, tree: ast.Module | None = None) -> int:

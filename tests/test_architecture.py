@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
-from tests.syntax import Trees, lines_of_code, nodes, parsed
+from tests.syntax import Trees, lines_of_code, nodes, parsed, walk, written
 
 ORDER = (
     {"(foundation)"},
@@ -163,9 +163,9 @@ class Calls(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         name = f"{self._class or self.module}.{node.name}"
         types = {each.arg: self._type(each.annotation) for each in [*node.args.args, *node.args.kwonlyargs]}
-        for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
+        for call in (each for each in walk(node) if isinstance(each, ast.Call)):
             self.calls.setdefault(name, set()).update(self._called(call.func, types))
-            if re.fullmatch(r"os\.(\w+)", what := ast.unparse(call.func)) and what[3:] in _CHANGES:
+            if re.fullmatch(r"os\.(\w+)", what := written(call.func)) and what[3:] in _CHANGES:
                 self.changing.add(name)
 
     def _type(self, annotation: ast.expr | None) -> str | None:
@@ -176,7 +176,7 @@ class Calls(ast.NodeVisitor):
         return None if known is None else ".".join(filter(None, (known, rest)))
 
     def _called(self, called: ast.expr, types: Mapping[str, str | None]) -> Iterator[str]:
-        first, *rest = ast.unparse(called).split(".")
+        first, *rest = written(called).split(".")
         known = self._class if first in {"self", "cls"} else types.get(first) or self._names.get(first)
         if known is not None:
             yield ".".join([known, *rest])

@@ -14,7 +14,7 @@ import typer
 from metspack.cli.app import app
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
-from tests.syntax import Trees, nodes
+from tests.syntax import Trees, nodes, written
 
 PACKAGE = CHECKOUT / "metspack"
 SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
@@ -89,7 +89,7 @@ HARMLESS = {
 @cache
 def calls(tree: ast.Module) -> tuple[tuple[ast.Call, str], ...]:
     """Return every call with what is called, as written: ``os.open``, ``open``, ``path.parent.mkdir``."""
-    return tuple((node, ast.unparse(node.func)) for node in nodes(tree) if isinstance(node, ast.Call))
+    return tuple((node, written(node.func)) for node in nodes(tree) if isinstance(node, ast.Call))
 
 
 def outside(*places: str) -> Iterator[tuple[str, ast.Module]]:

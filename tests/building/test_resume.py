@@ -294,12 +294,6 @@ def test_an_interruption_says_what_is_kept(northwind_full: Path, tmp_path: Path)
     assert 0 < found.bytes_done < found.bytes
 
 
-def test_nothing_is_kept_when_nobody_wants_it(northwind_full: Path, tmp_path: Path) -> None:
-    terms = StagingTerms(discards=True)
-    stop_after(2, lambda: build.build(northwind_full, tmp_path / "out", replace(OPTIONS, terms=terms)))
-    assert os.listdir(tmp_path) == []
-
-
 def test_a_full_disk_keeps_what_is_done(northwind_full: Path, tmp_path: Path) -> None:
     def full() -> NoReturn:
         with writing.explained(tmp_path / "out"):

@@ -19,7 +19,6 @@ from metspack import cli
 from metspack.resources import __version__
 from metspack.sources.archive import Archive
 from metspack.sources.rewriting import compared_digests
-from tests.mounts import mounted
 from tests.watching import suite_watch
 
 
@@ -134,13 +133,6 @@ class Program:
             text=True,
             start_new_session=True,
         )
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
-    with mounted(tmp_path / "disk", "size=1m") as folder:
-        yield folder
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import resource
@@ -22,7 +21,6 @@ from tests.cli.conftest import Commands, Outcome, Program
 from tests.trees import names, tree
 
 CONTENTS = (b"first content", b"second content", b"third content")
-Bent = Callable[[dict[str, bytes]], None]
 
 
 @pytest.fixture
@@ -70,94 +68,6 @@ def test_a_folder(metspack: Commands, place: Path) -> None:
     assert outcome.code == 3
     assert f"error: {folder} is a folder" in outcome.err
     assert f"It holds A.siard, B.siard: name the file, {folder / 'A.siard'}" in outcome.err
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(40), "not a zip file but a 7z archive"),
-        (gzip.compress(b"x" * 100), "not a zip file but gzip data"),
-        (b"<?xml version='1.0'?><siardArchive/>", "not a zip file but an XML document"),
-        (b"", "empty"),
-        (b"just some words", "not a zip file but text"),
-        (bytes(100_000), "not a zip file but nothing but zero bytes"),
-    ],
-    ids=["7z", "gzip", "xml", "empty", "text", "zeros"],
-)
-def test_a_file_that_is_no_zip_archive(metspack: Commands, place: Path, data: bytes, words: str) -> None:
-    (place / "a.siard").write_bytes(data)
-    outcome = refused(metspack, place, place / "a.siard")
-    assert outcome.code == 3
-    assert words in outcome.err
-    assert f"error: {place / 'a.siard'}" in outcome.err
-
-
-def test_a_named_pipe(metspack: Commands, place: Path) -> None:
-    os.mkfifo(place / "a.siard")
-    outcome = metspack("build", place / "a.siard", "-o", place / "out")
-    assert outcome.code == 3
-    assert f"{place / 'a.siard'} is not a regular file but a named pipe" in outcome.err
-    assert names(place) == {"a.siard"}
-
-
-def _without(name: str) -> Bent:
-    def bent(parts: dict[str, bytes]) -> None:
-        del parts[name]
-
-    return bent
-
-
-def _with(name: str, old: bytes, new: bytes) -> Bent:
-    def bent(parts: dict[str, bytes]) -> None:
-        assert old in parts[name]
-        parts[name] = parts[name].replace(old, new)
-
-    return bent
-
-
-RECORD = "content/schema0/table0/lob2/record1.bin"
-
-
-@pytest.mark.parametrize(
-    ("bent", "words"),
-    [
-        (_without(siards.METADATA), "is a zip archive without header/metadata.xml"),
-        (_with(siards.METADATA, b"</dbname>", b"</dbnam>"), "header/metadata.xml line 3, column "),
-        (
-            _without(RECORD),
-            f"table S.T row 2, cell c2 (s0.t0.c2.r2), file '{RECORD}': LOB not found. Tried: C ",
-        ),
-        (
-            _with(siards.TABLE, siards.md5(CONTENTS[1]).encode(), b"0" * 32),
-            f"LOB s0.t0.c2.r2 ({RECORD}) has the MD5 {siards.md5(CONTENTS[1])}, but its cell says {'0' * 32}",
-        ),
-    ],
-)
-def test_an_archive_that_contradicts_itself(metspack: Commands, place: Path, bent: Bent, words: str) -> None:
-    parts = siards.parts(siards.lobs(*CONTENTS))
-    bent(parts)
-    outcome = refused(metspack, place, siards.packed(place / "a.siard", parts))
-    assert outcome.code == 3
-    assert words in outcome.err.splitlines()[0]
-
-
-@pytest.mark.slow
-def test_a_damaged_lob_is_named(metspack: Commands, place: Path) -> None:
-    source = siards.siard(place / "a.siard", *CONTENTS)
-    source.write_bytes(source.read_bytes().replace(b"second content", b"second_content", 1))
-    outcome = refused(metspack, place, source, "--max-files", "1", "--jobs", "2")
-    assert outcome.code == 3
-    assert "s0.t0.c2.r2" in outcome.err
-    assert "CRC-32" in outcome.err
-
-
-def test_a_lob_larger_than_a_segment(metspack: Commands, place: Path, northwind: Path) -> None:
-    outcome = refused(metspack, place, northwind, "--max-bytes", "12,000", "--split", "never")
-    assert outcome.code == 3
-    assert outcome.err == (
-        "error: LOB s0.t2.c4.r2 has 12,107 bytes, more than a segment may hold (12,000)\n"
-        "hint: Raise the byte limit to 12107 or more (--max-bytes), or split it: --split fill.\n"
-    )
 
 
 # The options
@@ -311,20 +221,6 @@ def test_too_little_space_is_said_before_anything_is_copied(
     assert outcome.code == 4
     assert outcome.err.startswith(f"error: not enough free space at {place}: needed ")
     assert " bytes, free 10,000\n" in outcome.err
-
-
-def test_a_disk_that_fills_up_on_the_way(
-    metspack: Commands, small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = siards.siard(tmp_path / "Big.siard", *([bytes(100_000)] * 12))
-    monkeypatch.setattr("metspack.files.staging.Staging.free", lambda _: 1 << 40)
-    outcome = metspack("build", source, "-o", small_disk / "out", "--max-files", "4", "-j", "1")
-    assert outcome.code == 4
-    first = small_disk / "out.partial/package/Big_lobseg_"
-    assert outcome.err.startswith(f"error: cannot write {first}")
-    assert ": No space left on device\nhint: The disk or quota is full" in outcome.err
-    assert "To go on, run the same command again: " in outcome.err
-    assert names(small_disk) == {"out.partial"}
 
 
 @pytest.mark.slow
@@ -487,22 +383,6 @@ def test_what_does_not_check_is_not_published(
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin: F" in (outcome.err)
     )
     assert "nothing was published" in outcome.err
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--id", "ID_Small_lobseg_0_mets"), "has the form of a child's"),
-        (("--agent", ""), "an agent or the METS profile is empty"),
-        (("--mets-profile", " "), "an agent or the METS profile is empty"),
-    ],
-)
-def test_values_that_would_spoil_the_mets_are_refused_before_copying(
-    metspack: Commands, place: Path, options: tuple[str, str], words: str
-) -> None:
-    source = siards.siard(place / "Small.siard", b"x")
-    outcome = refused(metspack, place, source, *options)
-    assert (outcome.code, words in outcome.err) == (2, True), outcome.err
 
 
 def test_a_disk_without_room_for_so_many_files_is_refused(

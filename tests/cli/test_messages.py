@@ -32,12 +32,6 @@ def test_a_package_that_is_not_there_is_said_before_anything_of_the_target(
     assert "lies inside" not in outcome.err
 
 
-def test_a_target_in_a_package_that_is_there_is_still_refused(metspack: Commands, place: Path) -> None:
-    forge.forge(place / "out")
-    outcome = metspack("restore", "out", "-o", "out/lobs")
-    assert (outcome.code, "the target out/lobs lies inside the package out" in outcome.err) == (4, True)
-
-
 def test_a_hint_about_an_archive_can_be_copied(metspack: Commands, place: Path, northwind: Path) -> None:
     (place / "x.siard").write_bytes(northwind.read_bytes())
     outcome = metspack("check", "x.siard")

@@ -22,7 +22,6 @@ from metspack.building import build
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal
 from metspack.files.mirrors import StorePath
-from metspack.model import LinkMode
 from tests.cluster.hosts import Hosts, ended, metspack, wait_for
 from tests.conftest import CHECKOUT
 from tests.laws import seed
@@ -270,17 +269,6 @@ def test_a_worker_that_dies_while_it_is_asked_is_not_missed(northwind: Path, tmp
     assert tree(tmp_path / "out") == tree(tmp_path / "alone")
 
 
-def test_a_cluster_that_nobody_answers_for_is_told(
-    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("metspack.cluster._ANSWER", 1.0)
-    with pytest.raises(
-        TargetError, match=r"^no Dask scheduler answers at tcp://127.0.0.1:9 within 1 seconds"
-    ):
-        build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster="tcp://127.0.0.1:9"))
-    assert names(tmp_path) == set()
-
-
 @pytest.mark.parametrize("address", ["", "local:0", "http://here:1", "tcp://here"])
 def test_what_is_no_cluster_is_told(address: str, northwind: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is not tcp://HOST:PORT or local:N") as raised:
@@ -294,12 +282,6 @@ def test_without_dask_that_is_told(northwind: Path, tmp_path: Path, monkeypatch:
     with pytest.raises(ConfigError, match="is not installed") as raised:
         build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster="local:2"))
     assert "metspack[cluster]" in raised.value.hint
-
-
-def test_links_are_no_work_for_a_cluster(northwind: Path, tmp_path: Path) -> None:
-    options = replace(OPTIONS, cluster="local:2", link_mode=LinkMode.HARDLINK)
-    with pytest.raises(ConfigError, match="cannot be combined with --cluster"):
-        build.build(northwind, tmp_path / "out", options)
 
 
 def test_what_is_in_a_store_is_no_work_for_a_cluster(northwind: Path) -> None:

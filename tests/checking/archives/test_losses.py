@@ -37,24 +37,8 @@ def test_a_lost_lob_is_one_finding_with_its_cell(ips: tuple[Path, list[Path]]) -
     assert " and the cell s0.t0." in found.message
 
 
-def test_each_lost_lob_is_one_finding(ips: tuple[Path, list[Path]]) -> None:
-    root, lobs = ips
-    for each in lobs:
-        each.unlink()
-    assert [each.code for each in errors(root)] == ["F001"] * len(lobs)
-
-
 def test_lobs_that_are_lost_with_a_child_are_told_with_it(ips: tuple[Path, list[Path]]) -> None:
     root, lobs = ips
     shutil.rmtree(root / lobs[0].relative_to(root).parts[0])
     assert "L002" in {each.code for each in errors(root)}
     assert "Z010" not in {each.code for each in errors(root)}
-
-
-def test_a_lob_that_no_mets_lists_is_told_by_its_cell(ips: tuple[Path, list[Path]]) -> None:
-    root, lobs = ips
-    (archive,) = root.rglob("*.siard")
-    gone = archive.parent / lobs[0].name
-    lobs[0].rename(lobs[0].with_name("other.bin"))
-    assert not gone.exists()
-    assert "F014" in {each.code for each in errors(root)}

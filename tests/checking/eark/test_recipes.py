@@ -22,7 +22,6 @@ from tests.checking.rule_damages import EVERY, Damage, both, package, representa
 from tests.packages import csip
 from tests.packages.csip import ARCHIVE, DATA, LOB, PACKAGE_METS, REPRESENTATION, REPRESENTATION_METS
 from tests.packages.forge import edit
-from tests.packages.spread import zipped
 
 _NAMESPACES = {
     "m": "http://www.loc.gov/METS/",
@@ -332,11 +331,6 @@ def test_every_requirement_that_is_checked_has_a_valid_case_and_one_that_is_not(
             is_valid |= _is_in_the_good_package(each.where, *documents)
         assert is_valid, f"{id_} has no valid case"
         assert id_ in EVERY or id_ == "CSIPSTR1", f"{id_} has no case that breaks it"
-
-
-def test_a_packed_package_has_one_root_folder(tmp_path: Path) -> None:
-    csip.forge(tmp_path / "package")
-    assert told(zipped(tmp_path / "package", tmp_path / "x.zip", inside="package", keep=True)) == {}
 
 
 def test_a_type_of_ones_own_is_named(tmp_path: Path) -> None:

@@ -317,18 +317,6 @@ def packed(bag: Path, form: str, inside: str) -> Path:
     return tarred(bag, bag.with_name("bag.tar"), inside=inside)
 
 
-@pytest.mark.parametrize(
-    ("form", "damage"), [("zip", "a tag file lost"), ("tar", "a line lost"), ("zip", "no line")]
-)
-def test_what_is_wrong_with_a_packed_bag_is_told_as_in_a_folder(bag: Path, form: str, damage: str) -> None:
-    harm, code, path, is_sealed = DAMAGES[damage]
-    harm(bag)
-    if is_sealed:
-        seal_tags(bag)
-    found = ordered(check(packed(bag, form, "bag")))
-    assert [(each.code, each.path) for each in found] == [(code, path)]
-
-
 def to_be_fetched(bag: Path, lines: str = "") -> str:
     """Take a LOB out of the payload, and say in fetch.txt from where to fetch it; returns its path."""
     lob = bag / "data" / forge.SECOND

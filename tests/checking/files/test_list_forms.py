@@ -12,7 +12,7 @@ import pytest
 from metspack.checking import check
 from metspack.files.digestlists import LineReader, algorithm_of, is_list, unmarked
 from metspack.model import Finding
-from tests.checking.files.test_lists import NAMES, listed, one
+from tests.checking.files.test_lists import listed, one
 from tests.laws import spread
 from tests.packages import forge
 from tests.packages.bags import PAYLOAD, put_in_a_bag
@@ -168,6 +168,22 @@ def test_what_is_no_line_of_a_list_has_a_reason(line: bytes, reason: str) -> Non
 def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None) -> None:
     assert is_list(name) is (algorithm is not None)
     assert algorithm_of(name) == (algorithm or "")
+
+
+NAMES = {
+    "SHA256SUMS": "sha256",
+    "SHA512SUMS": "sha512",
+    "MD5SUMS": "md5",
+    "SHA1SUMS": "sha1",
+    "md5sum.txt": "md5",
+    "checksums.md5": "md5",
+    "checksum-sha256.txt": "sha256",
+    "delivery.sha512": "sha512",
+    "delivery.SHA1": "sha1",
+    "fixity_sha-384.txt": "sha384",
+    "checksums.txt": "sha256",
+    "CHECKSUMS": "md5",
+}
 
 
 def test_usual_names_are_those_of_lists_of_their_algorithm() -> None:

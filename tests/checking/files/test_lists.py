@@ -14,7 +14,7 @@ from metspack.checking import Level, check
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.files import bags
 from tests.findings import ordered
-from tests.laws import by_turns, spread
+from tests.laws import by_turns
 from tests.packages import csip, forge
 from tests.packages.bags import INFO, PAYLOAD, put_in_a_bag, seal_tags
 from tests.packages.spread import tarred, zipped
@@ -80,14 +80,6 @@ FAULTS: dict[str, tuple[Callable[[Path], object], list[tuple[str, str]]]] = {
 }
 
 
-def in_folder(bag: Path) -> Path:
-    return bag
-
-
-def in_zip(bag: Path) -> Path:
-    return zipped(bag, bag.with_name("outer.zip"), inside="b")
-
-
 @pytest.mark.parametrize(("fault", "bag"), by_turns(FAULTS, [("S1", "S2"), ("S2",)]), indirect=["bag"])
 def test_a_bag_of_packed_packages_is_held_against_its_manifests(bag: Path, fault: str) -> None:
     assert told(bag) == []
@@ -119,16 +111,6 @@ def test_a_link_beside_packages_is_no_file_of_the_bag(tmp_path: Path) -> None:
     (bag / "data/note").rename(tmp_path / "note")
     (bag / "data/note").symlink_to(tmp_path / "note")
     assert told(bag) == [("F040", "data/note")]
-
-
-def test_the_oxum_of_a_bag_counts_all_packages(tmp_path: Path) -> None:
-    bag = tmp_path / "bag"
-    for name in ("S1", "S2"):
-        one(bag / "data", name)
-    put_in_a_bag(bag)
-    assert told(bag) == []
-    rewritten(INFO, "Oxum: ", "Oxum: 9")(bag)
-    assert told(bag) == [("F042", INFO)]
 
 
 def test_a_bag_that_is_a_package_itself_has_its_tag_files_compared(tmp_path: Path) -> None:
@@ -249,11 +231,6 @@ def test_a_list_over_packed_packages_is_compared(tmp_path: Path) -> None:
     assert told(root) == [("F023", PAYLOAD), ("F026", "S1.zip")]
 
 
-def test_a_list_that_cannot_be_computed_says_so(delivery: Path) -> None:
-    (delivery / "manifest-blake2b.txt").write_text("00  letter.txt\n")
-    assert told(delivery) == [("F007", "manifest-blake2b.txt")]
-
-
 def test_a_list_around_one_package_that_is_given_is_not_asked(delivery: Path) -> None:
     (delivery / PAYLOAD).write_text(f"{'0' * 64}  S1/METS.xml\n")
     assert told(delivery / "S1") == []
@@ -290,26 +267,6 @@ def test_a_list_of_another_name_at_a_packages_own_root_is_compared(tmp_path: Pat
     assert ("F026", "METS.xml") in {(each.code, each.path) for each in check(package)}
 
 
-NAMES = {
-    "SHA256SUMS": "sha256",
-    "SHA512SUMS": "sha512",
-    "MD5SUMS": "md5",
-    "SHA1SUMS": "sha1",
-    "md5sum.txt": "md5",
-    "checksums.md5": "md5",
-    "checksum-sha256.txt": "sha256",
-    "delivery.sha512": "sha512",
-    "delivery.SHA1": "sha1",
-    "fixity_sha-384.txt": "sha384",
-    "checksums.txt": "sha256",
-    "CHECKSUMS": "md5",
-}
-
-
-def names_of(root: Path) -> list[str]:
-    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-
-
 def summed(root: Path, algorithm: str, path: str) -> str:
     return hashlib.new(algorithm, (root / path).read_bytes()).hexdigest()
 
@@ -318,24 +275,6 @@ def all_told(root: Path) -> list[tuple[str, str]]:
     """Return all findings but those on what the packages themselves lack, by path below a folder."""
     found = [each for each in check(root) if each.code != "F020"]
     return sorted((each.code, each.path.removeprefix(f"{root}/").rpartition("../")[2]) for each in found)
-
-
-@pytest.mark.parametrize("name", spread(NAMES, 4))
-def test_lists_have_many_names(delivery: Path, name: str) -> None:
-    (delivery / PAYLOAD).unlink()
-    before = all_told(delivery)
-    assert ("M045", "letter.txt") in before
-    paths = names_of(delivery)
-    lines = [f"{summed(delivery, NAMES[name], path)}  {path}\n" for path in paths]
-    (delivery / name).write_text("".join(lines))
-    assert [each for each in all_told(delivery) if each not in before] == []
-    assert ("M045", "letter.txt") not in all_told(delivery)
-    (delivery / "letter.txt").write_text("Dear Sir\n")
-    (delivery / name).write_text((delivery / name).read_text() + lines[0].replace(paths[0], "no"))
-    assert [each for each in all_told(delivery) if each not in before] == [
-        ("F023", name),
-        ("F026", "letter.txt"),
-    ]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -347,15 +347,6 @@ def test_what_else_lies_in_a_delivery_is_named_with_what_it_seems_to_be(tmp_path
     assert list(check(tmp_path / "in")) == []
 
 
-def test_what_a_manifest_lists_beside_packages_is_compared_with_it(tmp_path: Path) -> None:
-    numbered(tmp_path / "in/good", 21)
-    (tmp_path / "in/list.csv").write_bytes(b"a,b")
-    files = [each for each in sorted((tmp_path / "in").rglob("*")) if each.is_file()]
-    lines = (f"{forge.md5(each.read_bytes())}  {each.relative_to(tmp_path / 'in')}\n" for each in files)
-    (tmp_path / "in/manifest-md5.txt").write_text("".join(lines))
-    assert list(check(tmp_path / "in")) == []
-
-
 def test_an_archive_beside_packages_in_a_zip_file_is_told_too(tmp_path: Path) -> None:
     numbered(tmp_path / "in/good", 21)
     (tmp_path / "in/a/x").mkdir(parents=True)

@@ -20,7 +20,6 @@ from tests import siards
 from tests.cli.conftest import HEAD, Commands, Program, made_of
 from tests.conftest import CHECKOUT
 from tests.kept import copied
-from tests.official import mets_faults
 from tests.shared_data import shared
 from tests.trees import names, tree
 
@@ -121,26 +120,6 @@ def test_every_tool_an_archivist_has_accepts_the_package(
         assert done.returncode == 0, done.stdout + done.stderr
     if len(there) < len(commands):
         pytest.skip("all but this held: not every one of md5sum, sha256sum and unzip is installed")
-
-
-def test_every_mets_is_valid_and_every_link_leads_somewhere(
-    metspack: Commands, archive: Path, tmp_path: Path
-) -> None:
-    out = built(metspack, archive, tmp_path)
-    faults = [fault for document in all_mets(out) for fault in mets_faults(document)]
-    assert not faults, "\n".join(faults)
-    parent = parsed(out / "mets.xml")
-    objids = [parsed(document).attrib["OBJID"] for document in all_mets(out)[1:]]
-    pointers = [each.attrib[HREF] for each in parent.iter(f"{METS}mptr")]
-    assert sorted(pointers) == sorted(objids)
-    assert set(pointers) <= {each.attrib["ID"] for each in parent.iter(f"{METS}file")}
-    for document in all_mets(out)[1:]:
-        assert [e.attrib[HREF] for e in parsed(document).iter(f"{METS}mptr")] == [parent.attrib["OBJID"]]
-    for document in all_mets(out):
-        for each in parsed(document).iter(f"{METS}file"):
-            data = (document.parent / next(each.iter(f"{METS}FLocat")).attrib[HREF]).read_bytes()
-            assert (each.attrib["SIZE"], each.attrib["CHECKSUM"]) == (str(len(data)), siards.md5(data))
-    assert not list(checking.check(out, checking.Level.FULL))
 
 
 def test_the_same_input_gives_the_same_bytes_wherever_and_however_it_is_built(
@@ -270,18 +249,6 @@ def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: 
         "checked": "structure",
         "warnings": [],
     }
-
-
-def test_an_archive_without_lobs_gives_a_parent_without_children(metspack: Commands, tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "Empty.siard")
-    out = tmp_path / "out"
-    said = metspack.fine("build", source, "-o", out)
-    assert "with 0 child IPs, 0 LOBs, 0 bytes" in said
-    assert names(out) == {"mets.xml", "Empty.siard", "manifest-md5.txt", "manifest-sha256.txt"}
-    assert (out / "Empty.siard").read_bytes() == source.read_bytes()
-    assert not list(parsed(out / "mets.xml").iter(f"{METS}mptr"))
-    assert not list(checking.check(out, checking.Level.FULL))
-    assert not list(mets_faults(out / "mets.xml"))
 
 
 def test_a_lob_that_two_cells_name_is_placed_once_and_both_name_it(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 from metspack import checking
@@ -52,22 +51,3 @@ def test_what_only_csip_has_is_refused_in_another_dialect(metspack: Commands, tm
     assert outcome.err.startswith("error: only the dialect csip has --type, --roda-ancestors\n")
     assert "hint: Add --dialect csip, or leave --type, --roda-ancestors out.\n" in outcome.err
     assert not (tmp_path / "out").exists()
-
-
-def test_a_packed_parent_by_objid_leads_to_nothing_outside_its_file(
-    metspack: Commands, tmp_path: Path
-) -> None:
-    source = siards.siard(tmp_path / "A.siard", b"one", b"two")
-    ways = ("--dialect", "csip", "--id", "A", "--max-files", "1", "--pack", "zip", "--child-links", "objid")
-    metspack.fine("build", source, "-o", tmp_path / "out", *ways)
-    with zipfile.ZipFile(tmp_path / "out" / "A.zip") as container:
-        mets = container.read("A/METS.xml").decode()
-    assert "../" not in mets
-    for child in sorted((tmp_path / "out").glob("A_*.zip")):
-        assert f'xlink:href="{child.stem}"' in mets
-    metspack.fine("check", tmp_path / "out", "--fail-on", "info")
-    restored = tmp_path / "again.siard"
-    metspack.fine("restore", tmp_path / "out", "-o", restored, "--siard")
-    with zipfile.ZipFile(restored) as again:
-        lobs = {again.read(name) for name in again.namelist() if name.endswith(".bin")}
-    assert lobs == {b"one", b"two"}

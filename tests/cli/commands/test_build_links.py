@@ -135,16 +135,6 @@ def test_what_is_inside_a_zip_file_cannot_be_linked(
     assert not list(tmp_path.glob("out*"))
 
 
-def test_a_variable_asks_for_links_as_the_command_line_does(
-    metspack: Commands, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("METSPACK_BUILD_LINK_MODE", "hardlink")
-    refused = metspack("build", folder, "-o", tmp_path / "packed", "--pack", "tar")
-    assert (refused.code, "--link-mode is set by METSPACK_BUILD_LINK_MODE" in refused.err) == (2, True)
-    assert metspack("build", folder, "-o", tmp_path / "linked").code == 0
-    assert names_of(folder)["record0.bin"] == 2
-
-
 @pytest.mark.parametrize("size", [3, len(LARGE)])
 def test_what_is_linked_is_on_disk_before_the_package_appears(
     metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,6 @@ from tests import siards
 from tests.cli.conftest import Commands
 from tests.trees import tree
 
-CELL = re.compile(r' file="([^"]*)"')
 LONG, SHORT = bytes(range(250)) * 4, b"a short one"
 
 
@@ -29,17 +25,6 @@ def files(package: Path) -> dict[str, int]:
     }
 
 
-def cells(siard: Path) -> list[str]:
-    with zipfile.ZipFile(siard) as archive:
-        return CELL.findall(archive.read(siards.TABLE).decode())
-
-
-def folders(siard: Path) -> list[str]:
-    """Return the lobFolders of the database and of its columns."""
-    with zipfile.ZipFile(siard) as archive:
-        return re.findall("<lobFolder>([^<]*)</lobFolder>", archive.read(siards.METADATA).decode())
-
-
 def errors(package: Path) -> list[str]:
     return [each.code for each in checking.check(package) if each.severity is Severity.ERROR]
 
@@ -48,83 +33,6 @@ def errors(package: Path) -> list[str]:
 def small(tmp_path: Path) -> Path:
     """An archive with a LOB of 1,000 bytes between two of 11."""
     return siards.siard(tmp_path / "Small.siard", SHORT, LONG, SHORT + b"!")
-
-
-COLUMN = "content/schema0/table0/lob2"
-
-
-def test_a_lob_that_is_too_large_fills_what_is_left_and_the_last_part_stays_open(
-    metspack: Commands, small: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    said = metspack.fine("build", small, "-o", out, "--max-bytes", "400")
-    assert "with 3 child IPs, 3 LOBs (1 in parts), 1,023 bytes" in said
-    assert files(out) == {
-        f"Small_lobseg_0/{COLUMN}/record0.bin": 11,
-        f"Small_lobseg_0/{COLUMN}/record1.bin.0": 389,
-        f"Small_lobseg_1/{COLUMN}/record1.bin.1": 400,
-        f"Small_lobseg_2/{COLUMN}/record1.bin.z": 211,
-        f"Small_lobseg_2/{COLUMN}/record2.bin": 12,
-    }
-    assert cells(out / "Small.siard") == [
-        f"Small_lobseg_0/{COLUMN}/record0.bin",
-        f"Small_lobseg_0/{COLUMN}/record1.bin",
-        f"Small_lobseg_2/{COLUMN}/record2.bin",
-    ]
-    assert not errors(out)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        ("lobseg", "sfa", ["../"]),
-        ("siard22", "dilcis", ["./Small_lobs/", "s0_t0_c2/"]),
-    ],
-)
-def test_both_styles_of_lob_folders_lead_back_to_the_lobs(
-    metspack: Commands, small: Path, tmp_path: Path, said: tuple[str, str, list[str]]
-) -> None:
-    layout, style, expected = said
-    out, again = tmp_path / "out", tmp_path / "again"
-    options = ("--layout", layout, "--max-files", "2")
-    metspack.fine("build", small, "-o", out, *options, "--lob-folder-style", style)
-    assert folders(out / "Small.siard") == expected
-    assert not errors(out)
-    # The package is itself a source: the LOBs are found where it says, and come out the same.
-    assert metspack("build", out / "Small.siard", "-o", again, *options).code == 0
-    assert files(again) == files(out)
-    assert {name: tree(again)[name] for name in files(again)} == {
-        name: tree(out)[name] for name in files(out)
-    }
-
-
-def test_columns_with_small_lobs_alone_stay_inside(
-    metspack: Commands, northwind_full: Path, tmp_path: Path
-) -> None:
-    plan, out, planned = tmp_path / "plan", tmp_path / "out", tmp_path / "planned"
-    options = ("--min-size", "3kB", "--layout", "siard22")
-    outcome = metspack("build", northwind_full, "-o", out, *options, "--json")
-    stays = [
-        f"column dbo.Suppliers.{name} stays inside the archive: {count} LOBs, each smaller than 3,000 bytes"
-        for name, count in (("HomePage (s0.t8.c12)", 5), ("Letters (s0.t8.c14)", 11))
-    ]
-    said = json.loads(outcome.out)
-    assert (said["lobs"], said["kept_inside"], said["warnings"]) == (30, 16, stays)
-    assert outcome.err.splitlines() == [f"warning: {each}" for each in stays]
-    assert not [name for name in files(out) if "_c12_" in name or "_c14_" in name]
-    assert not errors(out)
-    with zipfile.ZipFile(out / "Northwind-full.siard") as archive:
-        assert sum("/lob" in name and not name.endswith("/") for name in archive.namelist()) == 16
-
-    drafted = metspack("plan", northwind_full, *options, "-o", plan)
-    assert drafted.err == outcome.err
-    assert drafted.out.splitlines()[-3] == (
-        f"3 segments, 30 LOBs, 221,687 bytes, 16 LOBs kept inside. The plan is in {plan}."
-    )
-    outcome = metspack("build", northwind_full, "-o", planned, "--plan", plan)
-    assert outcome.code == 0
-    assert "with 3 child IPs, 30 LOBs, 221,687 bytes, 16 LOBs kept inside\n" in outcome.out
-    assert files(planned) == files(out)
 
 
 def test_conventions_are_counted_once_though_cells_are_read_twice(

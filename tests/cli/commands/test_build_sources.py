@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,9 +11,8 @@ import pytest
 from metspack import checking
 from metspack.model import Severity
 from tests import siards
-from tests.cli.conftest import HEAD, Commands, made_of
+from tests.cli.conftest import Commands
 from tests.laws import spread
-from tests.shared_data import shared
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND
 from tests.trees import tree
 
@@ -34,53 +31,6 @@ def errors(package: Path) -> list[str]:
 def segments(package: Path) -> dict[str, bytes]:
     """Return what lies in the segments of a package: LOBs and METS."""
     return {name: data for name, data in tree(package).items() if "_lobseg_" in name or "_lobs/" in name}
-
-
-def unpacked(siard: Path, folder: Path) -> Path:
-    with zipfile.ZipFile(siard) as archive:
-        archive.extractall(folder)
-    return folder
-
-
-def cut(siard: Path, folder: Path) -> Path:
-    """Write an archive in three parts and return the first."""
-    data = siard.read_bytes()
-    third = len(data) // 3 + 1
-    for number in range(3):
-        part = folder / f"{siard.name}_part{number + 1:03d}"
-        part.write_bytes(data[number * third : (number + 1) * third])
-    return folder / f"{siard.name}_part001"
-
-
-@pytest.mark.slow
-def test_every_form_of_an_archive_gives_the_same_segments(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    places = {name: tmp_path / name for name in ("cut", "folder", "wrapped")}
-    for place in places.values():
-        place.mkdir()
-    first = cut(northwind, places["cut"])
-    wrapped = siards.packed(places["wrapped"] / "Northwind.siard", _below("any name", northwind))
-    sources = {
-        "whole": northwind,
-        "first part": first,
-        "name of the parts": first.with_name("Northwind.siard"),
-        "unpacked": unpacked(northwind, places["folder"] / "Northwind"),
-        "wrapped": wrapped,
-    }
-    expected: dict[str, bytes] = {}
-    for name, source in sources.items():
-        out = tmp_path / "out" / name
-        out.parent.mkdir(exist_ok=True)
-        assert metspack("build", source, "-o", out, *SMALL).code == 0, name
-        expected = expected or segments(out)
-        assert segments(out) == expected, name
-        assert not errors(out), name
-
-
-def _below(folder: str, siard: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(siard) as archive:
-        return {f"{folder}/{name}": archive.read(name) for name in archive.namelist()}
 
 
 @pytest.mark.parametrize("name", spread(sorted(SAMPLES), 5))
@@ -160,86 +110,6 @@ def test_a_mapping_says_where_segments_lie(metspack: Commands, northwind: Path, 
     assert sorted(data for name, data in segments(out).items() if name.endswith(".bin")) == sorted(
         data for name, data in tree(store).items() if name.endswith(".bin")
     )
-
-
-@pytest.fixture
-def scans(tmp_path: Path) -> Path:
-    """A folder of LOBs without an archive."""
-    folder = tmp_path / "scans"
-    for number, data in enumerate((b"one", b"two", b"three")):
-        file = folder / f"content/schema0/table2/lob4/record{number}.tif"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
-    return folder
-
-
-def test_a_folder_of_lobs_is_packaged(metspack: Commands, scans: Path, tmp_path: Path) -> None:
-    options = ("--max-files", "2")
-    outcome = metspack("build", scans, "-o", tmp_path / "out", *options, "--json")
-    warning = "there is no SIARD archive, so the expected number of LOBs is unknown"
-    assert outcome.code == 0, outcome.err
-    assert json.loads(outcome.out)["warnings"] == [warning]
-    planned = metspack.fine("plan", scans, *options).splitlines()
-    limits = "at most 2 files and 4,000,000,000 bytes in a segment"
-    assert planned[0] == f"{scans.name}: no SIARD archive, {limits}"
-    assert planned[-2] == "2 segments, 3 LOBs, 11 bytes. Nothing was written."
-    assert not errors(tmp_path / "out")
-    assert not list((tmp_path / "out").glob("*.siard"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "layout"),
-    [
-        ("dbptk-example.siard", "lobseg"),
-        ("sample-datalink-2.2.siard", "siard22"),
-        ("sql2008/sql2008.siard", "siard22"),
-    ],
-)
-def test_archives_of_other_tools_are_packaged_and_packaged_again(
-    metspack: Commands, tmp_path: Path, name: str, layout: str
-) -> None:
-    style = {"lobseg": "dilcis", "siard22": "sfa"}[layout]
-    source, out, again = shared("data", "siard", *name.split("/")), tmp_path / "out", tmp_path / "again"
-    options = ("--layout", layout, "--max-files", "700", "--max-bytes", "5MB", "--id", "ID.Other")
-    outcome = metspack("build", source, "-o", out, *options, "--lob-folder-style", style)
-    assert outcome.code == 0, outcome.err
-    assert not errors(out)
-    (siard,) = out.glob("*.siard")
-    assert metspack("build", siard, "-o", again, *options, "--lob-folder-style", style).code == 0
-    assert segments(again) == segments(out)
-
-
-def test_a_folder_in_segments_is_described_in_json(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "folder"
-    metspack.fine("build", northwind, "-o", folder, *SMALL)
-    for path in (*folder.rglob("mets.xml"), *folder.glob("manifest-*.txt")):
-        path.unlink()
-    options = ("--keep-segments", "--in-place", "--verify", "--json", "--id", "X", "--checksum", "SHA-256")
-    said = json.loads(metspack.fine("build", folder, *options))
-    children = said.pop("children")
-    assert [each["path"] for each in children] == [f"Northwind_lobseg_{number}" for number in range(3)]
-    assert sum(each["bytes"] for each in children) == said["bytes"]
-    assert said.pop("source") == made_of(folder / "Northwind.siard")
-    assert said.pop("seal").startswith("sha256:")
-    own = sum(each.stat().st_size for each in folder.iterdir() if each.is_file())
-    assert said.pop("handed_over")["parent"] == {"path": ".", "bytes": own}
-    assert said == HEAD | {
-        "target": str(folder),
-        "objid": "X",
-        "name": "Northwind",
-        "existed": False,
-        "lobs": 8,
-        "kept_inside": 0,
-        "unreferenced_files": 0,
-        "bytes": 91_839,
-        "checked": "full",
-        "unopened_archives": [],
-        "warnings": [],
-    }
-    assert not errors(folder)
 
 
 @pytest.mark.parametrize(

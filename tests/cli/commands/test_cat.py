@@ -7,18 +7,16 @@ import re
 import signal
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from metspack import cli
 from metspack.cli import console
-from tests import siards
 from tests.cli.conftest import Outcome, Program
 from tests.packages import forge
 from tests.restoring import splitting
-from tests.restoring.damages import DAMAGES, part, without_map
+from tests.restoring.damages import DAMAGES
 from tests.restoring.splitting import LOBS, SPLIT, Lob
 
 WHOLE = LOBS[1].data
@@ -65,18 +63,6 @@ def root(tmp_path: Path) -> Path:
     return splitting.forged(tmp_path / "package")
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    folder = tmp_path / "store"
-    folder.mkdir()
-    return folder
-
-
-def dd(path: Path, first: int, count: int) -> bytes:
-    command = ["dd", f"if={path}", "bs=1", f"skip={first}", f"count={count}", "status=none"]
-    return subprocess.run(command, capture_output=True, check=True).stdout
-
-
 def test_a_split_lob_is_given_whole_and_nothing_else(cat: Cat, root: Path) -> None:
     assert cat(root, SPLIT) == WHOLE
     assert cat(root / "mets.xml", SPLIT, "--no-verify") == WHOLE
@@ -99,19 +85,6 @@ def test_ranges_are_slices(cat: Cat, root: Path, verify: tuple[str, ...]) -> Non
 )
 def test_a_range_outside_the_lob_is_a_usage_error(cat: Cat, root: Path, text: str, said: str) -> None:
     assert said in cat.refused(root, SPLIT, "--range", text, code=2)
-
-
-def test_a_lob_that_no_map_names_is_given_and_said(cat: Cat, root: Path) -> None:
-    without_map(root)
-    for ranges in ((), ("--range", "0-")):
-        outcome, out = cat.run("cat", root, SPLIT, *ranges)
-        assert (outcome.code, out) == (0, WHOLE)
-        said = (
-            f"warning: LOB {SPLIT}: the parent METS has no SPLITLOB structMap of it; the order of its 3 parts"
-        )
-        assert outcome.err.startswith(said)
-        assert outcome.err.count("warning: ") == 1
-    assert cat(root, LOBS[0].id) == LOBS[0].data
 
 
 def test_what_no_digest_proves_is_given_and_said(cat: Cat, root: Path) -> None:
@@ -147,14 +120,6 @@ def test_a_damaged_lob_is_not_given_as_a_good_one(cat: Cat, root: Path, late: bo
     assert cat(root, LOBS[0].id) == LOBS[0].data
 
 
-def test_of_a_range_nothing_unproven_is_given(cat: Cat, root: Path) -> None:
-    part(root, 1).write_bytes(b"#" * 21)
-    assert "its part s0.t2.c4.r2.p1, " in cat.refused(root, SPLIT, "--range", "20-21")
-    assert cat(root, SPLIT, "--range", "20-21", "--no-verify") == b"##"
-    assert cat(root, SPLIT, "--range", "0-15") == WHOLE[:16]
-    assert cat(root, SPLIT, "--no-verify") == WHOLE[:16] + b"#" * 21 + WHOLE[37:]
-
-
 @pytest.mark.parametrize(
     ("lob", "said"),
     [
@@ -176,72 +141,7 @@ def test_without_its_archive_a_lob_is_proven_by_mets_if_that_is_asked_for(cat: C
     assert cat(root, SPLIT, "--range", "0-") == cat(root, SPLIT, "--no-verify") == WHOLE
 
 
-# LOBs that METS does not list under their own id
-
-
-@pytest.fixture
-def mixed(cat: Cat, tmp_path: Path) -> Path:
-    """A package of which a column stayed in the archive: rows 1 (deflated) and 2, the latter twice."""
-    source = siards.packed(
-        tmp_path / "Small.siard",
-        siards.parts(
-            [
-                siards.Lob(data=b"inside " * 400_000),
-                siards.Lob(data=b"shared"),
-                siards.Lob(data=b"shared", file="content/schema0/table0/lob2/record1.bin"),
-            ]
-        ),
-        method=zipfile.ZIP_DEFLATED,
-    )
-    out = tmp_path / "mixed"
-    outcome, _ = cat.run("build", source, "-o", out, "--min-size", "1GB", "-q")
-    assert outcome.code == 0, outcome.err
-    assert not list(out.glob("*_lobseg_*"))
-    return out
-
-
-def test_lobs_that_stayed_in_the_archive_are_given_as_well(cat: Cat, mixed: Path) -> None:
-    data = b"inside " * 400_000
-    assert cat(mixed, "s0.t0.c2.r1") == cat(mixed, "s0.t0.c2.r1", "--no-verify") == data
-    for options in ((), ("--no-verify",)):
-        ranges = ("--range", "2799990-", "--range", "3-9", "--range", "1500001-1500007")
-        assert cat(mixed, "s0.t0.c2.r1", *ranges, *options) == data[-10:] + data[3:10] + data[1500001:1500008]
-    assert cat(mixed, "s0.t0.c2.r2") == cat(mixed, "s0.t0.c2.r3") == b"shared"
-    said = cat.refused(mixed, "s0.t0.c2.r2", "--range", "5-6", code=2)
-    assert "lies outside the LOB, which has 6 bytes" in said
-    said = cat.refused(mixed, "s0.t0.c2.r4")
-    assert "the package has no LOB 's0.t0.c2.r4'" in said
-    assert "and no cell of an archive in it has this id" in said
-
-
-def test_a_file_that_no_mets_lists_is_not_given(cat: Cat, root: Path) -> None:
-    file = re.compile(rf'<mets:file ID="{LOBS[2].id}".*?</mets:file>')
-    child = root / splitting.mets(2)
-    child.write_text(file.sub("", child.read_text()))
-    splitting.agreed(root)
-    said = cat.refused(root, LOBS[2].id)
-    assert said.startswith(
-        f"error: no METS lists LOB {LOBS[2].id}, and its cell cannot be resolved: Northwind_lobseg_2/content"
-    )
-    assert "which no METS lists\n" in said
-    child.write_text("no METS")
-    said = cat.refused(root, LOBS[2].id)
-    assert said.startswith(f"error: the package has no LOB '{LOBS[2].id}'. Also, Northwind_lobseg_2/mets.xml")
-
-
 # Shard files
-
-
-def shard(*files: tuple[str, int, int, str], unit: str = ' unit="bytes"') -> str:
-    return "<shard_metadata>\n{}</shard_metadata>\n".format(
-        "".join(
-            f"<file><file_url>{url}</file_url>"
-            f"<program_start_offset{unit}>{offset}</program_start_offset>"
-            f"<program_clip_length{unit}>{length}</program_clip_length>"
-            f"<file_name>{name}</file_name></file>\n"
-            for url, offset, length, name in files
-        )
-    )
 
 
 @pytest.mark.parametrize("form", ["json", "doms"])

@@ -253,14 +253,6 @@ def test_what_was_not_checked_to_the_end_is_not_without_errors() -> None:
     assert [each.text for each in page.one("table", "packages").all("span", "badge")] == stands
 
 
-def test_one_package_ends_as_ever(metspack: Commands, tmp_path: Path) -> None:
-    package = numbered(tmp_path / "one", 30)
-    told = metspack.fine("check", package, "--report", tmp_path / "r.csv")
-    assert told.splitlines()[-1].startswith(f"{package}: 3 METS files, 7 listed files")
-    (line,) = rows(tmp_path / "r.csv")[1:]
-    assert line == [str(package), line[1], "ok", "0", "0", ""]
-
-
 def test_what_was_announced_and_did_not_come_is_a_line_too(metspack: Commands, tmp_path: Path) -> None:
     for number in (30, 31):
         numbered(tmp_path / f"in/{number}", number)

@@ -29,18 +29,6 @@ def schemas(tmp_path: Path) -> Path:
     return folder
 
 
-def test_fixity_reads_every_file_but_not_into_the_archive(metspack: Commands, package: Path) -> None:
-    assert "level fixity: 0 errors" in metspack.fine("check", package, "--level", "fixity")
-    (package / forge.FIRST).write_bytes(b"x" * (package / forge.FIRST).stat().st_size)
-    (package / "Northwind.siard").write_bytes(b"no archive")
-    forge.edit(package / forge.CHILD, ' SIZE="', ' size="')
-    forge.seal(package)
-    found = json.loads(metspack("check", package, "--level", "fixity", "--json").out)
-    assert {each["code"] for each in found["findings"]} == {"F003", "F006", "M020"}
-    assert found["level"] == "fixity"
-    assert "Z001" in metspack("check", package, "--level", "structure").out
-
-
 def test_every_form_of_report_states_the_sample(metspack: Commands, package: Path, tmp_path: Path) -> None:
     said = "2 of 5 files hashed (sample of 30%, seed 4)"
     reports = [tmp_path / f"report{suffix}" for suffix in (".json", ".jsonl", ".txt", ".xml")]

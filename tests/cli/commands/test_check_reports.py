@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lxml import etree
 
 from metspack import clock
 from metspack.cli import console
@@ -149,21 +148,6 @@ def test_json_and_json_lines_on_stdout_are_those_of_the_files(
     assert sum(each["code"] == "F010" for each in whole["findings"]) == 12
 
 
-def test_every_report_at_once(metspack: Commands, bad: Path, tmp_path: Path) -> None:
-    paths = [tmp_path / f"report{suffix}" for suffix in SUFFIXES]
-    options = [word for path in paths for word in ("--report", path)]
-    before = names(bad)
-    for _ in range(2):  # the second time they are replaced
-        assert metspack("check", bad, *options).code == 1
-        assert names(tmp_path) == {path.name for path in paths}
-    assert names(bad) == before
-    found = {path.suffix: path.read_bytes() for path in paths}
-    assert json.loads(found[".json"])["counts"]["errors"] > 0
-    assert int(etree.fromstring(found[".xml"]).get("failures") or 0) > 0
-    assert b"<h1>Errors found</h1>" in found[".html"]
-    assert found[".txt"].startswith(b"metspack check of ")
-
-
 def test_reports_of_one_check_are_the_same_but_for_a_time_that_is_asked_for(
     metspack: Commands, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,17 +203,6 @@ def test_a_report_that_is_filed_says_when_where_and_by_whom(
         r"Checked [0-9-]{10} [0-9:]{8} UTC on reading-room-4 by a.archivist with metspack [0-9.]+", second
     )
     assert third == f"Path: {good}"
-
-
-@pytest.mark.usefixtures("machine")
-def test_reports_for_programs_stay_the_same_whoever_checks_and_when(
-    metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = filed(metspack, good)
-    monkeypatch.setattr(clock, "now", lambda _environment: "1999-12-31T23:59:59Z")
-    monkeypatch.setenv("LOGNAME", "b.archivist")
-    second = filed(metspack, good)
-    assert {suffix for suffix in SUFFIXES if first[suffix] != second[suffix]} == {*FILED}
 
 
 @pytest.mark.parametrize("option", ["--no-provenance", "--reproducible"])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Commands
 from tests.kept import copied
-from tests.trees import tree
 
 CUT = ("--max-files", "4", "--max-bytes", "9000")
 
@@ -33,33 +31,6 @@ def out(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
         assert (outcome.code, outcome.err) == (0, f"warning: {SLIP}\n")
 
     return copied(("converting", CUT), tmp_path / "out", build)
-
-
-@pytest.mark.slow
-def test_a_package_is_divided_anew_and_back(metspack: Commands, out: Path, tmp_path: Path) -> None:
-    other, back = tmp_path / "other", tmp_path / "back"
-    said = metspack.fine(
-        *("convert", out, "-o", other, "--layout", "siard22", "--max-files", "none", "--max-bytes", "none"),
-        *("--split", "never", "--lob-folder-style", "sfa", "-j", "1"),
-    )
-    lines = said.splitlines()
-    assert lines[0].startswith(f"{other}: parent IP urn:uuid:")
-    assert lines[0].endswith("with 1 child IP, 8 LOBs, 91,839 bytes")
-    assert lines[1] == "LOBs found by metspack, SIARD Suite, DBPTK 4.5."
-    assert lines[2].startswith("Largest to hand over: Northwind_lobs/s0_t2_c4/seg_0, ")
-    assert lines[3].startswith("Made from Northwind.siard: ")
-    assert lines[4].startswith("seal: sha256:")
-    assert lines[5] == (
-        f"Package written to {other}; structure check passed. "
-        f"For a full check: metspack check {shlex.quote(str(other))}"
-    )
-    metspack.fine("check", other)
-    outcome = metspack("convert", other, "--output", back, *CUT, "--json", "-j", "2")
-    assert (outcome.code, "located by convention H (SFA suite)" in outcome.err) == (0, True), outcome
-    document = json.loads(outcome.out)
-    assert (len(document["children"]), document["split_lobs"], document["layout"]) == (11, 8, "lobseg")
-    assert tree(back) == tree(out)
-    assert metspack.fine("convert", out / "mets.xml", "-o", tmp_path / "quiet", "-q", "-j", "1") == ""
 
 
 def test_all_that_build_offers_is_offered(metspack: Commands, out: Path, tmp_path: Path) -> None:

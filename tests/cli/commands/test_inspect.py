@@ -301,13 +301,6 @@ def test_names_from_an_archive_cannot_steer_the_terminal(metspack: Commands, tmp
     assert json.loads(document)["dbname"] == "a\u009b31m\u202eb\u00a0c[bold]:bomb:"
 
 
-def test_quiet_prints_errors_and_warnings_alone(metspack: Commands, tmp_path: Path) -> None:
-    outcome = metspack("inspect", missing(tmp_path), "-q")
-    assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.err.startswith("error: column S.T.content (s0.t0.c2): 3 LOBs not found")
-    assert json.loads(metspack("inspect", missing(tmp_path), "-q", "--json").out)["lobs"]["missing"] == 2
-
-
 def test_every_form_of_a_source_is_said(metspack: Commands, tmp_path: Path, northwind: Path) -> None:
     data, small = northwind.read_bytes(), siards.parts(siards.lobs(b"x"))
     (tmp_path / "N.siard_part001").write_bytes(data[:70_000])

@@ -38,16 +38,6 @@ def test_csv_is_read_back_by_others(metspack: Commands, root: Path) -> None:
     )
 
 
-def test_json_has_every_file(metspack: Commands, root: Path) -> None:
-    said = metspack.fine("list", root, "--json")
-    assert said == metspack.fine("list", root, "--format", "jsonl")
-    found = [json.loads(line) for line in said.splitlines()]
-    assert [each["row"] for each in found] == [lob.row for lob in LOBS]
-    assert [file["size"] for file in found[1]["files"]] == [len(piece) for piece in LOBS[1].pieces]
-    assert {each["database"] for each in found} == {"Northwind"}
-    assert {each["fault"] for each in found} == {None}
-
-
 def test_keys_that_csv_has_to_quote(metspack: Commands, tmp_path: Path) -> None:
     given = siards.parts(siards.lobs(b"one", b"two"))
     key = b"</columns><primaryKey><name>PK</name><column>id</column></primaryKey>"

@@ -78,23 +78,6 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
     }
 
 
-@pytest.mark.slow
-def test_a_plan_for_the_csip_dialect_is_the_build_in_it(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    limits = ("--max-files", "4", "--max-bytes", "45000")
-    plan, ways = tmp_path / "plan", ("--dialect", "csip")
-    planned = json.loads(metspack.fine("plan", northwind, *limits, *ways, "-o", plan, "--json"))
-    assert planned["layout"] == "siard22"
-    assert planned["segments"][0]["name"] == "Northwind_lobs/s0_t2_c4/seg_0"
-    metspack.fine("build", northwind, *ways, "--plan", plan, "-o", tmp_path / "by-plan")
-    metspack.fine("build", northwind, *ways, *limits, "-o", tmp_path / "out")
-    made = {each.name for each in (tmp_path / "out").iterdir()}
-    assert {each.name for each in (tmp_path / "by-plan").iterdir()} == made
-    asked = json.loads(metspack.fine("plan", northwind, *limits, *ways, "--layout", "lobseg", "--json"))
-    assert asked["layout"] == "lobseg"
-
-
 @pytest.mark.parametrize(
     ("style", "pack"), [("aip", ()), ("csip-large", ("--pack", "zip")), ("recommendation", ())]
 )
@@ -111,24 +94,3 @@ def test_a_plan_tells_the_objids_that_the_build_gives(
     assert all(each["objid"] in shown for each in planned["segments"])
     named = json.loads(metspack.fine("plan", northwind, *ways[:4], "--id", "NW", "--json"))
     assert [named["objid"], named["segments"][0]["objid"]] == ["NW", "NW_s0_t2_c4_seg_0"]
-
-
-def test_the_recommendations_objids_are_in_the_plan_as_json(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    planned = json.loads(metspack.fine("plan", northwind, "--json"))
-    assert planned["segments"][0]["objid"] == "ID_Northwind_lobseg_0_mets"
-    assert "child IP" not in metspack.fine("plan", northwind)
-    lobs = tmp_path / "lobs/content/schema0/table0/lob2"
-    lobs.mkdir(parents=True)
-    (lobs / "record0.bin").write_bytes(b"x")
-    planned = json.loads(metspack.fine("plan", tmp_path / "lobs", "--json"))
-    assert (planned["objid"], planned["segments"][0]["objid"]) == (None, "ID_lobs_lobseg_0_mets")
-    outcome = metspack("plan", tmp_path / "lobs", "--dialect", "csip")
-    assert (outcome.code, outcome.err.splitlines()[0].partition(":")[0]) == (2, "error")
-
-
-def test_link_styles_are_those_of_csip(metspack: Commands, northwind: Path) -> None:
-    outcome = metspack("plan", northwind, "--link-style", "aip")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err == "error: only the dialect csip has --link-style\nhint: Add --dialect csip.\n"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import segmented_folders
 from tests.cli.conftest import HEAD, Commands
 from tests.kept import copied
 from tests.restoring.damages import without_map
@@ -150,13 +149,3 @@ def test_options_that_contradict_each_other(
     assert outcome.err.startswith(f"error: {words}")
     assert "\nhint: " in outcome.err
     assert names(out.parent) == {"out"}
-
-
-def test_the_digest_of_a_last_part(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
-    pictures = segmented_folders.pictures(northwind)
-    folder = segmented_folders.dbptk_22(tmp_path / "x", pictures, whole_digests=False)
-    accept = ("--accept", "dbptk-part-digest")
-    assert metspack("build", folder, "--keep-segments", "--in-place", *accept).code == 0
-    assert metspack("check", folder).code == 0
-    assert metspack("restore", "--dry-run", folder).code == 0, "METS proves each part"
-    assert metspack("restore", folder, "-o", tmp_path / "files").code == 0

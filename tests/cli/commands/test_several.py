@@ -16,21 +16,6 @@ def out(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return several(tmp_path / "out", request.param)
 
 
-def test_commands_speak_of_both(metspack: Commands, out: Path, tmp_path: Path) -> None:
-    children = [each for each in sorted(out.iterdir()) if each.is_dir()]
-    linked = metspack.fine("links", out)
-    assert all(each.name in linked for each in children)
-    report = tmp_path / "r.html"
-    assert metspack("check", out, "--report", report).code == 0
-    text = report.read_text(encoding="utf-8")
-    assert "Orders.s0.t0.c2.r2" in text
-    assert all(each.name in text for each in children)
-    shown = metspack.fine("shards", out)
-    assert all(
-        f" {lob} " in f" {shown}" or f"\n{lob} " in shown for lob in ("Orders.s0.t0.c2.r1", "s0.t0.c2.r1")
-    )
-
-
 def test_of_several_archives_one_is_restored(metspack: Commands, out: Path, tmp_path: Path) -> None:
     refused = metspack("restore", out, "-o", tmp_path / "x")
     assert refused.code == 3

@@ -58,18 +58,6 @@ def test_json_is_a_line_for_each_lob(metspack: Commands, root: Path) -> None:
     }
 
 
-def test_the_doms_form_is_one_document(metspack: Commands, root: Path) -> None:
-    document = etree.fromstring(metspack.fine("shards", root, "--format", "doms").encode())
-    assert [each.get("lob") for each in document] == [lob.id for lob in LOBS]
-    lengths = [each.text for each in document[1].iter("program_clip_length")]
-    assert lengths == [str(len(piece)) for piece in LOBS[1].pieces]
-    assert document[1].findtext("contents") == (
-        f"http://www.statsbiblioteket.dk/doms/shard/{document[1].get('pid')}"
-    )
-    (one,) = etree.fromstring(metspack.fine("shards", root, SPLIT, "--format", "doms").encode())
-    assert etree.tostring(one).strip() == etree.tostring(document[1]).strip()
-
-
 def test_names_that_could_steer_a_terminal_are_escaped_in_every_form(metspack: Commands, root: Path) -> None:
     name = "\u202egnp.\u00e4\u200b"
     old = root / "Northwind_lobseg_0" / LOBS[0].path(0)
