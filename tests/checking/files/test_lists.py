@@ -411,7 +411,8 @@ def in_forms(tmp_path: Path, form: str, *names: str) -> Path:
 
 
 def lines_of(root: Path) -> str:
-    names = [name for name in names_of(root) if name != "SHA256SUMS"]
+    files = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    names = [name for name in files if name != "SHA256SUMS"]
     return "".join(f"{summed(root, 'sha256', name)}  {name}\n" for name in names)
 
 
