@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     "building": 3_481,
     "reporting": 2_510,
     "restoring": 1_819,
-    "merging": 868,
+    "merging": 879,
     "cli": 3_770,
     "templates": 1_465,
 }

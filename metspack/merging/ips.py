@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -180,6 +181,7 @@ def _merged(
     known = frozenset(left)
     documents: dict[str, list[int]] = {}
     found: list[MergedIp] = []
+    places: dict[str, Path] = {}
     for number, path, called, is_unread in index.rows(_METS):
         names = tuple(path.split("/"))
         folder = "/".join(names[:-3] if is_representation(names) else names[:-1])
@@ -194,28 +196,43 @@ def _merged(
         real = os.path.realpath(place)
         left.pop(real, None)
         if real not in known and not (place.exists() and any(map(place.is_relative_to, roots))):
-            by = index.row(_NAMING, called) or (parent.path / CSIP_METS,)
+            (by,) = index.row(_NAMING, called) or (parent.path / CSIP_METS,)
             raise SourceError(
-                f"{by[0]} names the child {called or path}, which is not among the containers",
+                f"{_located(str(by), places)} names the child {called or path}, which is not among the "
+                "containers",
                 hint=f"Name it as well, or the folder that holds it with --root (it was made to lie at "
                 f"{shown(path)}): a representation is merged from all its parts.",
             )
+        places[folder] = place
         if is_unread:  # then nobody knows what it is, or whom it names
-            raise index.faults[0]
+            raise _fault(index, places)
         ip = MergedIp(path=place, tree=tree, folder=folder, documents=(), representations=_below(tree))
         found.append(ip)
     naming = {number for (number,) in index.rows(_WITH_CHILDREN)}
     marked = tuple(
         _marked([replace(each, documents=tuple(documents[each.folder])) for each in found], naming)
     )
-    for fault in index.faults:
-        raise fault
+    if index.faults:
+        raise _fault(index, places)
     for stranger in left.values():
         raise SourceError(
             f"{stranger.path} ({stranger.objid}) is not a child that {parent.path / CSIP_METS} names",
             hint="Leave it out, or get the newest METS of the parent; metspack links shows whose it is.",
         )
     return marked
+
+
+def _fault(index: Index, places: Mapping[str, Path]) -> SourceError:
+    """Return the first of the index's faults, with the places of IPs."""
+    fault = index.faults[0]
+    return SourceError(_located(fault.message, places), hint=fault.hint)
+
+
+def _located(message: str, places: Mapping[str, Path]) -> str:
+    """Return a message that has where IPs lie, in place of their folders in the index."""
+    for folder, place in places.items():
+        message = f"{place}/".join(re.split(rf"(?<![^\s(']){re.escape(folder)}/", message))
+    return message
 
 
 def _below(tree: PackageTree) -> Names:
