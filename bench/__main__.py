@@ -19,7 +19,7 @@ from bench import results
 from bench.measuring import FailedError, Run, Syncs, alternated, calls, counting, forget, measured, syncs
 from bench.page import baseline
 from bench.rows import Figure, Row, Sample, chosen
-from bench.store import PAGE, Store, knows
+from bench.store import PAGE, Store, against, knows
 
 _COUNTED = (4_000, 8_000)
 """Two numbers of LOBs: what the second takes more than the first is divided by their difference.
@@ -155,6 +155,9 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--tmpfs", type=Path, default=Path("/dev/shm"), metavar="DIR", help="in memory")  # noqa: S108
     parser.add_argument("--disk", type=Path, metavar="DIR", help="on disk too, from a cold cache")
+    parser.add_argument(
+        "--then", type=Path, metavar="DIR", help="beside another checkout by turns, not the references"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here")
     options = parser.parse_args(arguments)
     if options.small:
@@ -169,6 +172,8 @@ def main(arguments: list[str] | None = None) -> None:
         rows = chosen(options.rows)
     except ValueError as error:
         sys.exit(str(error))
+    if options.then:  # what is then is of the same hour, which the kept baseline is not
+        rows = [against(row, options.then) for row in rows]
     if options.list:
         for row in rows:
             print(f"{row.name:<16} {row.title} / {row.beside}")
@@ -195,7 +200,8 @@ def main(arguments: list[str] | None = None) -> None:
                 if options.json:
                     options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         measured_here = (each for each in report["rows"] if each["place"] == place)
-        print(f"{place}\n\n{results.table(measured_here, results.ratios(baseline(), place))}")
+        then = {} if options.then else results.ratios(baseline(), place)
+        print(f"{place}\n\n{results.table(measured_here, then)}")
     if options.scale < 1:
         print(f"Scale {options.scale:g}: start-up outweighs the work; only the full size is to be compared.")
 

@@ -37,7 +37,8 @@ _WORDS = """
   compares METS (validated by the same schema that metspack uses), both manifests and every byte.
 - **By hand** is `cp -r` or Python's `zipfile.extractall`, then `md5sum` and `sha256sum`, each by two processes: copies
   and sums, but no METS, no limits on folders, and nothing proven.
-- **Now / then** is the ratio divided by that of the baseline, which `bench/figures.json` keeps.
+- **Now / then** is the ratio divided by that of the baseline, which `bench/figures.json` keeps: of another hour. `just bench
+  --then DIR` runs another checkout by turns with this one.
 - **Wall**, **processor** time and **memory** are those of contender / reference, processor time and memory of all their
   processes together: the largest sum of their resident memory, in which what they share counts each time.
 - **System calls per LOB** are counted with {few:,} and {many:,} LOBs, and the difference is divided by {more:,}, so that the

@@ -9,12 +9,13 @@ import subprocess
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from bench.data import KINDS
 from bench.measuring import measured
-from bench.rows import PREPARED, Sample
+from bench.rows import PREPARED, Row, Sample
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 _SCHEMAS = CHECKOUT / "schemas"
@@ -65,6 +66,19 @@ def expanded(line: str, jobs: int) -> str:
         return f"env PYTHONPATH={CHECKOUT} {python} -m bench.references {work}"
 
     return _WORDS.sub(program, line)
+
+
+def against(row: Row, checkout: Path) -> Row:
+    """Return the row with what its contender takes in another checkout, with its environment, beside it."""
+    program = f"{checkout.resolve()}/.venv/bin/metspack"
+    line = expanded(row.contender, row.jobs[0]).replace(f"{sys.executable} -m metspack", program)
+    return replace(
+        row,
+        beside="the same by another checkout",
+        reference=line,
+        reference_sample=None,
+        jobs=(row.jobs[0],) * 2,
+    )
 
 
 class Store(Mapping[str, str]):

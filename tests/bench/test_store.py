@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.rows import Sample
-from bench.store import Store, taken
+from bench.rows import Sample, chosen
+from bench.store import Store, against, taken
 
 FEW = Sample(3, 10)
 
@@ -19,6 +19,14 @@ def test_what_a_command_begins_with_is_made_once_and_kept(tmp_path: Path) -> Non
     store.command("ls {folder}", FEW, 2)
     assert made.stat().st_mtime_ns == before
     assert store.inputs() == [made]
+
+
+def test_a_row_beside_another_checkout_has_its_program(tmp_path: Path) -> None:
+    (row,) = chosen("build-folder")
+    beside = against(row, tmp_path).reference
+    assert (
+        beside == f"{tmp_path}/.venv/bin/metspack build -q -j 2 {{folder}} -o {{out}} --max-files {{files}}"
+    )
 
 
 @pytest.mark.slow
