@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from metspack.checking.codes import ALL_CODES, Code, Rule, told_as
     from metspack.checking.eark.profiles import Profile
     from metspack.checking.eark.requirements import Requirement
-    from metspack.checking.opening import weight
     from metspack.checking.options import Level
+    from metspack.checking.packages import weight
     from metspack.checking.run import Checked, Checking, CheckSummary, Observer, PackageResult, check
 
 __all__ = [
@@ -41,8 +41,8 @@ __all__ = [
 _HOMES = {
     "codes": ("ALL_CODES", "Code", "Rule", "told_as"),
     "eark.profiles": ("Profile",),
-    "opening": ("weight",),
     "options": ("Level",),
+    "packages": ("weight",),
     "run": ("CheckSummary", "Checked", "Checking", "Observer", "PackageResult", "check"),
 }
 

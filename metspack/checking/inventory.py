@@ -20,8 +20,8 @@ from metspack.checking.catalogue import (
     shown,
 )
 from metspack.checking.codes import Code
-from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import AgreedSegment, Agreement
+from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
 from metspack.files.byteranges import Below

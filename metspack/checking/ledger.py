@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.opening import CheckedTree
 from metspack.checking.options import LedgerFigures
+from metspack.checking.tree import CheckedTree
 from metspack.files import reading
 from metspack.packages.files import PackedTree
 

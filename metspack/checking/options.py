@@ -19,6 +19,7 @@ from metspack.checking.eark.profiles import Profile
 from metspack.checking.mets import schema
 from metspack.checking.mets.schema import Grammar
 from metspack.checking.similarity import likeness, nearest
+from metspack.containers.ipreader import stem_of_pack
 from metspack.digests import Seal
 from metspack.errors import ConfigError, MetspackError
 from metspack.files import reading
@@ -26,7 +27,6 @@ from metspack.files.digestlists import unmarked
 from metspack.files.reading import StrPath, as_path
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
-from metspack.mets.packages import stem_of_pack
 from metspack.model import Budgets, Finding
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from metspack import cluster, processes
-from metspack.checking import inventory, options, segmentreader, segments
+from metspack.checking import inventory, options, packages, segmentreader, segments
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
@@ -26,19 +26,12 @@ from metspack.checking.grouping import CommonCauses, FurtherFindings, cause
 from metspack.checking.ledger import Remembering
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
-from metspack.checking.links.roots import Roots, roots_of_one
+from metspack.checking.links.objids import ObjidIndex, index_of_one
 from metspack.checking.mets.schema import Grammar
-from metspack.checking.opening import (
-    NO_PACKAGE,
-    CheckedTree,
-    Opened,
-    PackageToCheck,
-    UnopenedPackage,
-    opened,
-    put_together,
-)
 from metspack.checking.options import DeliveredName, FileSample, LedgerFigures, Level, Looking, Sampled
+from metspack.checking.packages import NO_PACKAGE
 from metspack.checking.segments import Agreement
+from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import Interrupted, TargetError
 from metspack.files import journal
@@ -47,10 +40,10 @@ from metspack.files.mirrors import check_no_store
 from metspack.layouts.names import ArchiveRoutes
 from metspack.mets import PLAIN_METS
 from metspack.mets.links import bare
-from metspack.mets.packages import stem_of_pack
 from metspack.mets.reader import Identity
 from metspack.model import Budgets, Finding, Severity
 from metspack.packages import delivery
+from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import HERE
 from metspack.progress import Credit
 
@@ -129,7 +122,7 @@ class Checked:
     paths of its findings begin with its own path then.
     """
 
-    package: PackageToCheck
+    package: DeliveredPackage
     catalogue: Catalogue
     places: CheckedTree
     is_complete: bool
@@ -203,7 +196,7 @@ class Checking(Iterator[Finding]):
         self._owners: tuple[str, ...] = ()
         self.graphs: list[Graph] = []
         self._observer = observer
-        self._open: tuple[PackageToCheck, Catalogue, CheckedTree] | None = None
+        self._open: tuple[DeliveredPackage, Catalogue, CheckedTree] | None = None
         self._sampled = None if looking.sample is None else Sampled()
         self._progress = progress
         self._bytes, self._counts = 0, (0, 0, 0)
@@ -306,45 +299,38 @@ class Checking(Iterator[Finding]):
             ExitStack() as stack,
         ):
             granted = [delivery.root(path) for path in self._granted]
-            found = opened(self._paths, granted, packs, budgets)
-            packages = [each for each in found if isinstance(each, PackageToCheck)]
-            self._is_one, several = len(found) == 1, len(packages) > 1
+            self._open_packs = packs
+            found = packages.found(self._paths, granted, packs, budgets)
+            whole = [each for each in found if each.is_package]
+            self._is_one, several = len(found) == 1, len(whole) > 1
             self._folders = _folders(found)
-            self._executor = fixity.executor(helpers, packages, granted)
-            others = sum(isinstance(each, UnopenedPackage) and each.kind == NO_PACKAGE for each in found)
-            options.check_alone(self._looking, len(found) - others)
+            self._executor = fixity.executor(helpers, whole, granted)
+            options.check_alone(self._looking, sum(not (each.source or each.other) for each in found))
             for each in found:
-                self._found[each.shown] = (
-                    each.identity(budgets) if isinstance(each, PackageToCheck) else Identity(kind=each.kind)
-                )
-            unopened = [each for each in found if isinstance(each, UnopenedPackage)]
-            yield from self._unopened((each, (each.finding,)) for each in unopened if not each.is_other)
-            own = list(dict.fromkeys(each.root for each in packages))
-            given = {(each.number, each.mets_below): each.shown for each in packages} if several else {}
-            roots = stack.enter_context(
-                closing(Roots((*own, *granted), packs, budgets, own=len(own), given=given))
-            )
-            around = bags.Surroundings(packages, self._paths, self._looking)
+                self._found[each.shown] = packages.identity(each, packs, budgets)
+            left = [(each, packages.finding(each)) for each in found if not each.is_package]
+            yield from self._unopened((each, (finding,)) for each, finding in left if not each.other)
+            index = stack.enter_context(closing(ObjidIndex(whole, granted, packs, budgets)))
+            around = bags.Surroundings(whole, self._paths, packs, self._looking)
             self._around = stack.enter_context(closing(around))
             if several or granted or self._looking.expected is not None:
-                yield from roots.search()
-                yield from self._expected(found, roots)
-            if several:
-                packages = _ordered(packages, roots)
+                yield from index.search()
+                yield from self._expected(found, index)
             first: dict[str, str] = {}
-            for each in packages if not several else put_together(packages, roots, budgets):
+            in_order = _ordered(whole, index) if several else whole
+            for each in packages.put_together(in_order, index, packs, budgets) if several else whole:
                 if several:
-                    if roots.is_claimed(each.mets_shown):
+                    if index.is_claimed(f"{each.tree(packs).shown}/{each.mets or PLAIN_METS}"):
                         continue  # it was checked where its parent was
-                    for finding in _of_copy(each.members[0][1] if each.members else each, roots, first):
+                    for finding in _of_copy(next(iter(each.members), each), index, first):
                         self._owner = each.shown
                         yield finding
-                yield from self._of_one(each, roots)
+                yield from self._of_one(each, index)
             yield from self._unopened(
-                (each, [*around.unnamed(each.finding)]) for each in unopened if each.is_other
+                (each, [*around.unnamed(finding)]) for each, finding in left if each.other
             )
 
-    def _unopened(self, told: Iterable[tuple[UnopenedPackage, Sequence[Finding]]]) -> Iterator[Finding]:
+    def _unopened(self, told: Iterable[tuple[DeliveredPackage, Sequence[Finding]]]) -> Iterator[Finding]:
         """Yield the findings on what cannot be checked; what has none is named by a list, and no result."""
         for each, findings in told:
             self._ended.add(each.shown)
@@ -354,28 +340,27 @@ class Checking(Iterator[Finding]):
                 self._owner = each.shown
                 yield finding
 
-    def _expected(self, found: Sequence[Opened], roots: Roots) -> Iterator[Finding]:
+    def _expected(self, found: Sequence[DeliveredPackage], index: ObjidIndex) -> Iterator[Finding]:
         """Yield what differs from the packages that were announced, if any were."""
         if self._looking.expected is None:
             return
         given = [
-            DeliveredName(path=self._path(each), objid=self._found[each.shown].objid, folder=_folder(each))
+            DeliveredName(path=self._path(each), objid=self._found[each.shown].objid, folder=each.folder)
             for each in found
-            if not isinstance(each, UnopenedPackage) or each.kind != NO_PACKAGE
+            if not (each.source or each.other)
         ]
         owners = {self._path(each): each.shown for each in found}
-        for package, finding in self._looking.expected.compared(given, {*roots.own_names()}):
+        for package, finding in self._looking.expected.compared(given, {*index.own_names()}):
             self._owner = "" if package is None else owners[package.path]
             yield finding
 
-    def _path(self, each: Opened) -> str:
+    def _path(self, each: DeliveredPackage) -> str:
         """Return the path that a finding of a package as a whole has."""
-        mets = each.mets if isinstance(each, PackageToCheck) else None
         if self._is_one:
-            return mets or PLAIN_METS
-        return each.shown if mets is None else f"{each.shown}/{mets}"
+            return each.mets or PLAIN_METS
+        return each.shown if each.mets is None else f"{each.shown}/{each.mets}"
 
-    def _as_given(self, finding: Finding, each: PackageToCheck, places: CheckedTree) -> Finding:
+    def _as_given(self, finding: Finding, each: DeliveredPackage, places: CheckedTree) -> Finding:
         """Return a finding with the package's own path before its own, where there are several."""
         self._owner = self._scope = each.shown
         if finding.path in self._around.apart:
@@ -395,15 +380,15 @@ class Checking(Iterator[Finding]):
         """End a check that was interrupted: what is known of the package under way is counted and shown."""
         self._end_package(is_complete=False)
 
-    def _of_one(self, each: PackageToCheck, roots: Roots) -> Iterator[Finding]:
+    def _of_one(self, each: DeliveredPackage, index: ObjidIndex) -> Iterator[Finding]:
         if self._ledger is not None:
-            self._ledger.begin(self._found[each.shown].objid, each.tree.shown)
+            self._ledger.begin(self._found[each.shown].objid, each.tree(self._open_packs).shown)
         with processes.keeping(), closing(Agreement(self._looking, self._executor)) as agreement:
-            if self._is_one and not self._granted and self._observer is None and each.is_in_a_folder:
-                agreement.look(each.root, segmentreader.places, segmentreader.look_at, self._count_bytes)
-                segmentreader.look_at_package(each.root, self._looking, agreement)
+            if self._is_one and not self._granted and self._observer is None and _is_in_a_folder(each):
+                agreement.look(each.path, segmentreader.places, segmentreader.look_at, self._count_bytes)
+                segmentreader.look_at_package(each.path, self._looking, agreement)
             if agreement.is_whole:
-                own_roots = roots_of_one(each.root, self._looking.budgets, agreement)
+                own_roots = index_of_one(each, self._looking.budgets, agreement)
                 with self._under_way(each, agreement) as (catalogue, places), own_roots as own:
                     agreement.begin_reading(self._count_bytes)
                     told = segments.told_all_the_same(self._steps(catalogue, places, each, own))
@@ -415,16 +400,16 @@ class Checking(Iterator[Finding]):
                     self._open, self._bytes = None, 0  # each file is looked at by itself then
                     self._packs.clear()
             with self._under_way(each) as (catalogue, places):
-                steps = self._steps(catalogue, places, each, roots, agreement)
+                steps = self._steps(catalogue, places, each, index, agreement)
                 yield from self._told(catalogue, places, each, steps)
 
     @contextmanager
     def _under_way(
-        self, each: PackageToCheck, agreement: Agreement | None = None
+        self, each: DeliveredPackage, agreement: Agreement | None = None
     ) -> Iterator[tuple[Catalogue, CheckedTree]]:
         """Give a catalogue for a package, which ends with the block."""
         with Catalogue() as catalogue:
-            places = CheckedTree(each.tree, agreement, self._looking.budgets)
+            places = CheckedTree(each.tree(self._open_packs), agreement, self._looking.budgets)
             self._open = each, catalogue, places
             try:
                 yield catalogue, places
@@ -436,7 +421,7 @@ class Checking(Iterator[Finding]):
             self._end_package(is_complete=True)
 
     def _told(
-        self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck, findings: Iterable[Finding]
+        self, catalogue: Catalogue, places: CheckedTree, each: DeliveredPackage, findings: Iterable[Finding]
     ) -> Iterator[Finding]:
         """Yield findings with the requirements that they tell of as well, and note what links are."""
         standards = _StandardsCheck(catalogue, places, PackageRoot(name="", is_rooted=True), self._looking)
@@ -478,8 +463,8 @@ class Checking(Iterator[Finding]):
         self,
         catalogue: Catalogue,
         places: CheckedTree,
-        each: PackageToCheck,
-        roots: Roots,
+        each: DeliveredPackage,
+        index: ObjidIndex,
         verified: Agreement | None = None,
     ) -> Iterator[Finding]:
         """Yield all findings; those on bytes are left to ``_of_bytes`` where segments agree.
@@ -488,20 +473,22 @@ class Checking(Iterator[Finding]):
         """
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
-        if not each.tree.is_packed and (stopped := journal.interrupted(each.root)) is not None:
+        if not each.is_packed and (stopped := journal.interrupted(each.path)) is not None:
             yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=stopped)
         yield from _against_seal(places, each, looking)
         yield from inventory.findings(catalogue, places, whole=whole)
         if (top := each.top) is not None:
-            places.mount(top.folder, top.tree)
-            catalogue.put("INSERT INTO pack VALUES (?, ?)", top.pack, top.folder + b"/")
-            yield from inventory.findings(catalogue, places, top.folder, whole=whole)
-        for folder, member in each.members:
-            places.join(folder, member)
+            pack, folder = os.fsencode(top.path.name), os.fsencode(top.folder)
+            places.mount(folder, packages.top_tree(each, top, self._open_packs))
+            catalogue.put("INSERT INTO pack VALUES (?, ?)", pack, folder + b"/")
             yield from inventory.findings(catalogue, places, folder, whole=whole)
+        for member in each.members:
+            tree, root = member.tree(self._open_packs), index.number(member)
+            places.join(member.folder, tree, member.shown, root, member.within)
+            yield from inventory.findings(catalogue, places, os.fsencode(member.folder), whole=whole)
         if whole and not (yield from self._around.findings(catalogue, places, each)):
             yield from manifests.read(catalogue, places)
-        links = LinkCheck(catalogue, places, roots, each.number, looking)
+        links = LinkCheck(catalogue, places, index, index.number(each), looking)
         if each.mets is None:
             catalogue.new_mets(os.fsencode(PLAIN_METS), None, done=True)
             deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
@@ -526,7 +513,7 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=False)
             yield from listed.sizes(catalogue)
             return
-        yield from self._files(catalogue, places, each.root, fixity, verified)
+        yield from self._files(catalogue, places, each.path, fixity, verified)
         yield from standards.findings()
         yield from listed.sizes(catalogue)
 
@@ -571,11 +558,13 @@ class Checking(Iterator[Finding]):
         else:
             segments.check_settled(catalogue, places.agreement)
 
-    def _of_bytes(self, catalogue: Catalogue, places: CheckedTree, each: PackageToCheck) -> Iterator[Finding]:
+    def _of_bytes(
+        self, catalogue: Catalogue, places: CheckedTree, each: DeliveredPackage
+    ) -> Iterator[Finding]:
         """Yield the findings on the bytes of what is not in agreed segments, once all else is known."""
         if self._looking.level is Level.FULL:
             budgets = self._looking.budgets
-            yield from archive.of_bytes(catalogue, places, each.root, self._count_bytes, budgets)
+            yield from archive.of_bytes(catalogue, places, each.path, self._count_bytes, budgets)
         yield from self._fixity(catalogue, self._fixity_of(catalogue, places))
 
     def _fixity_of(
@@ -596,29 +585,22 @@ class Checking(Iterator[Finding]):
             yield from fixity.of_documents(manifests=True)
 
 
-def _folders(found: Sequence[Opened]) -> Mapping[Path, set[bytes]]:
+def _folders(found: Sequence[DeliveredPackage]) -> Mapping[Path, set[bytes]]:
     """Return the folders of packages by their roots, and the archives that lie there in none."""
     folders: dict[Path, set[bytes]] = {}
     for each in found:
-        if isinstance(each, PackageToCheck):
-            folders.setdefault(each.root, set()).add(each.within)
-    for path in (Path(each.shown) for each in found if isinstance(each, UnopenedPackage)):
+        if each.is_package:
+            folders.setdefault(each.path, set()).add(os.fsencode(each.within))
+    for path in (Path(each.shown) for each in found if not each.is_package):
         for pack in folders.keys() & set(path.parents):
             folders[pack].add(os.fsencode(path.relative_to(pack)))
     return folders
 
 
-def _folder(each: Opened) -> str:
-    if isinstance(each, PackageToCheck):
-        return each.folder
-    name = os.path.basename(each.shown)
-    return stem_of_pack(name) or name
-
-
-def _ordered(packages: Sequence[PackageToCheck], roots: Roots) -> list[PackageToCheck]:
+def _ordered(packages: Sequence[DeliveredPackage], index: ObjidIndex) -> list[DeliveredPackage]:
     """Return the packages with each parent before its children, and else by OBJID, however they are given."""
-    known = [(each, roots.at(each.number, each.mets, each.within)) for each in packages]
-    known.sort(key=lambda each: (bare(each[1].objid) if each[1] else "", each[0].root.name, each[0].shown))
+    known = [(each, index.of(each)) for each in packages]
+    known.sort(key=lambda each: (bare(each[1].objid) if each[1] else "", each[0].path.name, each[0].shown))
     numbers: dict[str, list[int]] = {}
     for number, (_, found) in enumerate(known):
         if found is not None and found.objid:
@@ -648,9 +630,9 @@ def _put_after(number: int, parents: Sequence[set[int]], after: dict[int, None])
             after.setdefault(ahead.pop())
 
 
-def _of_copy(each: PackageToCheck, roots: Roots, first: dict[str, str]) -> Iterator[Finding]:
+def _of_copy(each: DeliveredPackage, index: ObjidIndex, first: dict[str, str]) -> Iterator[Finding]:
     """Yield that a package has the OBJID of one before; ``first`` are those met first, by their OBJIDs."""
-    found = roots.at(each.number, each.mets, each.within)
+    found = index.of(each)
     if found is not None and found.objid:
         other = first.setdefault(bare(found.objid), each.shown)
         if other != each.shown:
@@ -658,11 +640,16 @@ def _of_copy(each: PackageToCheck, roots: Roots, first: dict[str, str]) -> Itera
             yield Code.PACKAGES_ALIKE.at(path, found=found.objid, other=other)
 
 
-def _against_seal(places: CheckedTree, each: PackageToCheck, looking: Looking) -> Iterator[Finding]:
+def _against_seal(places: CheckedTree, each: DeliveredPackage, looking: Looking) -> Iterator[Finding]:
     """Yield that the package has not the seal that it must have, if there is one."""
     if looking.seal is not None:
-        path = os.fsencode(each.mets or PLAIN_METS) if each.top is None else each.top.pack
+        path = os.fsencode(each.mets or PLAIN_METS) if each.top is None else os.fsencode(each.top.path.name)
         yield from manifests.against_seal(places, path, looking.seal)
+
+
+def _is_in_a_folder(each: DeliveredPackage) -> bool:
+    """Whether a package is a folder, all of it, that has a METS."""
+    return each.mets is not None and not (each.is_packed or each.members or each.top)
 
 
 class _StandardsCheck:

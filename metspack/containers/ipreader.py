@@ -71,6 +71,12 @@ def unpacked_name(name: bytes) -> bytes | None:
     return None if suffix is None or is_of_macos else name[: -len(suffix)]
 
 
+def stem_of_pack(name: str) -> str | None:
+    """Return the name of a zip or tar file without its suffix, None for any other file."""
+    stem = unpacked_name(os.fsencode(name))
+    return None if stem is None else os.fsdecode(stem)
+
+
 def form_of(head: bytes) -> str:
     """Return the form of a packed file by its first 512 bytes, zip or tar, "" for any other file."""
     return "zip" if head.startswith(b"PK\x03\x04") else "tar" if head[257:262] == b"ustar" else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from array import array
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -118,15 +118,21 @@ def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> 
     return lot, len(files) + len(others)
 
 
-def all_lots(root: Path, below: tuple[str, ...], folders: Iterable[bytes], sizes: bool) -> Iterator[Lot]:
-    """Yield the entries of some folders and of all below them, in memory that does not grow."""
+def all_lots(
+    root: Path,
+    below: tuple[str, ...],
+    folders: Iterable[bytes],
+    sizes: bool,
+    leaves_out: Callable[[bytes], bool] = lambda _: False,
+) -> Iterator[Lot]:
+    """Yield the entries of some folders and of all below them but those left out, in flat memory."""
     with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead:
         ahead.executemany(_PUT, ((each,) for each in folders))
         last = 0
         while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:
             last, folder = row
             for lot in lots(root, below, folder, sizes=sizes):
-                ahead.executemany(_PUT, ((each,) for each in lot.folders))
+                ahead.executemany(_PUT, ((each,) for each in lot.folders if not leaves_out(each)))
                 yield lot
 
 

@@ -13,7 +13,7 @@ from metspack.inspecting.unreferenced import Names, Unreferenced
 from metspack.inspecting.verification import Verdict, Verification, verify
 from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
-from metspack.mets import packages
+from metspack.mets.notes import history_beside
 from metspack.model import LobRef, LobRun
 from metspack.progress import Progress, Silent
 from metspack.siard.tables import Tally
@@ -250,7 +250,7 @@ def _describe(found: Inspection, archive: Archive, total: Tally) -> None:
     found.tables = len(archive.metadata.tables)
     found.rows, found.inline, found.datalinks = total.rows, total.inline, total.datalinks
     found.warnings = tuple(archive.conventions())
-    found.history = archive.history or packages.history_beside(archive.path)
+    found.history = archive.history or history_beside(archive.path)
 
 
 def _about_files(unreferenced: Unreferenced) -> Iterator[str]:

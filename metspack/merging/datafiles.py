@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby, islice, repeat
 from pathlib import Path
@@ -16,7 +17,7 @@ from metspack.files.byteranges import Below
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts.names import SIARD
 from metspack.mediatypes import DEFAULT
-from metspack.merging.ips import ANOTHER, MergedIp
+from metspack.merging.representation import ANOTHER, MergedIp
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import LONGEST, SMALL, Columnar, Digest
@@ -300,26 +301,27 @@ class DataFiles:
 
     def _compare(self, number: int, ip: MergedIp) -> None:
         """Compare the files of an IP with those listed; count those that are left out."""
-        for folder, names in ip.files():
-            if folder[:1] == (REPRESENTATIONS_FOLDER,) and folder[2:3] == (DATA,):
-                self._check_listed(number, folder, names)
-                continue
-            for path in [(*folder, name) for name in names]:
-                if not (_is_made_anew(path) or (number == 0 and _is_kept(path))):
-                    self.left_out += 1
-                    if len(self.examples) < _EXAMPLES:
-                        self.examples += (str(ip.path.joinpath(*path)),)
+        with closing(ip.files()) as files:
+            while some := list(islice(files, LONGEST)):
+                self._check_listed(number, [path for path in some if _is_data(path)])
+                for path in some:
+                    if not (_is_data(path) or _is_made_anew(path) or (number == 0 and _is_kept(path))):
+                        self.left_out += 1
+                        if len(self.examples) < _EXAMPLES:
+                            self.examples += (str(ip.path.joinpath(*path)),)
 
-    def _check_listed(self, number: int, folder: Names, names: Sequence[str]) -> None:
-        inner = "".join(f"{each}/" for each in folder[3:])
-        for start in range(0, len(names), LONGEST):
-            asked = [inner + name for name in names[start : start + LONGEST]]
-            if (row := self.index.row(_UNLISTED, number, json.dumps(asked))) is not None:
-                path = "/".join((*folder[:3], asked[row[0]]))
-                raise SourceError(
-                    f"{self._ips[number].path} holds {shown(path)}, which its METS do not list",
-                    hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
-                )
+    def _check_listed(self, number: int, paths: Sequence[Names]) -> None:
+        asked = json.dumps(["/".join(path[3:]) for path in paths])
+        if (row := self.index.row(_UNLISTED, number, asked)) is not None:
+            raise SourceError(
+                f"{self._ips[number].path} holds {shown('/'.join(paths[row[0]]))}, "
+                "which its METS do not list",
+                hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
+            )
+
+
+def _is_data(path: Names) -> bool:
+    return path[:1] == (REPRESENTATIONS_FOLDER,) and path[2:3] == (DATA,)
 
 
 def _is_kept(path: Names) -> bool:

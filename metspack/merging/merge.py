@@ -36,10 +36,10 @@ from metspack.files.staging import (
     record_stretch,
     stage,
 )
-from metspack.merging import ips
+from metspack.merging import representation
 from metspack.merging.datafiles import DATA, DataFile, DataFiles, DataRun, Wholes, proven_blocks
-from metspack.merging.ips import MergedIp
-from metspack.mets import CSIP_METS, dialects, filetable, ids, packages
+from metspack.merging.representation import MergedIp
+from metspack.mets import CSIP_METS, dialects, filetable, ids, notes
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun
 from metspack.model import LONGEST, SMALL
@@ -89,7 +89,7 @@ def merge_ips(
     _check_dialect(options.dialect)
     _check_outside(paths, target)
     progress.stage("Reading METS", None)
-    with processes.keeping(), ips.opened(paths, roots, options.budgets) as (index, containers):
+    with processes.keeping(), representation.opened(paths, roots, options.budgets) as (index, containers):
         found = DataFiles(index, containers)
         run = building_options.run_facts("merge", options, _identity(paths, index))
         with stage(target, run, terms) as staging:
@@ -278,8 +278,8 @@ class _MergeWork:
         """Return the notes of the parent's METS on what the archive was made of."""
         archive = Path(siard.path).name
         with self.parent.tree.content(CSIP_METS.encode()) as content:
-            found = packages.history(content.blocks(), archive, self.options.budgets)
-        return tuple(packages.noted(archive, each) for each in found)
+            found = notes.history(content.blocks(), archive, self.options.budgets)
+        return tuple(notes.noted(archive, each) for each in found)
 
     def _copy_data(self, wholes: Wholes, lines: ManifestLines, jobs: int) -> Iterator[Placed]:
         """Copy the data files, verifying each; yield them as METS is to list them, and add them to ``lines``.

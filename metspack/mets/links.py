@@ -9,11 +9,14 @@ Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
 from typing import Any
+
+from metspack import uris
+from metspack.mets import REPRESENTATIONS_FOLDER
 
 SPLITLOB = "SPLITLOB"
 """The TYPE of the structMap that says in which children the parts of LOBs are."""
@@ -46,6 +49,26 @@ def bare(identifier: str) -> str:
     while found := _PREFIX.match(text):
         text = text[found.end() :].lstrip()
     return text.lower() if _UUID.fullmatch(text) else text
+
+
+def folder_of_objid(objid: str) -> str:
+    """Return the name that the folder of an IP with an OBJID has: ``:`` is ``+`` there (E-ARK AIP, AIP21)."""
+    return objid.strip().replace(":", "+")
+
+
+_OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
+
+
+def target(folder: Sequence[str], reference: uris.Reference) -> tuple[str, ...]:
+    """Return the names from a root to the target of a reference in a METS in a folder, as ``uris.joined``.
+
+    Some tools write ``file:///data/...`` in the METS of a representation, counted from its own folder; that
+    is where such a location leads, if it begins with the name of a folder that representations have.
+    """
+    in_own = folder[-2:-1] == (REPRESENTATIONS_FOLDER,) and reference.segments[:1] in _OWN_FOLDERS
+    if in_own and uris.Repair.PSEUDO_ABSOLUTE in reference.repairs:
+        return uris.walked(folder, reference.segments)
+    return uris.joined(folder, reference)
 
 
 def are_same(identifier: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from metspack import uris
 from metspack.containers import zipformat
-from metspack.containers.ipreader import OpenPacks, PackedError, form_of
+from metspack.containers.ipreader import OpenPacks, PackedError, form_of, stem_of_pack
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import mirrors, reading
@@ -33,9 +33,9 @@ from metspack.mets import (
     reader,
 )
 from metspack.mets.fastreader import condensed
-from metspack.mets.links import By, Mptr, are_same, bare
-from metspack.mets.packages import folder_of_objid, stem_of_pack
+from metspack.mets.links import By, Mptr, are_same, bare, folder_of_objid
 from metspack.model import Budgets
+from metspack.packages.files import FolderTree, NoTree, PackageTree, PackedTree
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
@@ -58,13 +58,17 @@ class DeliveredPackage:
     ``fault`` says why nothing of it can be read; ``unread`` is a form of which nothing is read at all.
     ``source`` is what a package can be made of and what is in none: an archive, or LOBs, without a METS.
     ``other`` is what else lies in the delivery: what it seems to be.
+    ``shown`` is its path as it was given, for people. ``members`` are IPs that are one package wherever
+    they lie, first the one at the top: each is read as if it lay beside the others.
     """
 
     path: Path
     mets: str | None = None
     within: str = ""
+    shown: str = ""
     top: DeliveredPackage | None = None
     ips: tuple[DeliveredPackage, ...] = ()
+    members: tuple[DeliveredPackage, ...] = ()
     is_bag: bool = False
     is_packed: bool = False
     unread: str = ""
@@ -78,15 +82,29 @@ class DeliveredPackage:
         return not (self.fault or self.unread or self.source or self.other)
 
     @property
+    def place(self) -> Path:
+        """Its path, with that in a zip or tar file."""
+        return self.path / self.within / (self.source if self.is_packed else "")
+
+    @property
     def around(self) -> Path:
         """The folder in which it lies, or its packed file; one in a zip or tar file as part of its path."""
-        return (self.path / self.within).parent if "/" in self.within else self.path.parent
+        return self.place.parent if "/" in self.within else self.path.parent
 
     @property
     def folder(self) -> str:
         """The name of its folder, once unpacked."""
-        unpacked = stem_of_pack(self.path.name) if self.is_packed else None
-        return self.within.rpartition("/")[2] or unpacked or self.path.name
+        name = os.path.basename(os.path.realpath(self.path))
+        unpacked = stem_of_pack(name) if self.is_packed else None
+        return self.within.rpartition("/")[2] or unpacked or name
+
+    def tree(self, packs: OpenPacks) -> PackageTree:
+        """Return its files; of IPs side by side those in folders."""
+        if self.members:
+            return NoTree(self.members[0].tree(packs).shown)
+        if self.is_packed:
+            return PackedTree(packs, Below(root=self.path, segments=()), os.fsencode(self.within))
+        return FolderTree(self.path)
 
 
 def unread_form(name: str) -> str:
@@ -136,7 +154,7 @@ def named(path: Path, packs: OpenPacks, budgets: Budgets, *, joins: bool = True)
         raise about_archive(path)
     if path.is_file() and not is_mets_name(path.name):
         _check_is_mets(path)
-    return [DeliveredPackage(path=path.parent, mets=path.name)]
+    return [DeliveredPackage(path=path.parent, mets=path.name, shown=str(path))]
 
 
 _GIVE = "Give a package's folder, its METS file, or a zip or tar file that holds the package."
@@ -216,7 +234,7 @@ def root(path: Path) -> Path:
 
 
 class ByObjid:
-    """Packages beside one another in a folder, and those in further roots, found by OBJID; for one thread.
+    """Packages right in a folder, and those anywhere in further roots, found by OBJID; for one thread.
 
     Those come first that lie beside one in the same zip or tar file (``in_pack``). No METS but that in the
     folder called by an OBJID is read where that is the package's. ``damaged`` are packed files that
@@ -232,10 +250,9 @@ class ByObjid:
         packed: DeliveredPackage | None = None,
     ) -> None:
         self._walk = walk = _Delivery(packs, budgets, joins=False)
-        folders = map(walk.beside, (folder, *filter(Path.is_dir, roots)))
         in_pack = walk.pack(packed.path) if packed is not None and packed.within else ()
         self.in_pack = [each for each in in_pack if packed and each.mets and each.around == packed.around]
-        self._ahead = chain(self.in_pack, *folders, *map(walk.at, roots))
+        self._ahead = chain(self.in_pack, walk.beside(folder), *map(walk.below, roots))
         self.damaged: dict[Path, str] = {}
         self._called: dict[str, list[DeliveredPackage]] | None = None
         self._found: dict[str, list[DeliveredPackage]] | None = None
@@ -286,6 +303,23 @@ class _Delivery:
         for name in files:
             if stem_of_pack(name) is not None:
                 yield from self.pack(path / name)
+
+    def below(self, path: Path) -> Iterator[DeliveredPackage]:
+        """Yield the packages at a path, and behind each one its children that lie in it."""
+        for each in self.at(path):
+            yield each
+            if each.mets and each.is_packed:
+                yield from self._inside_pack(each)
+            elif each.mets:
+                yield from self.beside(each.path)
+
+    def _inside_pack(self, package: DeliveredPackage) -> Iterator[DeliveredPackage]:
+        before = os.fsencode(package.within and f"{package.within}/")
+        for item in self._packs.opened(Below(root=package.path, segments=())).items(before):
+            folder, _, name = os.fsdecode(item.name[len(before) :]).rpartition("/")
+            if folder and "/" not in folder and is_mets_name(name):
+                within = os.fsdecode(before) + folder
+                yield DeliveredPackage(path=package.path, mets=name, within=within, is_packed=True)
 
     def tops(self, found: Iterable[DeliveredPackage]) -> Iterator[DeliveredPackage]:
         """Yield packages but the IPs that lie beside their parent; one at the top in each of its forms."""
@@ -704,15 +738,15 @@ def about_archive(path: Path) -> SourceError:
     return NoPackageError(message, hint=hint)
 
 
-def about_source(each: DeliveredPackage) -> tuple[Path, NoPackageError]:
-    """Return the path of what lies in a delivery and is in no package, and what to do with it."""
-    path = each.path / each.within / each.source if each.is_packed else each.path
+def about_source(each: DeliveredPackage) -> NoPackageError:
+    """Return what to do with what lies in a delivery and is in no package."""
     if each.is_packed:
         made = f"metspack build {shlex.quote(each.source)} -o OUT"
         hint = f"Take it out of {each.path}; to make a package of it: {made}"
-        return path, NoPackageError(f"{path} is a SIARD archive", hint=hint)
-    error = (path.is_dir() and not is_archive(path.name) and never_a_package(path)) or about_archive(path)
-    return path, NoPackageError(error.message, hint=error.hint)
+        return NoPackageError(f"{each.place} is a SIARD archive", hint=hint)
+    is_folder = each.path.is_dir() and not is_archive(each.path.name)
+    error = (is_folder and never_a_package(each.path)) or about_archive(each.path)
+    return NoPackageError(error.message, hint=error.hint)
 
 
 def never_a_package(folder: Path) -> NoPackageError | None:

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from metspack import safexml
+from metspack.containers.ipreader import stem_of_pack
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.layouts.names import SIARD
 from metspack.mets import PLAIN_METS, is_mets_name, links, reader
 from metspack.mets.fastreader import Run, condensed
-from metspack.mets.packages import folder_of_objid, stem_of_pack
+from metspack.mets.links import folder_of_objid
 from metspack.model import Budgets, Digest
 from metspack.packages.delivery import ByObjid, DeliveredPackage
 from metspack.packages.files import PackageFiles, path_of

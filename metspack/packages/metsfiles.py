@@ -9,9 +9,9 @@ from typing import Any
 
 from metspack import digests, uris
 from metspack.layouts.names import ARCHIVE, SEGMENT_GROUP, SIARD
-from metspack.mets import PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name, packages, reader
+from metspack.mets import PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name, reader
 from metspack.mets.fastreader import Run
-from metspack.mets.links import SPLIT_LOBS, Mptr, is_of_children
+from metspack.mets.links import SPLIT_LOBS, Mptr, is_of_children, target
 from metspack.model import Digest
 from metspack.siard import metadata
 
@@ -29,7 +29,7 @@ def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None,
         reference = uris.located(href)
         if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:
             return None, f"the href {href!r} is an absolute path, outside the package"
-        path = packages.located(folder, reference)
+        path = target(folder, reference)
     except uris.ReferenceRefused as error:
         return None, error.message
     return (path, None) if path else (None, f"the href {href!r} names no file")

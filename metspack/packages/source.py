@@ -26,7 +26,7 @@ from metspack.layouts.names import whole_of
 from metspack.locations.packedsegments import Packed
 from metspack.mediatypes import DEFAULT, is_media_type
 from metspack.mets import links
-from metspack.mets.packages import history
+from metspack.mets.notes import history
 from metspack.model import (
     LONGEST,
     SMALL,

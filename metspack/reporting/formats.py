@@ -230,7 +230,7 @@ class KeptCheck(Checking):
             each()
 
     def _gather(self, checked: Checked, /) -> None:
-        self.folders[checked.prefix] = checked.package.root
+        self.folders[checked.prefix] = checked.package.path
         self.folders.update({each: Path(each) for each in checked.places.given.values()})
         self._figures[checked.prefix] = facts.facts_of(checked, self._looked.level)
 

@@ -21,8 +21,8 @@ from metspack.checking.codes import Code
 from metspack.checking.files import splitlobs
 from metspack.checking.files.fixity import Progress
 from metspack.checking.files.listed import source_of
-from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import Unsettled
+from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from metspack.checking.catalogue import Catalogue, fault, shown
 from metspack.checking.codes import Code
-from metspack.checking.opening import CheckedTree
+from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below, Medium, SpooledMedium, Stretch

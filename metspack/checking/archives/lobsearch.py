@@ -19,7 +19,7 @@ from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.mets.documents import of_opening
-from metspack.checking.opening import CheckedTree
+from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError, SourceError
 from metspack.locations import Convention, splitparts
 from metspack.locations.candidates import PLAIN_NAME, Candidate, Candidates, renamed

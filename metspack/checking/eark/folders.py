@@ -13,11 +13,12 @@ from metspack.checking.eark import profiles
 from metspack.checking.eark.document import REPRESENTATIONS, Outline
 from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import USES, Need, Standard, Version, none_but, quoted
-from metspack.checking.opening import CheckedTree, PackageToCheck
 from metspack.checking.options import Looking
 from metspack.checking.segments import AgreedSegment
+from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
+from metspack.packages.delivery import DeliveredPackage
 
 if TYPE_CHECKING:
     from metspack.checking.eark.faults import Faults
@@ -98,12 +99,12 @@ class PackageRoot:
     top: bytes = b""
 
     @classmethod
-    def of(cls, each: PackageToCheck) -> Self:
+    def of(cls, each: DeliveredPackage) -> Self:
         """Return the root of a package."""
-        if each.tree.is_packed:
-            return cls(name=shown(each.within).rpartition("/")[2], is_rooted=bool(each.within))
+        if each.is_packed:
+            return cls(name=each.within.rpartition("/")[2], is_rooted=bool(each.within))
         top = folder_of(os.fsencode(each.mets or "")) if each.ips or each.members else b""
-        return cls(name=each.root.resolve().name, is_rooted=True, top=top)
+        return cls(name=each.path.resolve().name, is_rooted=True, top=top)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,9 +32,9 @@ from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, V
 from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
 from metspack.checking.eark.structmap import Structure, identified_divisions
 from metspack.checking.files import bags
-from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.segments import Unsettled
+from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import MetspackError, SourceError
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive

@@ -32,15 +32,16 @@ from metspack.checking.codes import Code
 from metspack.checking.files import manifests
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.files.manifests import BAGS, PUT_LINE, PUT_LIST, SHOWN
-from metspack.checking.opening import CheckedTree, PackageToCheck
 from metspack.checking.options import Level, Looking
 from metspack.checking.segments import Unsettled
-from metspack.containers.ipreader import Content
+from metspack.checking.tree import CheckedTree
+from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import OCTETS, algorithm_name
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.digestlists import BEYOND_BAGIT, LineReader, algorithm_of, is_list, stated_path, unmarked
 from metspack.model import Finding
+from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.sizes import counted
 
@@ -98,14 +99,20 @@ def _around(tree: PackageTree) -> Iterator[tuple[_Tree, bytes]]:
 class Surroundings:
     """The bags and lists around the packages of a check: those of a bag, and in the folders given."""
 
-    def __init__(self, packages: Sequence[PackageToCheck], given: Sequence[Path], looking: Looking) -> None:
+    def __init__(
+        self,
+        packages: Sequence[DeliveredPackage],
+        given: Sequence[Path],
+        packs: OpenPacks,
+        looking: Looking,
+    ) -> None:
         self._given = [os.path.join(os.path.realpath(each), "") for each in given]
-        self._looking = looking
+        self._looking, self._packs = looking, packs
         self._folders: dict[str, _ListedFolder | None] = {}
         self.apart = set[str]()
         self._loose: dict[str, bool] = {}  # files in no package: whether a list names them
         for each in packages:
-            for tree, above in _around(each.tree):
+            for tree, above in _around(each.tree(self._packs)):
                 if (found := self._folder(tree, above)) is not None:
                     found.packages.add(above)
                     found.waiting.add(above)
@@ -123,7 +130,7 @@ class Surroundings:
         return None if found is None or (found.is_bag and not is_in_bag) else found
 
     def findings(
-        self, catalogue: Catalogue, places: CheckedTree, package: PackageToCheck
+        self, catalogue: Catalogue, places: CheckedTree, package: DeliveredPackage
     ) -> Generator[Finding, None, bool]:
         """Give the catalogue what is listed of a package; yield what is wrong with lists and in no package.
 
@@ -133,20 +140,22 @@ class Surroundings:
         """
         is_bag = False
         self.apart.clear()
-        for at, each in package.members or ((b"", package),):
-            for outer, above in _around(each.tree):
+        for each in package.members or (package,):
+            at = os.fsencode(each.folder) + b"/" if package.members else b""
+            for outer, above in _around(each.tree(self._packs)):
                 if (folder := self._folder(outer, above)) is None:
                     continue
                 if places.agreement is not None:
                     raise Unsettled  # its lists speak of each file
-                unshown = each.folders_not_shown
+                is_named = each.within and each.shown == str(each.path)
+                unshown = each.within.count("/") + 1 if is_named else 0
                 before = "../" * (above.count(b"/") - (0 if outer.is_packed else unshown))
                 is_apart = not (folder.is_bag or (outer.is_packed and unshown))
                 for finding in folder.findings(before):
                     self.apart.update((finding.path,) if is_apart else ())
                     yield finding
-                if each.tree.is_packed == outer.is_packed:
-                    folder.give(catalogue, before, above, at and at + b"/")
+                if each.is_packed == outer.is_packed:
+                    folder.give(catalogue, before, above, at)
                 folder.waiting.discard(above)
                 if not (folder.waiting or outer.is_packed):
                     folder.close()  # of very many bags one at a time is held

@@ -19,9 +19,9 @@ from metspack.checking.codes import Code, Rule
 from metspack.checking.files.listed import source_of
 from metspack.checking.ledger import LedgerUse, Remembering
 from metspack.checking.mets.documents import of_opening
-from metspack.checking.opening import CheckedTree, PackageToCheck
 from metspack.checking.options import Sampled
 from metspack.checking.segments import Agreement
+from metspack.checking.tree import CheckedTree
 from metspack.cluster import Cluster, ClusterExecutor, RemoteWork, Sight
 from metspack.digests import OCTETS
 from metspack.errors import MetspackError
@@ -38,6 +38,7 @@ from metspack.files.reading import (
     hash_blocks,
 )
 from metspack.model import Digest, Finding
+from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import HERE, Executor
 
 Progress = Callable[[int], None]
@@ -652,7 +653,7 @@ def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def executor(of: Cluster | None, packages: Sequence[PackageToCheck], granted: Sequence[Path]) -> Executor:
+def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: Sequence[Path]) -> Executor:
     """Return who reads packages and what else was granted: the workers of a cluster, if there is one.
 
     What a worker says that it could not read is read by this process before anything is said of it: a disk
@@ -660,8 +661,8 @@ def executor(of: Cluster | None, packages: Sequence[PackageToCheck], granted: Se
     """
     if of is None:
         return HERE
-    places = [each.root for each in packages] + list(granted)
-    places += [each.root / each.mets for each in packages if each.mets and not each.tree.is_packed]
+    places = [each.path for each in packages] + list(granted)
+    places += [each.path / each.mets for each in packages if each.mets and not each.is_packed]
     sights: list[Sight] = []
     for place in dict.fromkeys(places):
         with suppress(OSError):  # who reads it tells why that cannot be

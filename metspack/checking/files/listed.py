@@ -19,8 +19,8 @@ from metspack.checking.catalogue import (
     shown,
 )
 from metspack.checking.codes import Code
-from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
+from metspack.checking.tree import CheckedTree
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.layouts.names import OF_MACOS, SEGMENT

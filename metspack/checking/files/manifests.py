@@ -30,9 +30,9 @@ from metspack.checking.catalogue import (
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
-from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import ManifestStretch, Unsettled
 from metspack.checking.similarity import likeness
+from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal
 from metspack.errors import MetspackError

@@ -19,8 +19,8 @@ from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
-from metspack.checking.opening import CheckedTree
 from metspack.checking.segments import StatedFiles
+from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
 from metspack.mets import MDTYPES, MDTYPES_BY_ROOT

@@ -31,11 +31,11 @@ from metspack.checking.links.mounting import (
     Wanted,
     resolved,
 )
-from metspack.checking.links.roots import Roots
+from metspack.checking.links.objids import ObjidIndex
 from metspack.checking.mets.documents import DocumentReader
-from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Level, Looking
 from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
+from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import unpacked_name
 from metspack.errors import MetspackError
 from metspack.layouts.names import SEGMENT
@@ -189,15 +189,15 @@ class LinkCheck:
     """The check of a package's links: reads its METS documents from its own down, into the catalogue."""
 
     def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, roots: Roots, own: int, looking: Looking
+        self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, own: int, looking: Looking
     ) -> None:
         self._catalogue = catalogue
         self._looking = looking
         self._places = places
-        self._roots = roots
+        self._index = index
         self._own = own
-        self._mounting = Mounting(catalogue, places, roots, own, whole=looking.level > Level.LINKS)
-        self._upward = Upward(catalogue, places, self._mounting, roots)
+        self._mounting = Mounting(catalogue, places, index, own, whole=looking.level > Level.LINKS)
+        self._upward = Upward(catalogue, places, self._mounting, index)
         self._guesses = self._last = 0
         self._of_both = 0, 0, False
         self._ways_of = 0, frozenset[str]()
@@ -231,13 +231,13 @@ class LinkCheck:
 
     def _uppermost(self, path: bytes) -> Generator[Finding, None, bytes]:
         """Return the METS of the package with which those above a METS begin that were not read either."""
-        yield from self._roots.search()
+        yield from self._index.search()
         seen: set[bytes] = set()
         while path not in seen:
             seen.add(path)
-            found = self._roots.at(self._own, os.fsdecode(path), b"")
+            found = self._index.at(self._own, path)
             ups = sorted(found.ups) if found is not None and self._mounting.own_path(found) == path else []
-            named = (self._mounting.own_path(each) for up in ups for each in self._roots.named(up))
+            named = (self._mounting.own_path(each) for up in ups for each in self._index.named(up))
             path = next((each for each in named if each is not None and self._met(each) is None), path)
         return path
 
@@ -334,8 +334,8 @@ class LinkCheck:
             return  # the OBJID beside it tells which child it is
         fault, other = None, self._listed_beside(mets, pointer, child)
         if other is not None and child is not None and called is not None and self._is_reached(child):
-            yield from self._roots.search()
-            if any(self._mounting.own_path(each) == child for each in self._roots.named(called)):
+            yield from self._index.search()
+            if any(self._mounting.own_path(each) == child for each in self._index.named(called)):
                 other = None  # the location is that of the OBJID: it is the fptr that is of another child
         if other is not None:
             if child is not None and self._is_reached(child):
@@ -568,7 +568,7 @@ class LinkCheck:
     def _claimed(self, mets: _LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
         """Yield a finding if a package checked before has the same child."""
         child = outcome.found or self._places.on_disk(outcome.path or b"")
-        other = self._roots.claim(child, self._places.on_disk(mets.path))
+        other = self._index.claim(child, self._places.on_disk(mets.path))
         if other is not None:
             yield Code.TWO_PARENTS.at(mets.name, pointer.line, href=pointer.href, expected=child, other=other)
 

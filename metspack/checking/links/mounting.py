@@ -14,14 +14,13 @@ from metspack import uris
 from metspack.checking import inventory
 from metspack.checking.catalogue import LISTED_PATH, Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code
-from metspack.checking.links.roots import FoundPackage, Roots
-from metspack.checking.opening import CheckedTree
+from metspack.checking.links.objids import FoundPackage, ObjidIndex
 from metspack.checking.similarity import KnownEdits, likeness
+from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import unpacked_name
 from metspack.files.tempdb import BulkInsert
 from metspack.mets import METS_NAMES, is_mets_name, package_of
-from metspack.mets.links import By, bare
-from metspack.mets.packages import folder_of_objid
+from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import MOST_PLACES, Finding
 
 SAME = "the same package under another name"
@@ -95,11 +94,11 @@ class Mounting:
     """Finds children by their OBJIDs in the roots, for the package that is the root numbered ``own``."""
 
     def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, roots: Roots, own: int, *, whole: bool
+        self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, own: int, *, whole: bool
     ) -> None:
         self._catalogue = catalogue
         self._places = places
-        self._roots = roots
+        self._index = index
         self._own = own
         self._whole = whole
         self._named: tuple[bytes, frozenset[str]] = (b"", frozenset())
@@ -112,16 +111,16 @@ class Mounting:
         A child whose place is told stays missing when it lies in the same package under another name: there
         it is not where anybody looks. One that was packed beside its place, or is in another root, is taken.
         """
-        yield from self._roots.search()
-        mine, others = self._roots.children(wanted.called, wanted.parent_objid)
+        yield from self._index.search()
+        mine, others = self._index.children(wanted.called, wanted.parent_objid)
         # The child of a copy of its parent, which is under check as well, is none of this one.
         copy = wanted.parent_objid or "", self._own
-        mine = [each for each in mine if not self._roots.is_within_copy(each, *copy)]
+        mine = [each for each in mine if not self._index.is_within_copy(each, *copy)]
         usable = [each for each in mine if wanted.place is None or self.own_path(each) is None]
         if not usable:
             # Whether what is packed at its place is that child is reported of it then.
             at = self._vacant(wanted.place)
-            in_place = None if at is None else self._roots.packed(self._own, at)
+            in_place = None if at is None else self._index.packed(self._own, at)
             if in_place is None:
                 return self._hinted(mine, others, wanted)
             usable = [in_place]
@@ -141,9 +140,9 @@ class Mounting:
         """Return a sort key that puts first what lies nearest and is nobody else's."""
         parent = self._places.on_disk(wanted.parent_path)
         return (
-            found.root >= self._roots.own,
-            self._roots.is_taken(found.shown, parent),
-            self._roots.distance(self._own, found),
+            found.root >= self._index.own,
+            self._index.is_taken(found.shown, parent),
+            self._index.distance(self._own, found),
             _is_called_otherwise(found, wanted.place),
         )
 
@@ -180,12 +179,12 @@ class Mounting:
         if wanted.place is not None:
             return MountOutcome()
         # One that the parent names itself is nearest only where there is no other, and is not what is meant.
-        near, likeness = self._roots.nearest(wanted.called, self._named_by(wanted))
-        found = next(self._roots.named(near), None) if near else None
+        near, likeness = self._index.nearest(wanted.called, self._named_by(wanted))
+        found = next(self._index.named(near), None) if near else None
         if not near:
-            near, likeness = self._roots.nearest(wanted.called, {bare(wanted.parent_objid or "")})
+            near, likeness = self._index.nearest(wanted.called, {bare(wanted.parent_objid or "")})
         if found is not None:
-            self._roots.mean(found, wanted.parent_objid)
+            self._index.mean(found, wanted.parent_objid)
         return MountOutcome(
             nearest=near, likeness=likeness, meant=None if found is None else self.own_path(found)
         )
@@ -208,7 +207,7 @@ class Mounting:
         known = self._catalogue.row("SELECT path FROM mets WHERE found = ?", found.shown)
         if known is not None:
             return MountOutcome(path=known[0])
-        self._places.mount(folder, self._roots.tree(found), apart=at is None)
+        self._places.mount(folder, self._index.tree(found), apart=at is None)
         if at is None:
             self._catalogue.put("INSERT OR IGNORE INTO apart VALUES (?)", folder + b"/")
         if found.root == self._own and found.pack is not None:
@@ -261,14 +260,14 @@ class Mounting:
         ``link`` is what the package calls it, and the line; an ancestor need not name its descendants.
         """
         parent, line = link
-        yield from self._roots.search()
-        parents = list(self._roots.named(parent))
+        yield from self._index.search()
+        parents = list(self._index.named(parent))
         if not parents:
-            near, likeness = self._roots.nearest_parent(parent, objid or "")
-            at = next(self._roots.named(near)).shown if near else ""
+            near, likeness = self._index.nearest_parent(parent, objid or "")
+            at = next(self._index.named(near)).shown if near else ""
             said = "; ".join(filter(None, (likeness, at and f"it lies at {at}")))
             facts = {"expected": parent, "nearest": near, "likeness": said}
-            code = Code.PARENT_NOWHERE if self._roots.granted else Code.PARENT_NOT_HERE
+            code = Code.PARENT_NOWHERE if self._index.granted else Code.PARENT_NOT_HERE
             yield code.at(shown(path), line, **facts)
             return
         key = bare(objid or "")
@@ -277,15 +276,15 @@ class Mounting:
         self._catalogue.put("INSERT INTO above VALUES (?, ?)", bare(parent), first.shown)
         if not naming:
             code = Code.ANCESTOR_SILENT if is_ancestor else Code.NOT_NAMED_BY_PARENT
-            if not is_ancestor and self._roots.is_meant(self._places.on_disk(path), parent):
+            if not is_ancestor and self._index.is_meant(self._places.on_disk(path), parent):
                 # The finding on the parent's link tells of it; the link leads up alone all the same.
                 self._catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(path), code.id)
                 return
             yield code.at(shown(path), line, expected=parent, found=first.shown)
             return
-        if not self._roots.granted:
+        if not self._index.granted:
             return  # all that were given are looked at by themselves
-        for sibling in self._roots.lacking(naming[0], parent):
+        for sibling in self._index.lacking(naming[0], parent):
             if sibling != key:
                 yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)
 
@@ -478,11 +477,13 @@ _OWN = 1  # the number of the package's own METS
 class Upward:
     """The check of the upward links of the documents in the catalogue."""
 
-    def __init__(self, catalogue: Catalogue, places: CheckedTree, mounting: Mounting, roots: Roots) -> None:
+    def __init__(
+        self, catalogue: Catalogue, places: CheckedTree, mounting: Mounting, index: ObjidIndex
+    ) -> None:
         self._catalogue = catalogue
         self._places = places
         self._mounting = mounting
-        self._roots = roots
+        self._index = index
         self._named_by_top: tuple[int, frozenset[str]] = 0, frozenset()
 
     def findings(self, mets: int) -> Iterator[Finding]:
@@ -590,7 +591,7 @@ class Upward:
             reason = f"one link names the parent {first!r}, another {href!r}"
             yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
         for href, line, is_ancestor in list(names.values())[:1]:
-            if self._roots.are_several:
+            if self._index.are_several:
                 yield from self._mounting.upward(path, objid, (href, line), is_ancestor=is_ancestor)
             else:
                 yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=href)

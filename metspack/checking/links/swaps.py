@@ -14,13 +14,12 @@ from itertools import pairwise
 
 from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, Row, shown
 from metspack.checking.codes import Code
-from metspack.checking.opening import CheckedTree
 from metspack.checking.similarity import likeness
+from metspack.checking.tree import CheckedTree
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.mets import is_mets_name
-from metspack.mets.links import By, bare
-from metspack.mets.packages import folder_of_objid
+from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import MOST_PLACES, Finding
 
 _CALLED = """

@@ -15,9 +15,9 @@ from metspack.checking.catalogue import Batch, Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.mets import schema
 from metspack.checking.mets.references import References
-from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
 from metspack.checking.segments import AgreedSegment, Unsettled
+from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
 from metspack.files.reading import HolesRefused
@@ -26,7 +26,7 @@ from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, SinkBeside, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare, is_of_children
-from metspack.mets.packages import SOURCE, note
+from metspack.mets.notes import SOURCE, note
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import (
     ARCHIVES,

@@ -17,7 +17,7 @@ from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg
 from metspack.layouts.names import SIARD
 from metspack.mets.filetable import Placed, PlacedFile
-from metspack.mets.packages import noted
+from metspack.mets.notes import noted
 from metspack.siard.metadata import Metadata
 
 HREF_STYLES = ("relative", "file-uri")

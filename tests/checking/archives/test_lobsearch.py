@@ -19,7 +19,7 @@ from metspack.checking.archives.forms import Entries
 from metspack.checking.archives.lobsearch import Finder, LobFiles, Lost, Mapping
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.opening import CheckedTree
+from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved

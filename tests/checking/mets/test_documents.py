@@ -13,8 +13,8 @@ from metspack.checking import Level, check
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.mets import documents
 from metspack.checking.mets.documents import DocumentReader
-from metspack.checking.opening import CheckedTree
 from metspack.checking.options import Looking
+from metspack.checking.tree import CheckedTree
 from metspack.mets.fastreader import Sink
 from metspack.mets.reader import METS, XLINK, Fact, read
 from metspack.model import Budgets, Finding

@@ -55,7 +55,7 @@ from metspack.mets.dialects.interface import (
     SplitPart,
 )
 from metspack.mets.filetable import Placed, PlacedFile, Placements
-from metspack.mets.packages import note
+from metspack.mets.notes import note
 from metspack.mets.premis import FileObject, Identifier, PremisWhole, Relationship
 from metspack.model import Digest
 

@@ -1,12 +1,13 @@
-"""Index by OBJID of the packages below the given roots, in folders and in zip and tar files."""
+"""Index by OBJID of the METS of the packages under check, and of those below further roots."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
@@ -23,10 +24,10 @@ from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, bare
 from metspack.model import Budgets, Finding
+from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 
 _SCHEMA = """
-CREATE TABLE ahead (id INTEGER PRIMARY KEY, root INTEGER, path BLOB);
 CREATE TABLE document (
     id INTEGER PRIMARY KEY, root INTEGER, pack BLOB, path BLOB, objid TEXT, bare TEXT, read INTEGER DEFAULT 0
 );
@@ -64,30 +65,31 @@ class FoundPackage:
     given: str = ""
 
 
-class Roots(tempdb.Scratch):
-    """The index of the given roots, filled when first asked; for one thread.
+class ObjidIndex(tempdb.Scratch):
+    """The index of packages and granted roots, filled when first asked; for one thread.
 
-    A root is a folder, or a zip or tar file. The first ``own`` are the packages under check themselves.
-    ``agreed`` are segments of the first whose METS were read. ``given`` are the packages under check by the
-    number of the root and the path of the METS from there, where there are several: what they are called.
+    A root is a folder, or a zip or tar file; the first ``own`` are those of the packages under check.
+    ``agreed`` are segments of the first whose METS were read.
     """
 
     def __init__(
         self,
-        roots: Sequence[Path],
+        packages: Sequence[DeliveredPackage],
+        granted: Sequence[Path],
         packs: OpenPacks,
         budgets: Budgets,
-        *,
-        own: int,
         agreed: Agreement | None = None,
-        given: Mapping[tuple[int, bytes], str] | None = None,
     ) -> None:
         super().__init__("BEGIN", cache=2_000, schema=_SCHEMA)
         self._is_searched = False
-        self._roots = tuple(roots)
-        self._given = given or {}
+        own = list(dict.fromkeys(each.path for each in packages))
+        self._roots = (*own, *granted)
+        self._numbers = {root: number for number, root in enumerate(own)}
+        self.own = len(own)
+        # What the packages are called, by the number of the root and the path of the METS from there.
+        several = packages if len(packages) > 1 else ()
+        self._given = {(self.number(each), _mets_of(each)): each.shown for each in several}
         self._budgets = budgets
-        self.own = own
         self._packs = packs
         self._agreed = agreed
         self._claims: dict[str, str] = {}
@@ -100,6 +102,10 @@ class Roots(tempdb.Scratch):
         self._lacking: dict[tuple[str, str], list[str]] = {}
         self._real = [os.path.realpath(each) for each in self._roots]
         self._before = set[str]()  # roots that were searched: what lies in one is its
+
+    def number(self, package: DeliveredPackage) -> int:
+        """Return the number of the root that a package under check lies in."""
+        return self._numbers[package.path]
 
     @property
     def granted(self) -> bool:
@@ -128,14 +134,7 @@ class Roots(tempdb.Scratch):
         if self._roots[root].is_file():
             yield from self._pack(root, b"")
         else:
-            self.put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, b"")
-        while (row := self.row("SELECT id, path FROM ahead ORDER BY id LIMIT 1")) is not None:
-            self.put("DELETE FROM ahead WHERE id = ?", row[0])
-            try:
-                yield from self._folder(root, row[1])
-            except OSError as error:
-                if root >= self.own:  # what cannot be read of a package itself is told where it is walked
-                    yield Code.UNREADABLE.at(self._shown(root, None, row[1]), reason=fault(error))
+            yield from self._folders(root)
         holds_others = any(each.startswith(f"{self._real[root]}/") for each in self._before)
         is_any = holds_others or self.row("SELECT 1 FROM document WHERE root = ?", root)
         if root >= self.own and not is_any:
@@ -145,18 +144,17 @@ class Roots(tempdb.Scratch):
         """Return whether what lies at a path in a root is another that was searched before."""
         return os.path.join(self._real[root], os.fsdecode(path)) in self._before
 
-    def _folder(self, root: int, folder: bytes) -> Iterator[Finding]:
-        for lot in walking.lots(self._roots[root], (), folder, sizes=False):
-            for path in lot.folders:
-                if not self._is_before(root, path):
-                    self.put("INSERT INTO ahead (root, path) VALUES (?, ?)", root, path)
+    def _folders(self, root: int) -> Iterator[Finding]:
+        leaves_out = partial(self._is_before, root)
+        for lot in walking.all_lots(self._roots[root], (), (b"",), sizes=False, leaves_out=leaves_out):
             for name in lot.names:
                 if is_mets_name(name):
                     yield from self._document(root, None, lot.prefix + name)
                 elif unpacked_name(name) is not None and not self._is_before(root, lot.prefix + name):
                     yield from self._pack(root, lot.prefix + name)
-            if lot.fault is not None:
-                raise lot.fault
+            if lot.fault is not None and root >= self.own:
+                # What cannot be read of a package itself is reported where it is listed.
+                yield Code.UNREADABLE.at(self._shown(root, None, lot.folder), reason=fault(lot.fault))
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
         if root == 0 and self._agreed is not None and (known := self._agreed.in_pack(path)) is not None:
@@ -237,10 +235,12 @@ class Roots(tempdb.Scratch):
                 return self._found(*row)
         return None
 
-    def at(self, root: int, mets: str | None, within: bytes) -> FoundPackage | None:
-        """Return the package that is a root itself, by its METS's name and the folder in a packed one."""
-        path = os.fsencode(mets or "")
-        path = within + b"/" + path if within else path
+    def of(self, package: DeliveredPackage) -> FoundPackage | None:
+        """Return a package under check, None for one without a METS that could be read."""
+        return self.at(self.number(package), _mets_of(package))
+
+    def at(self, root: int, path: bytes) -> FoundPackage | None:
+        """Return the package whose METS lies at a path below a root, None without one."""
         sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND path = ?"
         row = self.row(f"{sql} ORDER BY pack IS NOT NULL AND pack <> ''", root, path)
         return None if row is None else self._found(*row)
@@ -373,11 +373,17 @@ class Roots(tempdb.Scratch):
             return  # told where the package is checked
 
 
+def _mets_of(package: DeliveredPackage) -> bytes:
+    """Return the path of a package's METS below its root, in a zip or tar file below that."""
+    mets = os.fsencode(package.mets or "")
+    return os.fsencode(package.within) + b"/" + mets if package.within else mets
+
+
 @contextmanager
-def roots_of_one(root: Path, budgets: Budgets, agreement: Agreement) -> Iterator[Roots]:
+def index_of_one(package: DeliveredPackage, budgets: Budgets, agreed: Agreement) -> Iterator[ObjidIndex]:
     """Give the index of one package, for a look that may be followed by another, which has its own."""
     with (
         closing(OpenPacks(budgets)) as packs,
-        closing(Roots((root,), packs, budgets, own=1, agreed=agreement)) as own,
+        closing(ObjidIndex((package,), (), packs, budgets, agreed)) as own,
     ):
         yield own

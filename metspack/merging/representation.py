@@ -1,23 +1,20 @@
-"""The IPs to be merged: those given, as the METS of their parent leads to them (E-ARK AIP)."""
+"""The IPs of a divided representation: those given, as the METS of their parent leads to them (E-ARK AIP)."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
 from pathlib import Path
 
-from metspack.containers.ipreader import Item, OpenPacks
+from metspack.containers.ipreader import OpenPacks
 from metspack.errors import MetspackError, SourceError
-from metspack.files import walking
-from metspack.files.byteranges import Below
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, reader
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import Mptr, bare
-from metspack.model import LONGEST, Budgets
+from metspack.model import Budgets
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
@@ -65,33 +62,25 @@ class MergedIp:
     representations: Names
     is_list: bool = False
 
-    def files(self) -> Iterator[tuple[Names, Sequence[str]]]:
-        """Yield the names of all files, with those of their folder; a folder with many comes several times.
+    def files(self) -> Generator[Names, None, None]:
+        """Yield the names of each file, from the IP's folder.
 
-        Raises ``SourceError`` for what is neither file nor folder.
+        Raises ``SourceError`` for what is neither file nor folder, and for what lies beside that folder.
         """
-        tree = self.tree
-        if isinstance(tree, FolderTree):
-            with closing(walking.listings(tree.root, tree.names, are_stamped=False)) as listings:
-                for each in listings:
-                    yield each.folder[len(tree.names) :], [name for name, *_ in each.files]
-        elif isinstance(tree, PackedTree):
-            below = names_of(tree.folder)
-            with closing(tree.all_of_file().walk()) as items:
-                files = (self._packed(each, below) for each in items if each.kind != "d")
-                while paths := list(islice(files, LONGEST)):
-                    for folder, alike in groupby(paths, lambda path: path[:-1]):
-                        yield folder, [path[-1] for path in alike]
-
-    def _packed(self, item: Item, below: Names) -> Names:
-        names = names_of(item.name)
-        if item.kind != "f" or names[: len(below)] != below or len(names) == len(below):
-            raise SourceError(
-                f"{self.path} holds {shown('/'.join(names))}, expected files in the folder "
-                f"{'/'.join(below)} alone",
-                hint="An IP that is packed is one folder in one file, without links.",
-            )
-        return names[len(below) :]
+        tree, below = self.tree, Names()
+        if isinstance(tree, PackedTree):
+            tree, below = tree.all_of_file(), names_of(tree.folder)
+        with closing(tree.walk()) as items:
+            for item in items:
+                names = names_of(item.name)
+                if item.kind == "f" and names[: len(below)] == below:
+                    yield names[len(below) :]
+                elif item.kind != "d":
+                    raise SourceError(
+                        f"{self.path} holds {shown('/'.join(names))}, expected files in the folder "
+                        f"{'/'.join(below)} alone",
+                        hint="An IP that is packed is one folder in one file, without links.",
+                    )
 
 
 @contextmanager
@@ -133,11 +122,9 @@ def _delivered(path: Path, packs: OpenPacks, budgets: Budgets) -> list[Delivered
 
 def _given(ip: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> GivenIp:
     """Return an IP with what its METS says of itself and of its parent."""
-    file = Below(root=ip.path.parent, segments=(ip.path.name,))
-    tree = PackedTree(packs, file, os.fsencode(ip.within)) if ip.is_packed else FolderTree(ip.path)
     objid = above = ""
     try:
-        with tree.content(CSIP_METS.encode()) as content:
+        with ip.tree(packs).content(CSIP_METS.encode()) as content:
             for fact in condensed(content.blocks(), budgets):
                 if isinstance(fact, reader.Root):
                     objid = (fact.objid or "").strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from metspack import checking, uris
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import SourceError
-from metspack.mets.packages import located
+from metspack.mets.links import target
 from metspack.model import Budgets
 from metspack.packages.delivery import ByObjid, the_one
 from metspack.packages.package import Package
@@ -121,6 +122,7 @@ def test_what_cannot_be_read_is_looked_at_by_whoever_asked(tmp_path: Path) -> No
 
 
 def by_objid(root: Path, *roots: Path) -> Callable[[str], str | None]:
+    root.mkdir(exist_ok=True)
     packages = ByObjid(root, roots, OpenPacks(Budgets()), Budgets())
 
     def find(objid: str) -> str | None:
@@ -158,6 +160,20 @@ def test_of_several_ips_of_one_objid_that_which_names_the_parent_is_found(tmp_pa
     assert by_objid(tmp_path, tmp_path / "disk")("X") == str(other / "x")
 
 
+@pytest.mark.parametrize("form", [None, "zip", "tar"])
+def test_a_child_is_found_in_a_copy_of_the_whole_package(tmp_path: Path, form: str | None) -> None:
+    copy = tmp_path / "disk/shelf/copy"
+    copy.mkdir(parents=True)
+    (copy / "mets.xml").write_text(_METS.format("P", ""))
+    ip(copy, "Northwind_lobseg_1", "B")
+    expected = copy / "Northwind_lobseg_1"
+    if form is not None:
+        expected = Path(shutil.make_archive(str(copy), form, copy.parent, "copy"))
+        shutil.rmtree(copy)
+    find = by_objid(tmp_path / "elsewhere", tmp_path / "disk")
+    assert find("B") == str(expected)
+
+
 @pytest.mark.parametrize(
     ("folder", "href", "names"),
     [
@@ -172,4 +188,4 @@ def test_of_several_ips_of_one_objid_that_which_names_the_parent_is_found(tmp_pa
 def test_a_pseudo_absolute_location_of_a_representations_own_counts_from_its_folder(
     folder: tuple[str, ...], href: str, names: str
 ) -> None:
-    assert "/".join(located(folder, uris.parsed(href))) == names
+    assert "/".join(target(folder, uris.parsed(href))) == names

@@ -1,0 +1,267 @@
+"""The packages of a check: those at its paths and in deliveries, each once; those that are one, together."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+from metspack import uris
+from metspack.checking.catalogue import fault
+from metspack.checking.codes import Code
+from metspack.checking.links.objids import ObjidIndex
+from metspack.containers.ipreader import OpenPacks, stem_of_pack
+from metspack.errors import MetspackError, SourceError
+from metspack.files import walking
+from metspack.files.byteranges import Below
+from metspack.layouts.names import is_archive
+from metspack.mets import CSIP_METS, is_mets_name, reader
+from metspack.model import Budgets, Finding
+from metspack.packages import delivery
+from metspack.packages.delivery import DeliveredPackage
+from metspack.packages.files import PackageTree, PackedTree
+
+NO_PACKAGE = "no package"
+"""The kind of what is none."""
+
+
+def found(
+    paths: Sequence[Path], granted: Sequence[Path], packs: OpenPacks, budgets: Budgets
+) -> tuple[DeliveredPackage, ...]:
+    """Return what is at the paths and in the deliveries among them: packages, each once, then what is none.
+
+    Raises ``SourceError`` if one path alone is given and there is nothing to check; of several paths that is
+    a finding on the one.
+    """
+    here = [each for path in paths for each in _at(path, packs, budgets, is_only=len(paths) == 1)]
+    _check_some(here, paths)
+    is_only = len(here) == 1
+    if not is_only:
+        here = [ip for each in here for ip in (each.ips or (each,))]
+    packages = _once([_widened(each, granted, packs, budgets) for each in here if each.is_package])
+    if not is_only:  # beside others one is called by its folder, though its METS was given
+        packages = [
+            each if each.is_packed or Path(each.shown).is_dir() else replace(each, shown=str(each.path))
+            for each in packages
+        ]
+    # What was left out lies in what was not.
+    return (*packages, *(each for each in here if not each.is_package))
+
+
+def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Iterator[DeliveredPackage]:
+    """Yield what is at a path: a package, or all that is in a delivery."""
+    try:
+        here = delivery.named(path, packs, budgets)
+        is_lost = here[0].path == path and here[0].is_package and not here[0].mets
+        is_none = path.is_dir() and (is_lost or (is_only and all(each.source for each in here)))
+        if is_none and (error := delivery.never_a_package(path)) is not None:
+            raise error
+    except (SourceError, OSError) as error:
+        if is_only:
+            raise
+        here = [DeliveredPackage(path=path, source=path.name)]
+        if not isinstance(error, delivery.NoPackageError):
+            reason = error.message if isinstance(error, SourceError) else fault(error)
+            reason = reason.removeprefix(f"{path}: ").removeprefix(f"{path} ")
+            here = [DeliveredPackage(path=path, fault=reason)]
+    held = Counter(each.path for each in here if not each.source)
+    for each in here:
+        at = each.place if each.source or held[each.path] > 1 else each.path
+        ips = tuple(replace(ip, shown=str(ip.path)) for ip in each.ips)
+        yield replace(each, shown=each.shown or str(at), ips=ips)
+
+
+def _check_some(here: Sequence[DeliveredPackage], paths: Sequence[Path]) -> None:
+    """Raise ``SourceError`` if nothing of what was found is a package, or the one path is of what is none."""
+    if here and all(each.source for each in here):
+        first = finding(here[0])
+        facts = dict(first.facts)
+        raise SourceError(f"{first.path} is {facts['reason']}", hint=facts["expected"])
+    if [each.shown for each in here if not each.is_package] == [str(each) for each in paths] and len(
+        here
+    ) == 1:
+        first = finding(here[0])
+        raise SourceError(f"{first.path}: {first.message}", hint=Code.named(first.code).remedy)
+
+
+def finding(each: DeliveredPackage) -> Finding:
+    """Return the finding on what is in a delivery and is no package that can be read."""
+    if each.source:
+        error = delivery.about_source(each)
+        reason = error.message.removeprefix(f"{each.shown} is ").partition(", expected")[0]
+        return Code.NO_PACKAGE.at(each.shown, reason=reason, expected=error.hint or "")
+    if each.other:
+        rule = Code.NOT_ARRIVED if each.other in delivery.INCOMPLETE else Code.OTHER_ENTRY
+        return rule.at(each.shown, found=each.other)
+    if each.unread:
+        return Code.FORM_NOT_READ.at(each.shown, found=each.unread)
+    return Code.PACKAGE_UNREADABLE.at(each.shown, reason=each.fault)
+
+
+def identity(each: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> reader.Identity:
+    """Return the OBJID of a package and what kind it is, with the form that it has; of what is none that."""
+    if not each.is_package:
+        return reader.Identity(kind=NO_PACKAGE if each.source or each.other else "")
+    tree = each.tree(packs)
+    if each.mets is None:
+        with suppress(OSError, MetspackError), closing(tree.walk()) as items:
+            if all(item.kind == "d" for item in items):
+                return reader.Identity(kind=NO_PACKAGE)
+        return reader.Identity(kind="no METS")
+    mets = each.mets
+    if each.top is not None:
+        tree, mets = top_tree(each, each.top, packs), mets.rpartition("/")[2]
+    here = reader.Identity()
+    for _ in range(2):  # what fails once may be read again by the check, which then finds nothing wrong
+        with suppress(OSError, MetspackError), tree.content(os.fsencode(mets)) as content:
+            here = reader.identity(content.blocks(), mets.rpartition("/")[2], budgets)
+            break
+    form = ", in a bag" if each.is_bag else ""
+    if each.is_packed:
+        stem = stem_of_pack(each.path.name) or ""
+        form += f", in a {each.path.name[len(stem) + 1 :].lower()} file"
+    return replace(here, kind=f"{here.kind or 'unreadable METS'}{form}")
+
+
+def top_tree(each: DeliveredPackage, top: DeliveredPackage, packs: OpenPacks) -> PackageTree:
+    """Return the files of the packed IP at the top of those side by side in a folder."""
+    return PackedTree(packs, Below(root=each.path, segments=(top.path.name,)), os.fsencode(top.within))
+
+
+def _once(packages: Sequence[DeliveredPackage]) -> list[DeliveredPackage]:
+    """Return the packages without those that were given twice, and those in the folder of another."""
+    first: dict[tuple[str, str, str | None], DeliveredPackage] = {}
+    for each in packages:
+        first.setdefault((os.path.realpath(each.path), each.within, each.mets), each)
+    whole = {at for at, _, mets in first if mets is not None}
+    return [each for (at, _, _), each in first.items() if whole.isdisjoint(map(os.fspath, Path(at).parents))]
+
+
+def put_together(
+    packages: Sequence[DeliveredPackage], index: ObjidIndex, packs: OpenPacks, budgets: Budgets
+) -> Iterator[DeliveredPackage]:
+    """Yield packages in their order; IPs to which one leads that is under check too become one with it.
+
+    So they are checked as if they lay in one folder, side by side, which is how their METS name each other.
+    """
+    given = {each.shown: each for each in packages}
+    beside = {(os.path.dirname(os.path.realpath(each.path)), each.folder): each for each in packages}
+    taken: set[str] = set()
+    for each in packages:
+        if each.shown in taken:
+            continue
+        members = {each.folder: each}
+        ahead = [each] if _is_ip(each) else []
+        while ahead:
+            here = ahead.pop()
+            with suppress(OSError, MetspackError), here.tree(packs).content(CSIP_METS.encode()) as content:
+                located, named = delivery.downs(content.blocks(), here.folder, budgets)
+                at = os.path.dirname(os.path.realpath(here.path))
+                children = [beside[at, name] for name in sorted(located) if (at, name) in beside]
+                known = index.of(here)
+                for objid in sorted(named):
+                    called, _ = index.children(objid, None if known is None else known.objid)
+                    called = [child for child in called if child.given and child.given not in taken]
+                    called.sort(key=lambda child: index.distance(index.number(each), child))
+                    children += [given[child.given] for child in called[:1]]
+                for child in children:
+                    if _is_ip(child) and child.shown not in taken and child.folder not in members:
+                        members[child.folder] = child
+                        taken.add(child.shown)
+                        ahead.append(child)
+        several = tuple(members.values()) if len(members) > 1 else ()
+        mets = f"{each.folder}/{each.mets}" if several else each.mets
+        yield replace(each, mets=mets, members=several, is_packed=each.is_packed and not several)
+
+
+def _is_ip(each: DeliveredPackage) -> bool:
+    """Whether a package is one IP in a folder or a file of its own, with the METS that CSIP has."""
+    return each.mets == CSIP_METS and each.top is None and bool(each.folder)
+
+
+_METS_PLACES = ("", "*/", "representations/*/", "*/representations/*/")
+
+
+def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
+    """Return about how many bytes a check of what is at ``path`` reads, to tell how far it is.
+
+    ``whole`` is a full check; any other reads METS files alone, where these have their usual places.
+    """
+    if not isinstance(path, Path):
+        return sum(weight(each, whole=whole) for each in path)
+    if not whole:
+        folder = path if path.is_dir() else path.parent
+        found = (each for place in _METS_PLACES for each in folder.glob(f"{place}[mM][eE][tT][sS].xml"))
+        with suppress(OSError):
+            return sum(each.stat().st_size for each in found)
+        return 0
+    if stem_of_pack(path.name) is not None and path.is_file():
+        return path.stat().st_size
+    # What cannot be looked at is the check's business, not its progress's.
+    lots = walking.all_lots(path if path.is_dir() else path.parent, (), (b"",), sizes=True)
+    sizes = chain.from_iterable(zip(each.names, each.sizes, strict=True) for each in lots)
+    # An archive is read as a file, and its entries once more.
+    return sum(2 * size if is_archive(os.fsdecode(name)) else size for name, size in sizes)
+
+
+_UP = b"../"
+
+
+def _widened(
+    package: DeliveredPackage, granted: Sequence[Path], packs: OpenPacks, budgets: Budgets
+) -> DeliveredPackage:
+    """Return the package rooted at the folder that its METS leads up into, if a root given contains it.
+
+    Only the files that a METS lists make a folder the package's: METS of other packages, and links, do not.
+    """
+    if package.mets is None or package.is_packed or package.top is not None:
+        return package
+    root = os.path.realpath(package.path)
+    above = [each for each in map(os.path.realpath, granted) if root.startswith(f"{each.rstrip('/')}/")]
+    if not above or not (steps := _steps_up(package, packs, budgets)):
+        return package
+    folder = Path(root).parents[steps - 1] if steps <= len(Path(root).parents) else None
+    if folder is None or not any(folder.is_relative_to(each) for each in above):
+        return package
+    within = os.path.relpath(root, folder)
+    return replace(package, path=folder, mets=f"{within}/{package.mets}")
+
+
+def _steps_up(package: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> int:
+    """Return how many folders above its METS the listed files lie; 0 if the METS cannot be read."""
+    path = os.fsencode(package.mets or "")
+    own = path.count(b"/")
+    try:
+        with package.tree(packs).content(path) as content:
+            if not _holds(content.blocks(), _UP):
+                return 0
+            facts = reader.read(content.blocks(), budgets)
+            return max((_climb(fact) - own for fact in facts if isinstance(fact, reader.File)), default=0)
+    except (OSError, MetspackError):
+        return 0  # what is wrong with it is told where it is checked
+
+
+def _climb(file: reader.File) -> int:
+    href = file.href or ""
+    if _UP.decode() not in href or is_mets_name(href):
+        return 0
+    try:
+        reference = uris.located(href)
+    except uris.ReferenceRefused:
+        return 0
+    if reference.kind is not uris.Kind.RELATIVE:
+        return 0
+    return uris.collapsed(reference.segments).count("..")
+
+
+def _holds(data: Iterator[bytes], mark: bytes) -> bool:
+    before = b""
+    for block in data:
+        before = before[1 - len(mark) :] + block
+        if mark in before:
+            return True
+    return False
