@@ -184,7 +184,7 @@ class Cluster:
                 self._client = distributed.Client(
                     self._local or address, timeout=_ANSWER, set_as_default=False, name="metspack"
                 )
-                self.jobs = self._count_workers()
+                self.jobs = len(self.ask(self._client.ncores))
             except (OSError, ValueError, RuntimeError) as error:
                 self.close()
                 raise TargetError(
@@ -253,9 +253,6 @@ class Cluster:
                 raise
             coming.cancel()
             raise _SilentError from None
-
-    def _count_workers(self) -> int:
-        return len(self.ask(self._client.ncores))
 
     def pool(self, remote: RemoteWork[Task, Result], sights: Sequence[Sight]) -> ClusterPool[Task, Result]:
         """Return a pool of the workers, once each was asked whether it is fit for some work.

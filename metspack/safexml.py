@@ -130,7 +130,7 @@ def unusual_declaration(head: bytes) -> str:
 
     ASCII is UTF-8 as well. Two bytes a character are told by the byte order mark or by the first character.
     """
-    if _is_wide(head):
+    if head[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\0" in head[:4]:
         return "in UTF-16 or wider"
     declared = _DECLARED.match(head)
     if declared is None:
@@ -140,11 +140,6 @@ def unusual_declaration(head: bytes) -> str:
     if encoding.lower() not in _USUAL:
         said.append(f"in {encoding.decode('ascii', 'replace')}")
     return " ".join(said)
-
-
-def _is_wide(head: bytes) -> bool:
-    """Whether a document that begins so has at least two bytes a character."""
-    return head[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\0" in head[:4]
 
 
 def feed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> None:

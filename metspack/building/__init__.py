@@ -75,14 +75,14 @@ def check_outcome(
             continue
         if each.severity is Severity.ERROR:
             found.errors.append(each)
-        elif each.severity is Severity.WARNING and not _is_told(each):
+        elif (
+            each.severity is Severity.WARNING
+            and each.code not in _TOLD
+            and not each.code.startswith(_CONVENTIONS)
+        ):
             first, count = found.warned.get(checking.told_as(each), (each, 0))
             found.warned[checking.told_as(each)] = first, count + 1
     return found
-
-
-def _is_told(finding: Finding) -> bool:
-    return finding.code in _TOLD or finding.code.startswith(_CONVENTIONS)
 
 
 def check_made(

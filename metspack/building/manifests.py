@@ -11,12 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from metspack.building import placing
-from metspack.digests import (
-    MANIFEST_ALGORITHMS,
-    MANIFESTS,
-    Hashers,
-    Seal,
-)
+from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers, Seal
 from metspack.errors import ConfigError
 from metspack.files import reading, tempdb, writing
 from metspack.layouts import Layout, siard22

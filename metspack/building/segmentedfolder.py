@@ -30,7 +30,7 @@ from metspack.mets import PLAIN_METS, filetable, is_mets_name
 from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.mets.filetable import COLUMNS, PlacedFile
 from metspack.mets.ids import ncname
-from metspack.model import FileExtent, LobCell, LobRef, ZipExtent
+from metspack.model import FileExtent, LobRef, ZipExtent
 from metspack.planning import slices
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
@@ -517,13 +517,8 @@ def is_split(lob: LobRef) -> bool:
     extent = lob.extents[0]
     if len(lob.extents) > 1 or isinstance(extent, ZipExtent):
         return len(lob.extents) > 1
-    name, whole = extent.path[-1], _named(lob.cell)
+    name, whole = extent.path[-1], uris.parsed(lob.cell.file).segments[-1]
     return name.startswith(whole) and splitparts.is_first(name[len(whole) :])
-
-
-def _named(cell: LobCell) -> str:
-    """Return the name of the file that a cell names."""
-    return uris.parsed(cell.file).segments[-1]
 
 
 # --- What a run left that was to describe such a folder ---

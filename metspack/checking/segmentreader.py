@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -296,8 +296,8 @@ class _SegmentReader:
             else:
                 self._take_files(each)
         elif isinstance(each, File) and each.element == "file":
-            columns = {name: (getattr(each, name),) for name in _COLUMNS}
-            run = Run(fact=each, count=1, columns=_given(columns), line=each.line, step=0)
+            columns = {name: (value,) for name in _COLUMNS if (value := getattr(each, name)) is not None}
+            run = Run(fact=each, count=1, columns=columns, line=each.line, step=0)
             self._take_files(run)
         elif isinstance(each, Fptr):
             self._check_division(each)
@@ -598,10 +598,6 @@ def _none(findings: Iterator[object]) -> None:
 def _is_file(each: Fact) -> bool:
     """Return whether a fact is of a file, not of a document of metadata."""
     return isinstance(each, File) and each.element == "file"
-
-
-def _given(columns: Mapping[str, tuple[str | None]]) -> dict[str, tuple[str]]:
-    return {name: (value,) for name, (value,) in columns.items() if value is not None}
 
 
 class _PackageReader(_SegmentReader):

@@ -33,13 +33,11 @@ def nearest(text: str, candidates: Iterable[str]) -> str:
     cased = (each for each in known if each.casefold() == text.casefold())
     found = get_close_matches(text, short, n=1, cutoff=0.7)
     found = found or [
-        each for each in known if min(len(text), len(each)) >= _SHORTEST and _is_within(text, each)
+        each
+        for each in known
+        if min(len(text), len(each)) >= _SHORTEST and (each.endswith(text) or text.endswith(each))
     ]
     return next(cased, found[0] if found else "")
-
-
-def _is_within(text: str, other: str) -> bool:
-    return other.endswith(text) or text.endswith(other)
 
 
 def likeness(text: str, other: str) -> str:

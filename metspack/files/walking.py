@@ -20,8 +20,9 @@ from metspack.files.byteranges import Stamp
 from metspack.uris import shown
 
 _MOST = 4_000  # names in a lot
+_FOLDERS = "CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB NOT NULL)"
 _PUT = "INSERT INTO folder (path) VALUES (?)"
-_NEXT_FOLDER = "SELECT id, path FROM folder WHERE id > ? LIMIT 1"
+_NEXT_FOLDER = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,25 +190,16 @@ def listings(
     neither file nor folder (a symbolic link above all), and for folders nested deeper than ``DEEPEST``.
     Files that are not to be stamped have zeros beside their names.
     """
-    ahead = tempdb.create(_FOLDERS, "BEGIN")
-    try:
-        with tempdb.explained(f"the folders of {root}"):
-            ahead.execute("INSERT INTO folder VALUES (1, ?)", (os.fsencode("/".join(below)),))
-            last = 0
-            while row := ahead.execute(_NEXT, (last,)).fetchone():
-                last, path = row
-                folder = tuple(os.fsdecode(path).split("/")) if path else ()
-                for listing in _listed(root, folder, are_stamped=are_stamped):
-                    ahead.executemany(
-                        _PUT, ((os.fsencode("/".join((*listing.folder, name))),) for name in listing.folders)
-                    )
-                    yield listing
-    finally:
-        ahead.close()
-
-
-_FOLDERS = "CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB NOT NULL)"
-_NEXT = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT 1"
+    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
+        ahead.execute(_PUT, (os.fsencode("/".join(below)),))
+        last = 0
+        while row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone():
+            last, path = row
+            folder = tuple(os.fsdecode(path).split("/")) if path else ()
+            for listing in _listed(root, folder, are_stamped=are_stamped):
+                paths = ((*listing.folder, name) for name in listing.folders)
+                ahead.executemany(_PUT, ((os.fsencode("/".join(path)),) for path in paths))
+                yield listing
 
 
 def statuses(root: Path, folder: tuple[str, ...], names: Sequence[str]) -> Sequence[reading.Status]:

@@ -30,21 +30,8 @@ WHERE NOT p.up AND bare(p.href) = bare(?) ORDER BY p.id LIMIT 1"""
 _WITH_CHILDREN = "SELECT DISTINCT mets FROM mptr WHERE down AND NOT url AND href <> ''"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenIp:
-    """An IP that was given: its folder, or the zip or tar file that holds it, and its OBJID.
-
-    ``above`` is what its METS calls its parent, "" at the top.
-    """
-
-    found: DeliveredPackage
-    objid: str
-    above: str
-
-    @property
-    def path(self) -> Path:
-        """Its folder, or the file that it is packed in."""
-        return self.found.path
+_GivenIp = tuple[DeliveredPackage, str, str]
+"""An IP that was given, its OBJID, and what its METS calls its parent, "" at the top."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,16 +85,15 @@ def opened(
         given = [_given(each, packs, budgets) for path in paths for each in _delivered(path, packs, budgets)]
     parent = _parent(given)
     # Children are those that were given, whatever else lies in their places beside the parent.
-    is_packed, place = parent.found.is_packed, parent.path
-    name = parent.found.folder if is_packed else place.resolve().name
-    root = place.parent if is_packed else place
-    among = (*dict.fromkeys(each.path for each in given), *roots)
-    with closing(Index(root, f"{name}/{CSIP_METS}", budgets, parent.found, among)) as index:
-        yield index, _merged(index, given, parent, roots)
+    root = parent.path.parent if parent.is_packed else parent.path
+    among = (*dict.fromkeys(ip.path for ip, *_ in given), *roots)
+    with closing(Index(root, f"{parent.folder}/{CSIP_METS}", budgets, parent, among)) as index:
+        known = {os.path.realpath(ip.path): f"{ip.path} ({objid})" for ip, objid, _ in given}
+        yield index, _merged(index, known, roots)
 
 
 def _delivered(path: Path, packs: OpenPacks, budgets: Budgets) -> list[DeliveredPackage]:
-    found = delivery.delivered(path, packs, budgets, joins=False)
+    found = delivery.named(path, packs, budgets, joins=False)
     for each in found:
         if each.fault:
             raise SourceError(f"{each.path}: {each.fault}", hint=ANOTHER)
@@ -120,7 +106,7 @@ def _delivered(path: Path, packs: OpenPacks, budgets: Budgets) -> list[Delivered
     )
 
 
-def _given(ip: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> GivenIp:
+def _given(ip: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> _GivenIp:
     """Return an IP with what its METS says of itself and of its parent."""
     objid = above = ""
     try:
@@ -134,38 +120,38 @@ def _given(ip: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> GivenIp:
         raise unread(str(ip.path / CSIP_METS), error) from None
     if not objid:
         raise SourceError(f"{ip.path / CSIP_METS} has no OBJID", hint=ANOTHER)
-    return GivenIp(found=ip, objid=objid, above=above)
+    return ip, objid, above
 
 
-def _parent(given: Sequence[GivenIp]) -> GivenIp:
+def _parent(given: Sequence[_GivenIp]) -> DeliveredPackage:
     """Return the one at the top; raises ``SourceError`` without one, with two, and for an IP given twice."""
-    known: dict[str, GivenIp] = {}
-    for each in given:
-        if (other := known.setdefault(bare(each.objid), each)) is not each:
+    known: dict[str, DeliveredPackage] = {}
+    for ip, objid, _ in given:
+        if (other := known.setdefault(bare(objid), ip)) is not ip:
             raise SourceError(
-                f"{other.path} and {each.path} are both {each.objid}", hint="Name each container once."
+                f"{other.path} and {ip.path} are both {objid}", hint="Name each container once."
             )
-    parents = [each for each in given if not each.above]
-    if len(parents) == 1:
-        return parents[0]
+    parents = [(ip, objid) for ip, objid, above in given if not above]
     if not parents:
         raise SourceError(
-            f"no parent is among the containers: {given[0].path} names {given[0].above}",
+            f"no parent is among the containers: {given[0][0].path} names {given[0][2]}",
             hint="Name the parent IP as well: it knows all children and, as a rule, holds the archive.",
         )
-    raise SourceError(
-        f"{parents[0].path} ({parents[0].objid}) and {parents[1].path} ({parents[1].objid}) are both "
-        "parents; expected the containers of one package",
-        hint="Merge each package by itself.",
-    )
+    if len(parents) > 1:
+        shown = " and ".join(f"{ip.path} ({objid})" for ip, objid in parents[:2])
+        raise SourceError(
+            f"{shown} are both parents; expected the containers of one package",
+            hint="Merge each package by itself.",
+        )
+    return parents[0][0]
 
 
-def _merged(
-    index: Index, given: Sequence[GivenIp], parent: GivenIp, roots: Sequence[Path]
-) -> tuple[MergedIp, ...]:
-    """Return the IPs that the index leads to; raises ``SourceError`` unless they are those given."""
-    left = {os.path.realpath(each.path): each for each in given}
-    known = frozenset(left)
+def _merged(index: Index, given: Mapping[str, str], roots: Sequence[Path]) -> tuple[MergedIp, ...]:
+    """Return the IPs that the index leads to; raises ``SourceError`` unless they are those given.
+
+    Those are in words, by their paths without links.
+    """
+    left = dict(given)
     documents: dict[str, list[int]] = {}
     found: list[MergedIp] = []
     places: dict[str, Path] = {}
@@ -182,8 +168,8 @@ def _merged(
         place = tree.file.path if isinstance(tree, PackedTree) else Path(tree.shown)
         real = os.path.realpath(place)
         left.pop(real, None)
-        if real not in known and not (place.exists() and any(map(place.is_relative_to, roots))):
-            (by,) = index.row(_NAMING, called) or (parent.path / CSIP_METS,)
+        if real not in given and not (place.exists() and any(map(place.is_relative_to, roots))):
+            (by,) = index.row(_NAMING, called) or (found[0].path / CSIP_METS,)
             raise SourceError(
                 f"{_located(str(by), places)} names the child {called or path}, which is not among the "
                 "containers",
@@ -203,7 +189,7 @@ def _merged(
         raise _fault(index, places)
     for stranger in left.values():
         raise SourceError(
-            f"{stranger.path} ({stranger.objid}) is not a child that {parent.path / CSIP_METS} names",
+            f"{stranger} is not a child that {found[0].path / CSIP_METS} names",
             hint="Leave it out, or get the newest METS of the parent; metspack links shows whose it is.",
         )
     return marked

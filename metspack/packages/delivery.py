@@ -120,36 +120,27 @@ def chosen(names: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def delivered(
-    root: Path, packs: OpenPacks, budgets: Budgets, *, joins: bool = True
-) -> list[DeliveredPackage]:
-    """Return the packages in a folder, at any depth, or in a zip or tar file; only itself if it is one.
-
-    In the order of their paths. No link is followed, and nothing in a package is looked at: what lies below
-    a METS is that package's. Nothing is returned where there is no package at all. IPs side by side are one
-    package unless it ``joins`` none.
-    """
-    mirrors.check_finished(root)
-    found = list(_Delivery(packs, budgets, joins=joins).at(root))
-    return found if any(each.is_package for each in found) else [each for each in found if not each.other]
-
-
 def named(path: Path, packs: OpenPacks, budgets: Budgets, *, joins: bool = True) -> list[DeliveredPackage]:
-    """Return what lies at a path that somebody names: as ``delivered`` does, or the package of a METS file.
+    """Return what lies at a path that somebody names: the package of a METS file, or all that is there.
 
-    A folder, zip or tar file without any is a package that lacks its METS. Raises ``SourceError`` for a path
-    that does not exist, and for a file that is surely none of these, saying what it is.
+    That is a package, or what is in a folder, at any depth, or in a zip or tar file: in the order of paths.
+    No link is followed, and nothing in a package is looked at: what lies below a METS is that package's. What
+    holds none is a package that lacks its METS. IPs side by side are one package unless it ``joins`` none.
+    Raises ``SourceError`` for a path that does not exist, and for a file that is surely none of these, saying
+    what it is.
     """
     if not path.exists():
         raise not_found(path, _GIVE, "does not exist")
+    mirrors.check_finished(path)
     is_packed = path.is_file() and stem_of_pack(path.name) is not None
     if path.is_dir() or is_packed or unread_form(path.name):
-        found = delivered(path, packs, budgets, joins=joins)
+        found = list(_Delivery(packs, budgets, joins=joins).at(path))
+        if not any(each.is_package for each in found):
+            found = [each for each in found if not each.other]
         if any(each.path != path or each.mets or each.within or not each.is_package for each in found):
             return found
         mets = None if is_packed else chosen(os.listdir(path))
         return [DeliveredPackage(path=path, mets=mets, is_packed=is_packed)]
-    mirrors.check_finished(path)
     if is_archive(path.name):
         raise about_archive(path)
     if path.is_file() and not is_mets_name(path.name):

@@ -173,7 +173,7 @@ class MetsTables(tempdb.Scratch):
         self.budgets = budgets or Budgets()
         with tempdb.explained(_WHAT):
             super().__init__("BEGIN", schema=_SCHEMA)
-        self._database.create_function("bare", 1, _bare, deterministic=True)
+        self._database.create_function("bare", 1, lambda text: text and links.bare(text), deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
         self._before = dict.fromkeys(_READ_INTO, 0)
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -670,10 +670,6 @@ def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> Nam
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
     fixity = StatedFixity(size=size, digest=digest, by=f"{by} line {line}")
     return NamedMets(path=tuple(listed.split("/")), called=called or "", fixity=fixity)
-
-
-def _bare(identifier: str | None) -> str | None:
-    return None if identifier is None else links.bare(identifier)
 
 
 def plain_run(run: Run, *, groups: bool = False) -> PlainRun | None:

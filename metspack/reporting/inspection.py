@@ -13,7 +13,6 @@ from metspack.inspecting.inspection import Inspection, LobColumn, inspected, ver
 from metspack.inspecting.survey import LevelFound, Surveyed
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
-from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
 from metspack.progress import Progress, Silent
 from metspack.resources import json_head
@@ -128,7 +127,7 @@ def column(each: LobColumn) -> dict[str, Any]:
             {
                 "letter": convention.letter,
                 "title": convention.title,
-                "code": _code(convention),
+                "code": None if convention.is_statement else convention.code,
                 "lobs": number,
             }
             for convention, number in each.conventions.most_common()
@@ -189,10 +188,6 @@ def sorted_by_value(counts: Counter[survey.LevelKind]) -> list[tuple[survey.Leve
 
 def _level(level: LevelFound) -> dict[str, str]:
     return {"level": level.said.value, "text": level.text}
-
-
-def _code(convention: Convention) -> str | None:
-    return None if convention.is_statement else convention.code
 
 
 def _unnamed(unnamed: Unnamed) -> dict[str, Any]:

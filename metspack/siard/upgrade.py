@@ -145,11 +145,9 @@ class _MetadataUpgrade:
             default, nullable = column.child("defaultValue"), column.child("nullable")
             if default is not None and nullable is not None and default.start < nullable.start:
                 self.edits.append(self.source.removing(nullable))
-                text = self._written(nullable) + self.source.indent(default.start)
+                data = self.source.data[nullable.start : nullable.stop]
+                text = self.source.encoding.decoded(data) + self.source.indent(default.start)
                 self.edits.append(Edit(start=default.start, stop=default.start, text=text))
-
-    def _written(self, element: Element) -> str:
-        return self.source.encoding.decoded(self.source.data[element.start : element.stop])
 
     def _type(self, element: Element, where: str) -> None:
         kind = element.child("type")

@@ -45,7 +45,7 @@ GROUPS = (
     ),
     Group(
         name="links",
-        modules=tuple(f"checking/links/{name}" for name in ("links", "graph", "roots", "mounting", "swaps")),
+        modules=tuple(f"checking/links/{name}" for name in ("links", "graph", "objids", "mounting", "swaps")),
         tests=(
             *("tests/checking/links", "tests/checking/test_codes.py", "tests/checking/test_expected.py"),
             "tests/checking/test_hostile.py",

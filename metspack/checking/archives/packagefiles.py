@@ -489,8 +489,8 @@ class Files:
         if place.drive is not None:
             return None
         if place.absolute:
-            within = (place.segments[len(root) :] for root in self._roots if _starts(place.segments, root))
-            return next(within, None)
+            tails = ((root, place.segments[len(root) :]) for root in self._roots)
+            return next((tail for root, tail in tails if tail and (*root, *tail) == place.segments), None)
         try:
             return uris.walked(base, place.segments)
         except ReferenceRefused:
@@ -515,7 +515,3 @@ class Files:
             here = (shown(path[len(prefix) :]) for (path,) in below if b"/" not in path[len(prefix) :])
             self._siblings[key] = sorted(candidates.lob_folders(here, self._archives, siard))
         return self._siblings[key]
-
-
-def _starts(names: Names, root: Names) -> bool:
-    return len(names) > len(root) and names[: len(root)] == root

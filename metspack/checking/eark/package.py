@@ -262,7 +262,7 @@ class Judgement:
     ) -> Iterator[Finding]:
         if each.mets is None or self._catalogue.row(_OK, each.mets) is None:
             return
-        is_database = group is not None and _is_database(group)
+        is_database = group is not None and (group.content or "").lower().startswith("citssiard")
         opening = self._claims.opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
         faults = Faults(standards, opening.version or version)
@@ -310,10 +310,6 @@ def _judge_profile(outline: Outline, faults: Faults, profile: Profile, *, is_pac
         faults.add("SIARD_5" if is_package else "SIARD_12", outline.line, quoted(named))
     if named not in sip.PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
         faults.add("SIP2", outline.line, quoted(named))
-
-
-def _is_database(group: StatedFileGroup) -> bool:
-    return (group.content or "").lower().startswith("citssiard")
 
 
 def _judge_databases(outline: Outline, found: list[Representation], faults: Faults) -> None:

@@ -58,7 +58,11 @@ class Opening:
         if found is None:
             return None
         number = tuple(map(int, found.groups()))
-        return max((each for each in Version if each.number <= number), key=_number, default=Version.V2_0_4)
+        return max(
+            (each for each in Version if each.number <= number),
+            key=lambda each: each.number,
+            default=Version.V2_0_4,
+        )
 
     @property
     def is_csip(self) -> bool:
@@ -70,10 +74,6 @@ class Opening:
 def is_eark(profile: str) -> bool:
     """Return whether a profile is one of E-ARK's."""
     return _EARK.fullmatch(profile) is not None
-
-
-def _number(version: Version) -> tuple[int, ...]:
-    return version.number
 
 
 def opening(blocks: Iterable[bytes]) -> Opening:

@@ -127,6 +127,7 @@ SELECT count(*) FROM (
     UNION ALL SELECT 1 FROM cell WHERE path >= ?1 AND path <= ?2 LIMIT ?3
 )
 """
+_LISTS = "SELECT id, algorithm FROM manifest ORDER BY id"
 _METS_BETWEEN = f"""
 SELECT path, algorithm, digest FROM entry WHERE {_BETWEEN} AND digest IS NOT NULL ORDER BY path LIMIT ?
 """  # noqa: S608 -- constants
@@ -343,7 +344,7 @@ class Fixity:
 
     def _batch(self, paths: list[bytes], *, is_plain: bool) -> _FileBatch | None:
         """Return how to read those of some files that anything is said about; None when there are none."""
-        if is_plain and len(manifests := self._manifests()) <= _MANIFESTS:
+        if is_plain and len(manifests := self._catalogue.all(_LISTS)) <= _MANIFESTS:
             span, most = (paths[0], paths[-1]), _STATED * len(paths)
             statements = [
                 (_METS_BETWEEN, span),
@@ -369,9 +370,6 @@ class Fixity:
         paths = [path for path, _ in groups]
         asked_of = [self._asked(rows) for _, rows in groups]
         return _FileBatch(paths=paths, groups=groups, runs=self._runs(paths, asked_of))
-
-    def _manifests(self) -> list[Row]:
-        return self._catalogue.all("SELECT id, algorithm FROM manifest ORDER BY id")
 
     def _groups(self, paths: list[bytes]) -> list[Group]:
         """Return all that is said of some files, file by file."""

@@ -201,10 +201,6 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
     return Code.UNREADABLE.at(shown(path), reason=fault(error))
 
 
-def _is_of_mets(fact: reader.File) -> bool:
-    return fact.element == "file" and is_mets_name(fact.href or "")
-
-
 @dataclass(slots=True, kw_only=True)
 class _DocumentCounts:
     """Counts over one document, for what is reported once and not once for each file."""
@@ -554,7 +550,8 @@ class DocumentReader:
         if fact.href is not None:
             needed = fact.element == "file" and not is_aside(fact.groups, None)
             path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "", needed=needed)
-            if refused is not None and refused.code == Code.LEAVES_ROOT.id and _is_of_mets(fact):
+            is_of_mets = fact.element == "file" and is_mets_name(fact.href)
+            if refused is not None and refused.code == Code.LEAVES_ROOT.id and is_of_mets:
                 # A child package may lie beside this one: that is seen when all links are followed.
                 self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
             elif refused is not None:

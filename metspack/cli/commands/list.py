@@ -19,7 +19,7 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from metspack.packages.listing import EntryFile, LobEntry
+    from metspack.packages.listing import LobEntry
 
 _FINDINGS = 1
 _FORMS = choices.of("csv", "jsonl")
@@ -93,10 +93,6 @@ def _warn_of_others(files: int) -> None:
         console.warning(f"{counted(files, 'file')} {said}")
 
 
-def _path(file: EntryFile) -> str:
-    return f"{file.path}/{file.entry}" if file.entry else file.path
-
-
 def _joined(texts: Iterable[str]) -> str:
     """Return one text as it is; several with a ``|`` between them, which is ``%7C`` in each."""
     several = [*texts]
@@ -129,7 +125,7 @@ def _csv_row(each: LobEntry) -> tuple[Any, ...]:
         *(each.id, each.archive, each.database, each.schema, each.table, each.column, each.row),
         *(_joined(each.primary_key), _joined(value or "" for value in each.primary_key.values())),
         each.file_name,
-        _joined(map(_path, each.files)),
+        _joined("/".join(filter(None, (file.path, file.entry))) for file in each.files),
         _joined(file.segment for file in each.files),
         *(len(each.files), each.size, each.media_type),
         *map(digests.get, _OF_THEIR_OWN),
