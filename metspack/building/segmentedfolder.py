@@ -411,7 +411,8 @@ class SegmentedLobs(tempdb.Scratch):
                     for block in passage.portion():
                         progress.advance(len(block))
                     passage.end()
-                    self._take(lob.extents[0], self._listed(passage))
+                    file = self._placed(lob.place.id, passage.media_type, passage.hashers)
+                    self._take(lob.extents[0], file)
                 self._note(passage)
             for lob, _ in slices.entries(slices.path(staging.work, _AGAIN)):
                 passage = Passage(lob, holdings, (), accepted)
@@ -476,18 +477,14 @@ class SegmentedLobs(tempdb.Scratch):
     def _placed(self, identifier: str, kind: str, hashers: Hashers) -> PlacedFile:
         return filetable.placed_file(identifier, "", kind, hashers, self._checksum)
 
-    def _listed(self, passage: Passage) -> PlacedFile:
-        return self._placed(passage.lob.place.id, passage.media_type, passage.hashers)
-
     def _take(self, extent: FileExtent | ZipExtent, file: PlacedFile) -> None:
         assert isinstance(extent, FileExtent)  # noqa: S101 -- _path let no other through
-        path = "/".join(extent.path) if not extent.root else self._below(extent)
+        path = "/".join(extent.path)
+        if extent.root:
+            path = os.path.normpath(os.path.join(self._prefixes[extent.root], path))
         segment = self._folder.segment_of(path)
         row = filetable.row_of(replace(file, path=path[len(segment) + 1 :]))
         self._database.execute(_PUT, (segment, *row))
-
-    def _below(self, extent: FileExtent) -> str:
-        return os.path.normpath(os.path.join(self._prefixes[extent.root], *extent.path))
 
     def files(self, segment: str) -> Iterator[PlacedFile]:
         """Yield the files of a segment: LOBs and parts in the order of their cells, then others by path."""

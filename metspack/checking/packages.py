@@ -81,9 +81,7 @@ def _check_some(here: Sequence[DeliveredPackage], paths: Sequence[Path]) -> None
         first = finding(here[0])
         facts = dict(first.facts)
         raise SourceError(f"{first.path} is {facts['reason']}", hint=facts["expected"])
-    if [each.shown for each in here if not each.is_package] == [str(each) for each in paths] and len(
-        here
-    ) == 1:
+    if len(here) == 1 and not here[0].is_package and [here[0].shown] == [*map(str, paths)]:
         first = finding(here[0])
         raise SourceError(f"{first.path}: {first.message}", hint=Code.named(first.code).remedy)
 

@@ -18,7 +18,6 @@ from itertools import accumulate, chain, groupby, islice, repeat, takewhile
 from math import inf
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
@@ -571,7 +570,7 @@ class Agreement(tempdb.Scratch):
     def stretches(self, algorithm: str) -> Iterator[tuple[bytes, ManifestStretch]]:
         """Yield the stretches of a manifest in their order, each with the METS of its segment."""
         for mets, *stretch in self.rows(_STRETCHES_IN_ORDER, algorithm):
-            yield mets, _stretch(stretch)
+            yield mets, ManifestStretch(**dict(zip(_OF_STRETCH, stretch, strict=True)))
 
     def columns(self, folder: bytes, first: int = 0) -> Iterator[AgreedColumns]:
         """Yield the files of a segment in their order, some at a time, from a number of a file on.
@@ -588,10 +587,6 @@ class Agreement(tempdb.Scratch):
             yield AgreedColumns(start=start, ids=ids, names=names, sizes=sizes, digests=of_each)
         if row is None and not first:
             raise Unsettled
-
-
-def _stretch(row: Iterable[Any]) -> ManifestStretch:
-    return ManifestStretch(**dict(zip(_OF_STRETCH, row, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -127,7 +127,7 @@ def all_lots(
     leaves_out: Callable[[bytes], bool] = lambda _: False,
 ) -> Iterator[Lot]:
     """Yield the entries of some folders and of all below them but those left out, in flat memory."""
-    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead:
+    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
         ahead.executemany(_PUT, ((each,) for each in folders))
         last = 0
         while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:

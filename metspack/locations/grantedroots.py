@@ -113,7 +113,7 @@ class Granted:
         self._suffixed: dict[tuple[int, tuple[str, ...], tuple[str, ...]], bool] = {}
         # A path may be written through a link: both forms name the same root.
         self._real = [
-            (_names(form(root)), number)
+            (tuple(filter(None, form(root).split("/"))), number)
             for number, root in enumerate(self.roots)
             for form in (os.path.realpath, os.path.abspath)
         ]
@@ -429,10 +429,6 @@ def folded(name: str) -> str:
 def difference(name: str, other: str) -> str:
     """Return in what two names that are alike differ, for people to read."""
     return "Unicode normalisation" if normalize("NFC", name) == normalize("NFC", other) else "letter case"
-
-
-def _names(path: str) -> tuple[str, ...]:
-    return tuple(name for name in path.split("/") if name)
 
 
 def _ungranted(text: str) -> PlaceRefused:

@@ -321,7 +321,7 @@ class DataFiles:
 
 
 def _is_data(path: Names) -> bool:
-    return path[:1] == (REPRESENTATIONS_FOLDER,) and path[2:3] == (DATA,)
+    return path[:1] == (REPRESENTATIONS_FOLDER,) and path[2:-1][:1] == (DATA,)
 
 
 def _is_kept(path: Names) -> bool:

@@ -60,7 +60,7 @@ class MergedIp:
         with closing(tree.walk()) as items:
             for item in items:
                 names = names_of(item.name)
-                if item.kind == "f" and names[: len(below)] == below:
+                if item.kind == "f" and names[: len(below)] == below != names:
                     yield names[len(below) :]
                 elif item.kind != "d":
                     raise SourceError(
@@ -97,7 +97,8 @@ def _delivered(path: Path, packs: OpenPacks, budgets: Budgets) -> list[Delivered
     for each in found:
         if each.fault:
             raise SourceError(f"{each.path}: {each.fault}", hint=ANOTHER)
-    if ips := [each for each in found if each.mets == CSIP_METS]:
+    ips = [each for each in found if each.mets == CSIP_METS and each.around.name != REPRESENTATIONS_FOLDER]
+    if ips:
         return ips
     raise SourceError(
         f"{path} holds no {CSIP_METS}, nor does a folder in it, or a zip or tar file",

@@ -21,7 +21,7 @@ from metspack.files import mirrors, reading
 from metspack.files.byteranges import Below
 from metspack.files.digestlists import LineReader, unmarked
 from metspack.files.journal import not_found
-from metspack.files.walking import DEEPEST
+from metspack.files.walking import DEEPEST, all_lots
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive, stem_of
 from metspack.mets import (
     CSIP_METS,
@@ -39,6 +39,7 @@ from metspack.packages.files import FolderTree, NoTree, PackageTree, PackedTree
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
+_CONTENT = b"/content"  # in which LOBs lie and no METS
 _UNREAD = re.compile(
     r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
     re.DOTALL | re.IGNORECASE,
@@ -58,8 +59,8 @@ class DeliveredPackage:
     ``fault`` says why nothing of it can be read; ``unread`` is a form of which nothing is read at all.
     ``source`` is what a package can be made of and what is in none: an archive, or LOBs, without a METS.
     ``other`` is what else lies in the delivery: what it seems to be.
-    ``shown`` is its path as it was given, for people. ``members`` are IPs that are one package wherever
-    they lie, first the one at the top: each is read as if it lay beside the others.
+    ``shown`` is its path as it was given, for people, in a check. ``members`` are IPs that are one package
+    wherever they lie, first the one at the top: each is read as if it lay beside the others.
     """
 
     path: Path
@@ -89,22 +90,29 @@ class DeliveredPackage:
     @property
     def around(self) -> Path:
         """The folder in which it lies, or its packed file; one in a zip or tar file as part of its path."""
-        return self.place.parent if "/" in self.within else self.path.parent
+        return (self.path / self.within).parent if "/" in self.within else self.path.parent
 
     @property
     def folder(self) -> str:
         """The name of its folder, once unpacked."""
+        if self.within:
+            return os.fsencode(self.within).decode("utf-8", "backslashreplace").rpartition("/")[2]
         name = os.path.basename(os.path.realpath(self.path))
-        unpacked = stem_of_pack(name) if self.is_packed else None
-        return self.within.rpartition("/")[2] or unpacked or name
+        return (self.is_packed and stem_of_pack(name)) or name
 
     def tree(self, packs: OpenPacks) -> PackageTree:
-        """Return its files; of IPs side by side those in folders."""
+        """Return its files; of IPs side by side those in folders, of its members none: each has its own."""
         if self.members:
             return NoTree(self.members[0].tree(packs).shown)
         if self.is_packed:
             return PackedTree(packs, Below(root=self.path, segments=()), os.fsencode(self.within))
         return FolderTree(self.path)
+
+
+def _rooted(folder: str, name: str) -> tuple[str, str]:
+    """Return the folder of the package with a METS, and the METS from there: it may be in ``metadata/``."""
+    *above, last = folder.split("/")
+    return ("/".join(above), f"{last}/{name}") if last == _METADATA else (folder, name)
 
 
 def unread_form(name: str) -> str:
@@ -296,21 +304,31 @@ class _Delivery:
                 yield from self.pack(path / name)
 
     def below(self, path: Path) -> Iterator[DeliveredPackage]:
-        """Yield the packages at a path, and behind each one its children that lie in it."""
+        """Yield the packages at a path, and behind each one, though it lost its METS, all that lie in it."""
         for each in self.at(path):
             yield each
-            if each.mets and each.is_packed:
+            if each.is_package and each.is_packed:
                 yield from self._inside_pack(each)
-            elif each.mets:
-                yield from self.beside(each.path)
+            elif each.is_package:
+                yield from self._inside_folder(each.path)
 
     def _inside_pack(self, package: DeliveredPackage) -> Iterator[DeliveredPackage]:
         before = os.fsencode(package.within and f"{package.within}/")
         for item in self._packs.opened(Below(root=package.path, segments=())).items(before):
             folder, _, name = os.fsdecode(item.name[len(before) :]).rpartition("/")
-            if folder and "/" not in folder and is_mets_name(name):
-                within = os.fsdecode(before) + folder
-                yield DeliveredPackage(path=package.path, mets=name, within=within, is_packed=True)
+            within, mets = _rooted(folder, name)
+            if within and is_mets_name(name):
+                within = os.fsdecode(before) + within
+                yield DeliveredPackage(path=package.path, mets=mets, within=within, is_packed=True)
+
+    def _inside_folder(self, path: Path) -> Iterator[DeliveredPackage]:
+        for lot in all_lots(path, (), (b"",), sizes=False, leaves_out=lambda each: each.endswith(_CONTENT)):
+            folder, names = os.fsdecode(lot.folder), [os.fsdecode(name) for name in lot.names]
+            if (name := chosen(names)) is not None and (found := _rooted(folder, name))[0]:
+                yield DeliveredPackage(path=path / found[0], mets=found[1])
+            for name in names:
+                if stem_of_pack(name) is not None:
+                    yield from self.pack(path / folder / name)
 
     def tops(self, found: Iterable[DeliveredPackage]) -> Iterator[DeliveredPackage]:
         """Yield packages but the IPs that lie beside their parent; one at the top in each of its forms."""
@@ -735,7 +753,7 @@ def about_source(each: DeliveredPackage) -> NoPackageError:
         made = f"metspack build {shlex.quote(each.source)} -o OUT"
         hint = f"Take it out of {each.path}; to make a package of it: {made}"
         return NoPackageError(f"{each.place} is a SIARD archive", hint=hint)
-    is_folder = each.path.is_dir() and not is_archive(each.path.name)
+    is_folder = each.path.is_dir() and not (is_archive(each.path.name) and lobs_in(each.path))
     error = (is_folder and never_a_package(each.path)) or about_archive(each.path)
     return NoPackageError(error.message, hint=error.hint)
 

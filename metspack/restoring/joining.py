@@ -174,7 +174,8 @@ def _meant(package: Package, lob: str, *, verify: bool) -> str | ArchivedLob | N
     """Return the id under which METS lists a LOB, or what stayed in the archive, opened; None for neither."""
     lob = packages_package.as_id(lob)
     packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
-    if _may_be_listed(package, own := packages_package.listed_id(package, lob)):
+    own = packages_package.listed_id(package, lob)
+    if package.index.holds(own) or not cells.is_place(own):
         return own
     cells_of = packages_package.candidate_cells(package, lob)
     found_in = (_in_archive(package, path, place, verify=verify) for path, place in cells_of)
@@ -185,10 +186,6 @@ def _has_cell(package: Package, path: tuple[str, ...], place: str) -> bool:
     with suppress(SourceError), cells.opened_archive(package, path) as archive:
         return cells.found_in(archive, place) is not None
     return False
-
-
-def _may_be_listed(package: Package, lob: str) -> bool:
-    return package.index.holds(lob) or not cells.is_place(lob)
 
 
 def _in_archive(

@@ -37,11 +37,9 @@ class Opened:
 
 def is_unpacked(path: Path) -> bool:
     """Return whether a folder is an unpacked archive, or holds one folder further down."""
-    return (path / metadata.NAME).is_file() or len(_below(path)) == 1
-
-
-def _below(path: Path) -> list[Path]:
-    return [each for each in path.glob(f"*/{metadata.NAME}") if each.is_file()]
+    return (path / metadata.NAME).is_file() or sum(
+        each.is_file() for each in path.glob(f"*/{metadata.NAME}")
+    ) == 1
 
 
 def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:

@@ -325,7 +325,7 @@ def _fault(files: Sequence[str]) -> str:
     where = f"{files[0].rpartition('/')[0]}: "
     wholes = sorted({each.whole for each in names})
     if len(wholes) > 1:
-        return f"{where}{_listed(wholes)} are different files for one LOB"
+        return f"{where}{' and '.join(map(shown, wholes))} are different files for one LOB"
     if names[0].part < 0:
         return f"{where}{shown(wholes[0])} is there both whole and in parts"
     if len({each.siard22 for each in names}) > 1:
@@ -348,7 +348,3 @@ def _sequence_fault(names: list[_FileName], files: list[str]) -> str:
     if not siard22 and names[-1].part != _LAST:
         return f"the last part {shown(whole + '.z')} is missing; found {shown(files[-1])}"
     return ""
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(shown(each) for each in names)

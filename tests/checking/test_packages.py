@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import re
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import pytest
 
 from metspack.checking import check
 from metspack.errors import SourceError
+from metspack.model import Severity
 from metspack.packages.package import Package
 from tests import siards
-from tests.packages import forge
+from tests.packages import csip, forge
 
 CLIMBING = re.compile(r'xlink:href="(Northwind[._][^"]*)"')
 
@@ -137,6 +139,24 @@ def test_an_archive_is_told_for_what_it_is_if_it_is_there(tmp_path: Path) -> Non
     with pytest.raises(SourceError) as caught:
         list(check(tmp_path / "none.siard"))
     assert caught.value.message == f"{tmp_path / 'none.siard'} does not exist"
+
+
+def test_a_folder_called_as_an_archive_is_told_for_what_it_holds(tmp_path: Path) -> None:
+    folder = tmp_path / "A.siard"
+    (folder / "representations").mkdir(parents=True)
+    path = siards.siard(folder / "B.siard", b"one")
+    found = list(check([forge.forge(tmp_path / "package"), folder]))
+    (told,) = (each for each in found if each.path == str(folder))
+    assert "it holds B.siard and no METS" in told.message
+    assert f"metspack build {path} -o OUT" in told.message
+
+
+def test_a_packed_parent_in_a_folder_that_is_no_utf_8_is_checked_with_its_children(tmp_path: Path) -> None:
+    package = csip.divide(tmp_path / "csip", by_objid=True)
+    with tarfile.open(tmp_path / "p.tar", "w") as file:
+        file.add(package / csip.TOP, "p\udce9")
+    found = check([tmp_path / "p.tar", *(package / child for child in csip.CHILDREN)])
+    assert {each.code for each in found if each.severity is Severity.ERROR} == {"L020"}
 
 
 @pytest.mark.parametrize("form", ["archive", "archives", "LOBs", "segments", "unpacked"])

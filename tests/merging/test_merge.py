@@ -337,6 +337,11 @@ PACKED_REFUSED: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda package: zipped_again(package / "N_lobseg_0.zip", {"x": b""}),
         r"N_lobseg_0\.zip holds 'x', expected files in the folder N_lobseg_0 alone",
     ),
+    "a file called as the folder": (
+        "zip",
+        lambda package: zipped_again(package / "N_lobseg_0.zip", {"N_lobseg_0": b""}),
+        r"N_lobseg_0\.zip holds 'N_lobseg_0', expected files in the folder N_lobseg_0 alone",
+    ),
     "a link": ("tar", with_a_link, "N_lobseg_0.tar holds .*link"),
     "no zip file": (
         "zip",
@@ -351,6 +356,19 @@ def test_a_packed_container_may_be_called_otherwise_than_its_folder(tmp_path: Pa
     (package / "N_lobseg_0.zip").rename(package / "other.zip")
     put_together(package, target=tmp_path / "whole")
     assert list(api.restore_dry_run(tmp_path / "whole")) == []
+
+
+def test_a_file_in_place_of_the_data_is_left_out(tmp_path: Path) -> None:
+    package = built(tmp_path, replace(OPTIONS, pack="zip"))
+    zipped_again(package / "N_lobseg_0.zip", {f"N_lobseg_0/{DATA[:-1]}": b""})
+    merged = put_together(package, target=tmp_path / "whole")
+    assert any("1 file of the containers left out" in each for each in merged.warnings)
+
+
+def test_a_representation_is_no_container(tmp_path: Path) -> None:
+    package = built(tmp_path)
+    with pytest.raises(SourceError, match=r"holds no METS\.xml"):
+        put_together(package, next(package.rglob("representations/*/METS.xml")), target=tmp_path / "whole")
 
 
 @pytest.mark.parametrize("case", PACKED_REFUSED)

@@ -160,13 +160,56 @@ def test_of_several_ips_of_one_objid_that_which_names_the_parent_is_found(tmp_pa
     assert by_objid(tmp_path, tmp_path / "disk")("X") == str(other / "x")
 
 
+def _whole(copy: Path) -> None:
+    (copy / "mets.xml").write_text(_METS.format("P", ""))
+
+
+def _without_its_mets(copy: Path) -> None:
+    (copy / "manifest-md5.txt").write_text(f"{'0' * 32}  mets.xml\n")
+
+
+def _with_its_archive(copy: Path) -> None:
+    (copy / "Northwind.siard").touch()
+
+
+def _of_representations(copy: Path) -> None:
+    (copy / "representations").mkdir()
+
+
+def _in_the_folder_of_a_column(copy: Path) -> None:
+    _whole(copy)
+    below = copy / "Northwind_lobs/s0_t2_c4"
+    below.mkdir(parents=True)
+    shutil.move(copy / "Northwind_lobseg_1", below)
+
+
+def _with_its_mets_in_metadata(copy: Path) -> None:
+    _whole(copy)
+    child = copy / "Northwind_lobseg_1"
+    (child / "metadata").mkdir()
+    shutil.move(child / "METS.xml", child / "metadata/mets.xml")
+
+
+COPIES = (
+    _whole,
+    _without_its_mets,
+    _with_its_archive,
+    _of_representations,
+    _in_the_folder_of_a_column,
+    _with_its_mets_in_metadata,
+)
+
+
 @pytest.mark.parametrize("form", [None, "zip", "tar"])
-def test_a_child_is_found_in_a_copy_of_the_whole_package(tmp_path: Path, form: str | None) -> None:
+@pytest.mark.parametrize("change", COPIES)
+def test_a_child_is_found_in_a_copy_of_the_whole_package(
+    tmp_path: Path, change: Callable[[Path], None], form: str | None
+) -> None:
     copy = tmp_path / "disk/shelf/copy"
     copy.mkdir(parents=True)
-    (copy / "mets.xml").write_text(_METS.format("P", ""))
     ip(copy, "Northwind_lobseg_1", "B")
-    expected = copy / "Northwind_lobseg_1"
+    change(copy)
+    (expected,) = copy.rglob("Northwind_lobseg_1")
     if form is not None:
         expected = Path(shutil.make_archive(str(copy), form, copy.parent, "copy"))
         shutil.rmtree(copy)

@@ -555,7 +555,9 @@ class _CellSearch:
         if problem is not None:
             return problem
         for each in self._refusals:
-            if isinstance(each, LocationError) or _is_unreadable(each):
+            # Not a reference at all, rather than one that leads out of the archive.
+            is_none = isinstance(each, ReferenceRefused) and each.rule not in {"leaves-root", "drive"}
+            if is_none or isinstance(each, LocationError):
                 return Lost(code=Code.LOCATION, reason=each.message)
         expected = self._expected(tried)
         if expected is None:
@@ -586,11 +588,6 @@ class _CellSearch:
                 except SourceError as problem:
                     return self._in_pieces(problem, names)
         return None
-
-
-def _is_unreadable(refusal: SourceError) -> bool:
-    """Whether a text is not a reference at all, rather than one that leads out of the archive."""
-    return isinstance(refusal, ReferenceRefused) and refusal.rule not in {"leaves-root", "drive"}
 
 
 def _pieces(hit: _LobCandidate) -> tuple[tuple[bytes, int], ...]:

@@ -273,7 +273,7 @@ class Mounting:
         key = bare(objid or "")
         naming = [each for each in parents if key in each.downs]
         first = naming[0] if naming else parents[0]
-        self._catalogue.put("INSERT INTO above VALUES (?, ?)", bare(parent), first.shown)
+        self._catalogue.put("INSERT INTO above VALUES (?, ?)", bare(parent), shown(os.fsencode(first.shown)))
         if not naming:
             code = Code.ANCESTOR_SILENT if is_ancestor else Code.NOT_NAMED_BY_PARENT
             if not is_ancestor and self._index.is_meant(self._places.on_disk(path), parent):
