@@ -292,8 +292,9 @@ _DIFFERING = {
     Code.OTHER_PARENT.id: ("found", "expected"),
     Code.DIVISION_DISAGREES.id: ("found", "expected"),
     Code.LEAVES_ROOT.id: ("href", "nearest"),
+    Code.RENAMED.id: ("expected", "found"),
 }
-"""The facts that one cause changes alike, in all places of a package: what a link says, and what it means."""
+"""The facts that one cause changes alike, in all places of a package: what METS says, and what it means."""
 
 _OF_OTHERS = ("parent", "expected")
 """The same of a child that is found, but names another parent."""

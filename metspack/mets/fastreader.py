@@ -544,18 +544,13 @@ class Condensing(Reader):
         namespaces = self._scopes[-1][1]
         known = self._known.get(kind)
         if known is None or known.literals != literals or known.namespaces is not namespaces:
-            shape = shape_of(literals, values, kind, partial(_told, namespaces))
+            shape = shape_of(literals, values, kind, partial(_fact, tuple(namespaces.items())))
             self._known[kind] = known = _Known(literals, namespaces, shape)
         elif known.shape is not None and not known.shape.is_fixed_in(values):
             return None
         if known.shape is not None:
             known.shape.sample = values
         return known.shape
-
-
-def _told(namespaces: Mapping[str, str], element: str) -> Repeated | None:
-    """Return the one fact that a reader gives for an element by itself; None for more or none."""
-    return _fact(tuple(namespaces.items()), element)
 
 
 @lru_cache(_SHAPES_KEPT)  # the METS of all children are written alike

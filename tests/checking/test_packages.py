@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import re
+import shlex
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,7 @@ def test_a_folder_called_as_an_archive_is_told_for_what_it_holds(tmp_path: Path)
     found = list(check([forge.forge(tmp_path / "package"), folder]))
     (told,) = (each for each in found if each.path == str(folder))
     assert "it holds B.siard and no METS" in told.message
-    assert f"metspack build {path} -o OUT" in told.message
+    assert f"metspack build {shlex.quote(str(path))} -o OUT" in told.message
 
 
 def test_a_packed_parent_in_a_folder_that_is_no_utf_8_is_checked_with_its_children(tmp_path: Path) -> None:

@@ -279,7 +279,8 @@ class Claims:
         """
         if self._profile is not Profile.RECOMMENDATION:
             for path, is_elsewhere in self._catalogue.rows(_DOCUMENTS):
-                if not _is_representation(path) and (standards := self.of_package(path)):
+                is_inside = path.lower().split(b"/")[-3:-2] == [FOLDER[:-1]]
+                if not is_inside and (standards := self.of_package(path)):
                     yield path, bool(is_elsewhere), standards
 
     def of(self, path: bytes) -> frozenset[Standard]:
@@ -328,10 +329,6 @@ class Claims:
         is_database = Standard.SIARD in own
         opening = self.opening(representation)
         return profiles.of_representation(self._profile, opening, is_database=is_database)
-
-
-def _is_representation(path: bytes) -> bool:
-    return path.lower().split(b"/")[-3:-2] == [FOLDER[:-1]]
 
 
 def are_placed(folder: bytes, names: Iterable[str]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain, pairwise, starmap
+from functools import partial
+from itertools import chain, islice, pairwise, starmap
 
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
@@ -19,7 +20,8 @@ from metspack.checking.catalogue import (
     shown,
 )
 from metspack.checking.codes import Code
-from metspack.checking.similarity import likeness
+from metspack.checking.codes.rule import Rule
+from metspack.checking.similarity import likeness, nearest
 from metspack.checking.tree import CheckedTree
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
@@ -101,6 +103,7 @@ def find(
 
 
 _NEAREST_FOR = 50
+_CANDIDATES = 2_000
 _IN_ANY_SCRIPT = re.compile(SEGMENT.pattern.replace("[0-9]", r"\d"))
 
 # All that may be missing or of another size: the few are found in one go, and looked at closely then.
@@ -153,6 +156,7 @@ SELECT m.path, e.line FROM entry e JOIN mets m ON m.id = e.mets
 WHERE e.path = ? ORDER BY e.id LIMIT -1 OFFSET 1
 """
 _LOST_CELLS = "SELECT archive, place FROM lost_cell WHERE path = ? ORDER BY rowid"
+_IS_THERE = "SELECT 1 FROM disk WHERE path = ?"
 _SOURCES = 3  # METS documents that are named of all that list one file
 _SIZES = """
 SELECT m.path, e.line, e.xml_id, e.path, e.size, coalesce(c.size, d.size), c.id
@@ -331,7 +335,7 @@ def documents(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     if catalogue.number(_ANY_ID_TWICE):
         for sql in (_FILE_IDS_TWICE, _OTHER_IDS_TWICE):
             yield from grouping.each_counted(catalogue, sql, most, _id_twice)
-    yield from grouping.each_counted(catalogue, _DANGLING, most, _dangling)
+    yield from grouping.each_counted(catalogue, _DANGLING, most, partial(_of_id, Code.FPTR_DANGLING))
     for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok AND NOT pointed ORDER BY id"):
         yield from _structure(catalogue, mets, path, most)
 
@@ -340,12 +344,8 @@ def _id_twice(path: bytes, line: int, identifier: str, element: str, other: int)
     return Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other, element=element)
 
 
-def _dangling(path: bytes, line: int, fileid: str) -> Finding:
-    return Code.FPTR_DANGLING.at(shown(path), line, fileid, found=fileid)
-
-
-def _unpointed(path: bytes, line: int, identifier: str) -> Finding:
-    return Code.FILE_IN_NO_FPTR.at(shown(path), line, identifier, found=identifier)
+def _of_id(rule: Rule, path: bytes, line: int, identifier: str) -> Finding:
+    return rule.at(shown(path), line, identifier, found=identifier)
 
 
 def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[Finding]:
@@ -359,8 +359,8 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
             catalogue.put(_POINTED_GROUPS, mets)
             unpointed += _NOT_IN_POINTED_GROUP
         bounds = catalogue.row(_BOUNDS, mets) or ()
-        sql = f"{unpointed} ORDER BY e.id"
-        yield from grouping.each_counted(catalogue, sql, most, _unpointed, mets, *bounds)
+        made = partial(_of_id, Code.FILE_IN_NO_FPTR)
+        yield from grouping.each_counted(catalogue, f"{unpointed} ORDER BY e.id", most, made, mets, *bounds)
         return
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
     if files:
@@ -391,7 +391,7 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
         if is_folder or not path:
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source_of(mets, line))
-        elif not _first_exists(catalogue, path):
+        elif b"/" not in path or catalogue.row(_IS_THERE, path.partition(b"/")[0]) is None:
             near = places.nearest_inside(mets, href)
             if not near and guesses < _NEAREST_FOR:
                 guesses += 1
@@ -434,6 +434,7 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     ``most`` only one of the METS is told that name them: they are counted.
     """
     alone = guesses = 0
+    candidates: list[bytes] | None = None  # a file that is listed is no other's
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
     last, mets = 0, b""
@@ -457,7 +458,10 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             together.count(folder, Code.FILE_MISSING.id, mets, gone.alike(folder, number))
             continue
         guesses += 1
-        near = nearest_file(catalogue, path) if guesses <= _NEAREST_FOR else ""
+        if candidates is None:
+            candidates = [each for each, _ in islice(unlisted(catalogue), _CANDIDATES)]
+        beside = (shown(each) for each in candidates if folder_of(each) == folder_of(path))
+        near = nearest(shown(path), beside) if guesses <= _NEAREST_FOR else ""
         alone += folder is None
         source = _sources(catalogue, mets, line, path) if alone <= most else source_of(mets, line)
         facts = {"expected": shown(path), "source": source, "nearest": near}
@@ -487,11 +491,6 @@ def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
     for path, size in catalogue.rows(_UNLISTED):
         if not (is_of_objects and not path.startswith(_OBJECTS) and catalogue.row(_BY_BAG, path)):
             yield path, size
-
-
-def _first_exists(catalogue: Catalogue, path: bytes) -> bool:
-    first, *below = path.split(b"/")
-    return bool(below) and catalogue.row("SELECT 1 FROM disk WHERE path = ?", first) is not None
 
 
 def sizes(catalogue: Catalogue) -> Iterator[Finding]:
