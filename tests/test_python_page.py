@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -88,11 +89,15 @@ def test_the_ingest_job_decides_without_reading_english(folder: Path, tmp_path: 
     assert (tmp_path / "damaged.siard.html").exists()
 
 
-def test_the_job_tries_again_when_the_disk_may_be_mended(folder: Path, tmp_path: Path) -> None:
+def test_the_job_tries_again_when_the_disk_may_be_mended(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = PROGRAMS[INGEST][0].replace('f"{source}.ip", f"{source}.html"', '"no/out", "report.html"')
-    waiting = f"import time\ntime.sleep = lambda _: print('again')\n{program}"
+    waited: list[float] = []
+    monkeypatch.setattr(time, "sleep", waited.append)
     shutil.copy(folder / "Northwind.siard", tmp_path)
-    assert run(waiting, tmp_path, "Northwind.siard") == "again\nagain\nNorthwind.siard target\n"
+    assert run(program, tmp_path, "Northwind.siard") == "Northwind.siard target\n"
+    assert len(waited) == 2
 
 
 @pytest.mark.slow
